@@ -1,0 +1,1 @@
+"""Reading and writing networks: JSON, BIF, DOT."""

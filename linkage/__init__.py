@@ -1,0 +1,1 @@
+"""Linkage models: which genes are exchanged together."""

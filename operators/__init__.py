@@ -1,0 +1,1 @@
+"""Variation operators: gene-pool optimal mixing, forced improvement, local search."""

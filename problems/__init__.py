@@ -1,0 +1,1 @@
+"""Optimisation problems: network structure with bins, and what scores it."""
