@@ -1,0 +1,39 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["write_text"]
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Return the path after `text` replaced the file there, in UTF-8 with the line ends as given.
+
+    Readers see the old file or the new one, never a part: the text goes to a file beside it, which then
+    takes its name.
+
+    Raises
+    ------
+    GomeaBnError
+        If the folder does not exist or the file cannot be written; an older file is then untouched.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise GomeaBnError(f"Cannot write '{os.fspath(path)}': the folder '{target.parent}' does not exist.")
+    if target.is_dir():
+        raise GomeaBnError(f"Cannot write '{os.fspath(path)}': it is a folder; give the name of a file.")
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        with open(beside, "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.replace(beside, target)
+    except OSError as error:
+        raise GomeaBnError(f"Cannot write '{os.fspath(path)}': {error.strerror or error}.") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return Path(path)
