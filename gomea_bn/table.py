@@ -121,8 +121,8 @@ def read_table(
 
     Bool, categorical and text columns, and integer columns with at most 10 distinct values, are discrete; all
     others are continuous. Levels of a pandas categorical are its categories in their order, seen or not;
-    other levels are the distinct values, sorted. Names that are not text are taken as `str(name)`; the row index is
-    ignored.
+    other levels are the distinct values, sorted. Names that are not text are taken as `str(name)`; the row
+    index is ignored.
 
     Parameters
     ----------

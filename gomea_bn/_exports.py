@@ -1,0 +1,89 @@
+"""What a network hands to others: files, objects of other libraries, answers, a printed account."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+    import pgmpy.models
+    import pyagrum
+
+    from gomea_bn.network import DiscretizedBayesNet
+
+__all__ = ["Exports"]
+
+
+class Exports:
+    """Methods of `DiscretizedBayesNet` that need modules of their own, loaded when called."""
+
+    __slots__ = ()
+
+    def query(self, target: str, evidence: Mapping[str, object] | None = None) -> pd.Series[float]:
+        """Return P(target | evidence) over the target's bins or levels, by exact inference in pyAgrum.
+
+        Parameters
+        ----------
+        target : str
+            One variable. Continuous: indexed by a pandas IntervalIndex of its bins; discrete: by its levels.
+        evidence : mapping of str to value, optional
+            Values in original units (put into their bins) or levels.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown names, values or levels, evidence of probability 0, or if pyAgrum is not installed.
+        """
+        from gomea_bn.inference import query
+
+        return query(_network(self), target, evidence)
+
+    def summary(self) -> str:
+        """Return a readable account: edges, and kind, bins or levels, and parents of every variable."""
+        from gomea_bn.io.summary import to_text
+
+        return to_text(_network(self))
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network as JSON text, exact to the last bit, and write it to `path` if given."""
+        from gomea_bn.io.json_format import to_json
+
+        return to_json(_network(self), path)
+
+    def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network as BIF text, and write it to `path` if given; see `gomea_bn.io.bif`."""
+        from gomea_bn.io.bif import to_bif
+
+        return to_bif(_network(self), path)
+
+    def to_dot(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the graph as Graphviz DOT text, and write it to `path` if given."""
+        from gomea_bn.io.dot import to_dot
+
+        return to_dot(_network(self), path)
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return the graph as a networkx DiGraph; see `gomea_bn.io.convert`."""
+        from gomea_bn.io.convert import to_networkx
+
+        return to_networkx(_network(self))
+
+    def to_pyagrum(self) -> pyagrum.BayesNet:
+        """Return the network for pyAgrum, continuous variables as DiscretizedVariable."""
+        from gomea_bn.io.convert import to_pyagrum
+
+        return to_pyagrum(_network(self))
+
+    def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
+        """Return the network for pgmpy, bins and levels as state names."""
+        from gomea_bn.io.convert import to_pgmpy
+
+        return to_pgmpy(_network(self))
+
+
+def _network(exports: Exports) -> DiscretizedBayesNet:
+    """Return the same object under its own type."""
+    return cast("DiscretizedBayesNet", exports)
