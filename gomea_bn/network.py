@@ -405,8 +405,8 @@ class DiscretizedBayesNet(Exports):
         n_bins = sum(len(cuts) + 1 for cuts in self._cuts.values())
         n_edges = sum(map(len, self._parents))
         return (
-            f"{type(self).__name__}({len(self._names)} variables, {n_edges} edges, "
-            f"{len(self._cuts)} continuous with {n_bins} bins)"
+            f"{type(self).__name__}({len(self._cuts)} continuous variables with {n_bins} bins, "
+            f"{len(self._levels)} discrete, {n_edges} edges)"
         )
 
 

@@ -25,7 +25,8 @@ def to_json(network: DiscretizedBayesNet, path: str | os.PathLike[str] | None = 
     """Return a network as JSON text, and write it to `path` if given.
 
     One entry per variable in column order: name, kind, support and cut_points or levels, parents, table
-    (nested lists: parents in order, then the variable). Numbers are written so that reading gives the same float64.
+    (nested lists: parents in order, then the variable). Numbers are written so that reading gives the same
+    float64.
     """
     cuts, support, levels, tables = network.cut_points, network.support, network.levels, network.tables
     variables: list[dict[str, Any]] = []
