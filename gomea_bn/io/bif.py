@@ -29,12 +29,13 @@ _PADDING = "never"
 def to_bif(network: DiscretizedBayesNet, path: str | os.PathLike[str] | None = None) -> str:
     """Return a network as BIF text, ASCII only, and write it to `path` if given.
 
-    Names and labels keep letters, digits, "_" and "-"; every other character becomes "_", words of the format
-    and leading digits of names get an "x_" in front, clashes (names: case aside) end in _2, _3, and so on. Bins
-    are labelled le_a, gt_a_le_b, gt_b (pyAgrum reads no brackets). Each variable carries properties: its `name`
-    as it was, and its `levels` (percent-encoded, an empty one as "%") or its `edges`, the bin edges to the last
-    bit. A comment lists the changed names. pyAgrum wants two states: a variable of one bin or level gets a
-    second, "never", of probability 0. pyAgrum reads BIF numbers in single precision.
+    Names and labels keep letters, digits, "_" and "-"; every other character becomes "_", words of the
+    format and leading digits of names get an "x_" in front, clashes (names: case aside) end in _2, _3, and
+    so on. Bins are labelled le_a, gt_a_le_b, gt_b (pyAgrum reads no brackets). Each variable carries
+    properties: its `name` as it was, and its `levels` (percent-encoded, an empty one as "%") or its
+    `edges`, the bin edges to the last bit. A comment lists the changed names. pyAgrum wants two states: a
+    variable of one bin or level gets a second, "never", of probability 0. pyAgrum reads BIF numbers in
+    single precision.
     """
     names = dict(zip(network.names, safe_names(network.names, fold_case=True)))
     labels = {name: _labels(network, name) for name in network.names}

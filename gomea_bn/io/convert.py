@@ -76,7 +76,7 @@ def to_pyagrum(network: DiscretizedBayesNet) -> pyagrum.BayesNet:
 def fill_pyagrum_table(tensor: Any, table: NDArray[np.float64], axes: Sequence[str | None]) -> None:
     """Write a table, whose axes are named, into a pyAgrum tensor, which keeps its first variable last."""
     order = [axes.index(name) for name in reversed(tensor.names)]
-    tensor[:] = table.transpose(order)
+    tensor[:] = np.ascontiguousarray(table.transpose(order))
 
 
 def distinct_texts(levels: Sequence[Level]) -> tuple[str, ...]:
