@@ -45,14 +45,18 @@ def kernel_cache_dir() -> Path:
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` without the interpreter lock, cached on disk under `kernel_cache_dir`."""
+    """Compile `function` without the interpreter lock, cached on disk under `kernel_cache_dir`.
+
+    Kernels cannot allocate: numba's reference counting is off, because counting up and down the dozens of arrays
+    of a problem's named tuple at every inner call made a step fifteen times slower.
+    """
     chosen = numba_config.CACHE_DIR
     if not chosen:
         numba_config.CACHE_DIR = str(kernel_cache_dir())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", numba.NumbaWarning)
-            compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+            compiled = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
     finally:
         numba_config.CACHE_DIR = chosen
     return cast(Callable[P, R], compiled)

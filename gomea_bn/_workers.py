@@ -1,0 +1,119 @@
+"""Blocks of solutions on threads, with a flag that the deadline and Ctrl-C raise inside running kernels."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from time import perf_counter
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["StopFlag", "Workers"]
+
+_POLL_SECONDS = 0.05
+
+
+class StopFlag:
+    """One byte that kernels read at every evaluation.
+
+    Attributes
+    ----------
+    flag : ndarray of shape (1,), uint8
+    reason : str
+        Why it was raised; empty while it is down.
+    """
+
+    def __init__(self, max_seconds: float | None) -> None:
+        self.flag: NDArray[np.uint8] = np.zeros(1, np.uint8)
+        self.reason = ""
+        self.started = perf_counter()
+        self._deadline = None if max_seconds is None else self.started + max_seconds
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since the start."""
+        return perf_counter() - self.started
+
+    def raise_for(self, reason: str) -> None:
+        """Raise the flag; the first reason stays."""
+        self.reason = self.reason or reason
+        self.flag[0] = 1
+
+    def check_deadline(self) -> None:
+        """Raise the flag if the time is up."""
+        if self._deadline is not None and perf_counter() >= self._deadline:
+            self.raise_for("max_seconds")
+
+    @contextmanager
+    def catching_interrupts(self) -> Iterator[None]:
+        """Turn the first Ctrl-C into a raised flag; a second one interrupts at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        former = signal.getsignal(signal.SIGINT)
+
+        def note(_signal: int, _frame: FrameType | None) -> None:
+            if self.reason == "interrupt":
+                raise KeyboardInterrupt
+            self.raise_for("interrupt")
+
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, former)
+
+
+class Workers:
+    """Threads that take blocks of a generation in turn; the main thread stays free for signals and the deadline."""
+
+    def __init__(self, n_threads: int, stop: StopFlag) -> None:
+        self.n_threads = n_threads
+        self.stop = stop
+        self._pool = ThreadPoolExecutor(max_workers=n_threads, thread_name_prefix="gomea-bn")
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.stop.raise_for("error")
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def run(self, task: Callable[[int, int], Any], n_blocks: int, *, n_threads: int, inline: bool) -> None:
+        """Call ``task(thread, block)`` for every block, in order of blocks, until the flag is raised.
+
+        Parameters
+        ----------
+        task : callable
+        n_blocks : int
+        n_threads : int
+            How many threads share the blocks.
+        inline : bool
+            Run in the calling thread: for work so short that handing it over would cost more.
+        """
+        blocks = itertools.count()
+
+        def work(thread: int) -> None:
+            while (block := next(blocks)) < n_blocks and not self.stop.flag[0]:
+                task(thread, block)
+
+        if inline:
+            work(0)
+            self.stop.check_deadline()
+            return
+        pending = {self._pool.submit(work, thread) for thread in range(min(n_threads, n_blocks))}
+        while pending:
+            done, pending = wait(pending, timeout=_POLL_SECONDS)
+            for future in done:
+                future.result()
+            self.stop.check_deadline()

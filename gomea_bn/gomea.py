@@ -1,0 +1,384 @@
+"""GOMEA for one objective: populations of growing size in turn, each mixing along its own linkage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor, log10
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn._workers import StopFlag, Workers
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.linkage.models import Linkage, LinkageModel, linkage_model
+from gomea_bn.operators._kernels import (
+    FINISHED,
+    NOT_RUN,
+    Elite,
+    MixingRules,
+    MixingWork,
+    PopulationData,
+    initialise_range,
+    vary_range,
+)
+from gomea_bn.problems.base import CompiledProblem, new_journal
+
+__all__ = ["GOMEA"]
+
+_UNLIMITED = 2**62
+# below this expected time a generation runs in the calling thread
+_INLINE_SECONDS = 2e-3
+
+
+@dataclass(frozen=True)
+class GOMEA:
+    """Gene-pool optimal mixing with the interleaved multi-start scheme.
+
+    Parameters
+    ----------
+    linkage : str or LinkageModel
+        "tree" (NMI, filtered), "tree-mi", "univariate", or an object with ``learn``.
+    local_search : bool
+        Climb once over all genes after initialisation and after mixing, for every solution and generation.
+    forced_improvement : bool
+        Solutions that did not change, or stalled for more than 1 + floor(log10 n) generations, take genes of the
+        best solution until they improve, or become it.
+    search_donors : bool
+        Try donors in random order until one differs (exhaustive donor search) instead of one random donor.
+    elite_update : {"generation", "immediate"}
+        Whether the shared best solution stands still during a generation (needed for threads) or follows at once,
+        as in the published code (one thread).
+    base_population, growth : int
+        Size of the first population; each further one is `growth` times larger.
+    subgenerations : int
+        Generations of a population per generation of the next larger one.
+    max_population_size : int
+        No larger population is started.
+
+    Notes
+    -----
+    The schedule is a counter: after every `subgenerations`-th generation of a population the next larger one gets
+    its turn, else the smallest active one does. A population stops, with all smaller ones, when a larger one has a
+    better mean, and it stops when all its genotypes are equal. Means are taken after initialisation and local
+    search, so that they can be compared from the start.
+    """
+
+    linkage: str | LinkageModel = "tree"
+    local_search: bool = True
+    forced_improvement: bool = True
+    search_donors: bool = False
+    elite_update: str = "generation"
+    base_population: int = 2
+    growth: int = 2
+    subgenerations: int = 4
+    max_population_size: int = 1 << 17
+
+    def __post_init__(self) -> None:
+        if self.elite_update not in ("generation", "immediate"):
+            raise GomeaBnError(f"elite_update must be 'generation' or 'immediate', got {self.elite_update!r}.")
+        for name, least in (("base_population", 1), ("growth", 2), ("subgenerations", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+        linkage_model(self.linkage)
+
+    def run(
+        self,
+        problem: CompiledProblem,
+        limits: Limits,
+        *,
+        seed: int | np.random.SeedSequence | None = None,
+        n_threads: int = 1,
+        callback: Callback | None = None,
+        initial: NDArray[np.int16] | None = None,
+    ) -> Result:
+        """Return the best solution found within the limits.
+
+        Parameters
+        ----------
+        problem : CompiledProblem
+        limits : Limits
+        seed : int or SeedSequence, optional
+            Same seed, same result, at any number of threads (unless a clock ended the run).
+        n_threads : int
+        callback : callable, optional
+            Gets a `Progress` after every generation; a true return value stops the run.
+        initial : ndarray of shape (k, n_variables), int16, optional
+            Genotypes that take the first places of every population.
+        """
+        return _Run(self, problem, limits, seed, n_threads, callback, initial).result()
+
+
+@dataclass
+class _Population:
+    """One population of the scheme, with the generators of its blocks."""
+
+    data: PopulationData
+    sampler: np.random.Generator
+    generators: list[np.random.Generator]
+    generations: int = 0
+    active: bool = True
+    mean: tuple[float, float] = (np.inf, np.inf)
+    seconds: float = field(default=np.inf)
+
+    @property
+    def size(self) -> int:
+        return len(self.data.parents)
+
+
+class _Run:
+    """The state of one run; every method works on the calling thread."""
+
+    def __init__(
+        self,
+        settings: GOMEA,
+        problem: CompiledProblem,
+        limits: Limits,
+        seed: int | np.random.SeedSequence | None,
+        n_threads: int,
+        callback: Callback | None,
+        initial: NDArray[np.int16] | None,
+    ) -> None:
+        if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
+            raise GomeaBnError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
+        self.settings = settings
+        self.problem = problem
+        self.limits = limits
+        self.callback = callback
+        self.initial = np.empty((0, problem.n_variables), np.int16) if initial is None else initial
+        self.linkage = linkage_model(settings.linkage)
+        self.n_threads = 1 if settings.elite_update == "immediate" else n_threads
+        self.seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self.stop = StopFlag(limits.max_seconds)
+        # fixed by the problem alone, so that results do not depend on the number of threads
+        self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
+        self.populations: list[_Population] = []
+        self.elite = Elite(
+            np.zeros(problem.n_variables, np.int16), np.full(problem.n_objectives, np.inf), np.full(1, np.inf)
+        )
+        self.n_eval = 0
+        self.touched = 0
+        self.n_generations = 0
+        self.n_eval_at_best = 0
+        self.history: list[HistoryEntry] = []
+        self.climb_cost = int(
+            np.where(problem.ordinal, 2, problem.alphabet - 1).sum() if settings.local_search else 0
+        )
+        self.works = [self._new_work() for _ in range(self.n_threads)]
+
+    def _new_work(self) -> MixingWork:
+        problem = self.problem
+        return MixingWork(
+            new_journal(problem.n_variables, problem.n_terms, problem.n_aux),
+            np.zeros(2 * problem.n_variables + 1, np.int64),
+            np.zeros(problem.n_variables, np.int64),
+            np.zeros(0, np.int64),
+            np.zeros(1, np.int64),
+            self.stop.flag,
+        )
+
+    def _rules(self, size: int) -> MixingRules:
+        settings, problem = self.settings, self.problem
+        return MixingRules(
+            problem.alphabet,
+            problem.allowed,
+            problem.ordinal,
+            1 + floor(log10(size)),
+            settings.forced_improvement,
+            settings.local_search,
+            settings.search_donors,
+            settings.elite_update == "immediate",
+        )
+
+    def result(self) -> Result:
+        """Run to a limit and return the best solution."""
+        with self.stop.catching_interrupts(), Workers(self.n_threads, self.stop) as self.workers:
+            self._loop()
+        return Result(
+            X=self.elite.genotype.copy(),
+            F=self.elite.objectives.copy(),
+            n_eval=self.n_eval,
+            n_eval_full=self.touched / max(self.problem.n_terms, 1),
+            exec_time=self.stop.seconds,
+            time_to_best=self.history[-1].seconds if self.history else 0.0,
+            history=self.history,
+            stopped_by=self.stop.reason,
+            n_generations=self.n_generations,
+            statistics=self.problem.statistics(),
+        )
+
+    def _loop(self) -> None:
+        index = 0
+        while not self.stop.reason:
+            if index == len(self.populations):
+                size = self.settings.base_population * self.settings.growth ** len(self.populations)
+                if size > self.settings.max_population_size:
+                    self.stop.raise_for("max_population_size")
+                    return
+                self._add_population(size)
+            else:
+                self._generation(self.populations[index])
+            self._retire()
+            if self.callback is not None and self.callback(self._progress()):
+                self.stop.raise_for("callback")
+            self._check_limits()
+            index = self._next(index)
+
+    def _next(self, index: int) -> int:
+        """Return the population whose turn it is, by the counter schedule."""
+        smallest = next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
+        population = self.populations[index]
+        if population.active and population.generations == 0:
+            return index
+        if population.active and population.generations % self.settings.subgenerations:
+            return smallest
+        following = index + 1
+        while following < len(self.populations) and not self.populations[following].active:
+            following += 1
+        return max(following, smallest)
+
+    def _retire(self) -> None:
+        """Stop populations that a larger one has overtaken, or that have converged."""
+        best_larger = (np.inf, np.inf)
+        overtaken = False
+        for population in reversed(self.populations):
+            if not population.active:
+                continue
+            overtaken |= best_larger < population.mean
+            parents = population.data.parents
+            if overtaken or bool((parents == parents[0]).all()):
+                population.active = False
+            else:
+                best_larger = min(best_larger, population.mean)
+
+    def _check_limits(self) -> None:
+        limits = self.limits
+        self.stop.check_deadline()
+        if self.n_eval >= limits.evaluations:
+            self.stop.raise_for("max_evaluations")
+        if limits.max_generations is not None and self.n_generations >= limits.max_generations:
+            self.stop.raise_for("max_generations")
+        if limits.target is not None and self.elite.violation[0] == 0 and self.elite.objectives[0] <= limits.target:
+            self.stop.raise_for("target")
+        if limits.patience is not None:
+            least = 1000 * max(self.problem.n_variables, 1)
+            if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
+                self.stop.raise_for("patience")
+
+    def _progress(self) -> Progress:
+        active = [p for p in self.populations if p.active]
+        return Progress(
+            seconds=self.stop.seconds,
+            n_eval=self.n_eval,
+            n_generations=self.n_generations,
+            population_sizes=tuple(p.size for p in active),
+            population_generations=tuple(p.generations for p in active),
+            best=float(self.elite.objectives[0]),
+            statistics=self.problem.statistics(),
+        )
+
+    def _add_population(self, size: int) -> None:
+        problem = self.problem
+        n_blocks = -(-size // self.block)
+        seeds = self.seeds.spawn(1)[0].spawn(n_blocks + 1)
+        sampler = np.random.default_rng(seeds[0])
+        parents = problem.sample(sampler, size)
+        given = min(size, len(self.initial))
+        parents[:given] = self.initial[:given]
+        data = PopulationData(
+            parents,
+            parents.copy(),
+            np.zeros((size, problem.n_terms)),
+            np.zeros((size, problem.n_aux), np.uint64),
+            np.full((size, problem.n_objectives), np.inf),
+            np.full(size, np.inf),
+            np.zeros(size, np.int64),
+            np.zeros((size, 4), np.int64),
+        )
+        population = _Population(data, sampler, [np.random.default_rng(s) for s in seeds[1:]])
+        self.populations.append(population)
+        rules = self._rules(size)
+
+        def kernel(data: Any, block: int, work: MixingWork, first: int, last: int) -> None:
+            generator = population.generators[block]
+            initialise_range(data, population.data, rules, generator, work, first, last)
+
+        self._run_blocks(population, kernel, 1 + self.climb_cost)
+
+    def _generation(self, population: _Population) -> None:
+        data = population.data
+        # converged genes carry no choice, yet they are cheap to skip: the tree is over all genes
+        linkage: Linkage = self.linkage.learn(data.parents, self.problem.alphabet, population.sampler)
+        rules = self._rules(population.size)
+        for work_index, work in enumerate(self.works):
+            if len(work.subsets) < len(linkage.starts) or len(work.donors) < population.size:
+                self.works[work_index] = work._replace(
+                    subsets=np.zeros(max(len(linkage.starts), len(work.subsets)), np.int64),
+                    donors=np.zeros(max(population.size, len(work.donors)), np.int64),
+                )
+        np.copyto(data.genotypes, data.parents)
+        data.tallies[:] = 0
+
+        def kernel(kernel_data: Any, block: int, work: MixingWork, first: int, last: int) -> None:
+            generator = population.generators[block]
+            vary_range(kernel_data, data, self.elite, linkage, rules, generator, work, (first, last))
+
+        self._run_blocks(population, kernel, 2 * len(linkage.starts) + 1 + self.climb_cost)
+        population.generations += 1
+
+    def _run_blocks(self, population: _Population, kernel: Any, cost_bound: int) -> None:
+        """Run one generation's blocks, then count, merge finds, and update best, mean and parents.
+
+        Where the evaluation limit might fall inside, blocks run one after another with an exact budget. A generation
+        that was interrupted counts up to its first unfinished solution, so that the same number of evaluations as
+        a limit repeats it exactly.
+        """
+        size, block = population.size, self.block
+        n_blocks = -(-size // block)
+        left = self.limits.evaluations - self.n_eval
+        sequential = left < cost_bound * size
+        n_threads = 1 if sequential else min(self.n_threads, n_blocks)
+        data = self.problem.kernel_data(self.n_threads)
+        for work in self.works:
+            work.budget[0] = int(left) if sequential else _UNLIMITED
+
+        def task(thread: int, number: int) -> None:
+            work = self.works[thread]
+            kernel(data[thread], number, work, number * block, min(size, (number + 1) * block))
+            data[thread] = self.problem.chunk_ended(thread, data[thread])
+
+        began = perf_counter()
+        inline = population.seconds < _INLINE_SECONDS
+        self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline)
+        population.seconds = perf_counter() - began
+        self.problem.generation_ended()
+        self._count(population)
+
+    def _count(self, population: _Population) -> None:
+        data = population.data
+        unfinished = np.flatnonzero(data.tallies[:, 0] != FINISHED)
+        n_counted = population.size
+        if len(unfinished):
+            n_counted = int(unfinished[0]) + int(data.tallies[unfinished[0], 0] != NOT_RUN)
+        self.n_eval += int(data.tallies[:n_counted, 1].sum())
+        self.touched += int(data.tallies[:n_counted, 2].sum())
+        self.n_generations += 1
+        if n_counted:
+            order = np.lexsort((data.objectives[:n_counted, 0], data.violations[:n_counted]))
+            best = int(order[0])
+            candidate = (data.violations[best], data.objectives[best, 0])
+            if candidate < (self.elite.violation[0], self.elite.objectives[0]):
+                self.elite.genotype[:] = data.genotypes[best]
+                self.elite.objectives[:] = data.objectives[best]
+                self.elite.violation[0] = data.violations[best]
+            if not self.history or self.elite.objectives[0] != self.history[-1].objective:
+                self.n_eval_at_best = self.n_eval
+                self.history.append(
+                    HistoryEntry(self.stop.seconds, self.n_eval, float(self.elite.objectives[0]), population.size)
+                )
+        if not len(unfinished):
+            np.copyto(data.parents, data.genotypes)
+            population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))

@@ -1,0 +1,172 @@
+"""Linkage models: families of subsets of genes that are exchanged together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.linkage._kernels import MI, NMI, CountWork, fill_similarities, tree_slices, upgma
+
+__all__ = ["Custom", "Linkage", "LinkageModel", "LinkageTree", "Univariate", "linkage_model"]
+
+_FILTER_AT = 1.0 - 1e-6
+
+
+class Linkage(NamedTuple):
+    """A family of subsets: subset k is ``members[starts[k] : starts[k] + sizes[k]]``; all int64."""
+
+    members: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (n_subsets,)
+    sizes: NDArray[np.int64]  # (n_subsets,)
+
+    def subsets(self) -> list[frozenset[int]]:
+        """Return the subsets as sets of gene indices."""
+        slices = zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
+        return [frozenset(self.members[a : a + size].tolist()) for a, size in slices]
+
+
+class LinkageModel(Protocol):
+    """Anything that turns a population into a family of subsets."""
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        """Return the subsets for a population of shape (n, n_variables) with the given cardinalities."""
+
+
+def _from_subsets(subsets: list[list[int]]) -> Linkage:
+    sizes = np.array([len(subset) for subset in subsets], np.int64)
+    members = np.array([gene for subset in subsets for gene in subset], np.int64)
+    return Linkage(members, np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64), sizes)
+
+
+@dataclass
+class Univariate:
+    """Every gene on its own."""
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        """Return one subset per gene."""
+        return _from_subsets([[gene] for gene in range(len(alphabet))])
+
+
+@dataclass
+class Custom:
+    """A fixed family of subsets.
+
+    Parameters
+    ----------
+    subsets : iterable of iterables of int
+        Gene indices; every subset not empty and without repeats.
+    """
+
+    subsets: Iterable[Iterable[int]]
+
+    def __post_init__(self) -> None:
+        self.subsets = [[int(gene) for gene in subset] for subset in self.subsets]
+        if not self.subsets:
+            raise GomeaBnError("Custom linkage needs at least one subset.")
+        for subset in self.subsets:
+            if not subset or len(set(subset)) != len(subset):
+                raise GomeaBnError(f"Custom linkage: subsets must be non-empty and without repeats, got {subset}.")
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        """Return the fixed subsets; raises `GomeaBnError` if one names a gene that does not exist."""
+        subsets = [list(subset) for subset in self.subsets]
+        for subset in subsets:
+            if min(subset) < 0 or max(subset) >= len(alphabet):
+                raise GomeaBnError(f"Custom linkage: genes are 0 to {len(alphabet) - 1}, got the subset {subset}.")
+        return _from_subsets(subsets)
+
+
+@dataclass
+class LinkageTree:
+    """The linkage tree, relearned from every population by average linkage (UPGMA).
+
+    Parameters
+    ----------
+    measure : {"nmi", "mi"}
+        Similarity of two genes: mutual information in bits, or divided by their joint entropy.
+    filtered : bool
+        Drop both children of a merge whose NMI is 1, for they carry the same information as their parent.
+        Has no effect with "mi", where no value marks identity.
+
+    Notes
+    -----
+    The root, which holds all genes, is left out: exchanging it copies the donor. With fewer than three genes the
+    single genes remain.
+    """
+
+    measure: str = "nmi"
+    filtered: bool = True
+
+    def __post_init__(self) -> None:
+        if self.measure not in ("mi", "nmi"):
+            raise GomeaBnError(f"LinkageTree: measure must be 'mi' or 'nmi', got {self.measure!r}.")
+        self._similarities = np.empty((0, 0))
+
+    def similarities(self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the similarity matrix of shape (n_variables, n_variables); overwritten by the next call."""
+        n, n_genes = genotypes.shape
+        if self._similarities.shape[0] != n_genes:
+            self._similarities = np.empty((n_genes, n_genes))
+        offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
+        largest = int(alphabet.max())
+        x = np.arange(n + 1, dtype=np.float64)
+        work = CountWork(
+            x * np.log2(np.maximum(x, 1.0)),
+            np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
+            np.zeros((n_genes, n), np.uint8),
+            np.zeros(largest * largest, np.int64),
+            np.zeros(n_genes),
+        )
+        fill_similarities(genotypes, offsets, NMI if self.measure == "nmi" else MI, work, self._similarities)
+        return self._similarities
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        """Return the nodes of the tree but its root, single genes first, then merges in order."""
+        n_genes = len(alphabet)
+        if n_genes < 3:
+            return _from_subsets([[gene] for gene in range(n_genes)])
+        children = np.zeros((n_genes - 1, 2), np.int64)
+        strength = np.zeros(n_genes - 1)
+        work = np.zeros((2, n_genes), np.int64)
+        chain = np.zeros(n_genes + 2, np.int64)
+        # equal similarities must not favour genes of low index
+        order = generator.permutation(n_genes)
+        matrix = self.similarities(np.ascontiguousarray(genotypes[:, order]), alphabet[order])
+        upgma(matrix, generator, work[0], work[1], chain, children, strength)
+        sizes, starts = np.zeros(2 * n_genes - 1, np.int64), np.zeros(2 * n_genes - 1, np.int64)
+        leaves = np.zeros(n_genes, np.int64)
+        tree_slices(children, sizes, starts, leaves)
+        keep = np.ones(2 * n_genes - 1, np.bool_)
+        keep[-1] = False
+        if self.filtered and self.measure == "nmi":
+            keep[children[strength >= _FILTER_AT].ravel()] = False
+        return Linkage(order[leaves], starts[keep], sizes[keep])
+
+
+def linkage_model(model: str | LinkageModel) -> LinkageModel:
+    """Return a linkage model from its name ("tree", "tree-mi", "univariate") or as it is.
+
+    Raises
+    ------
+    GomeaBnError
+        For a name that is not known, or an object without a ``learn`` method.
+    """
+    named = {"tree": LinkageTree(), "tree-mi": LinkageTree("mi"), "univariate": Univariate()}
+    if isinstance(model, str) and model in named:
+        return named[model]
+    if isinstance(model, str) or not hasattr(model, "learn"):
+        raise GomeaBnError(f"linkage must be one of {sorted(named)} or an object with learn(...), got {model!r}.")
+    return model

@@ -1,0 +1,204 @@
+"""Scores of families (a variable with its parents, each with a discretization), computed in batches and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems._score_kernels import (
+    BLOCK,
+    FamilyCache,
+    RowData,
+    ScoreRule,
+    ScoreScratch,
+    cache_merge,
+    score_families,
+)
+from gomea_bn.problems.policies import Policy, bin_codes
+from gomea_bn.problems.scores import ScoringMethod
+
+__all__ = ["Family", "FamilyScorer", "ScoredVariable", "new_cache", "new_scratch"]
+
+_KEY_SEED = 20240219  # any fixed number: keys must be alike in every process
+FIRST_CACHE_CAPACITY = 1 << 12
+
+
+@dataclass(frozen=True)
+class ScoredVariable:
+    """One column as the score sees it.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray of shape (n_rows,)
+        Continuous: float64 in original units. Discrete: integer codes.
+    n_levels : int
+        Cardinality of a discrete column; 0 marks a continuous one.
+    policies : tuple of Policy
+        The library of a continuous column, fewest bins first; empty for a discrete one.
+    """
+
+    name: str
+    values: NDArray[np.float64] | NDArray[np.int32]
+    n_levels: int
+    policies: tuple[Policy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A child and its parents, each a (variable index, policy index) pair; the policy of a discrete column is 0."""
+
+    child: tuple[int, int]
+    parents: tuple[tuple[int, int], ...] = ()
+
+
+def new_cache(capacity: int) -> FamilyCache:
+    """Return an empty cache table; `capacity` is a power of two."""
+    return FamilyCache(np.zeros(capacity, np.uint64), np.zeros(capacity), np.zeros(1, np.int64))
+
+
+def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
+    """Return one thread's counting work space."""
+    n_slots = 1 << int(2 * n_rows - 1).bit_length()
+    n_counts = max(min(65536, 8 * n_rows + 1024), n_rows * max_cardinality)
+    return ScoreScratch(
+        np.zeros(BLOCK, np.uint16),
+        np.zeros(n_counts, np.int32),
+        np.zeros(n_slots, np.int64),
+        np.zeros(n_slots, np.int64),
+        np.zeros(3, np.int64),
+    )
+
+
+def _log_width_sum(values: NDArray[np.float64], policy: Policy) -> float:
+    """Return the sum over rows of the log bin width, with the column scaled to [0, 1]; -inf-safe."""
+    low, high = values.min(), values.max()
+    edges = np.concatenate(([low], policy.cut_points, [high]))
+    counts = np.bincount(bin_codes(values, policy.cut_points), minlength=policy.n_bins)
+    widths = np.diff(edges) / (high - low)
+    held = counts > 0
+    return float(np.sum(counts[held] * np.log(widths[held])))
+
+
+class FamilyScorer:
+    """Scores families of one table under one rule.
+
+    Parameters
+    ----------
+    variables : sequence of ScoredVariable
+    method : ScoringMethod
+    rule : ScoreRule
+        From `scores.score_rule`.
+    cache_bytes : int
+        Upper limit of the shared score cache.
+
+    Attributes
+    ----------
+    rows : RowData
+        Codes and constants, for compiled callers.
+    view_offset : ndarray of shape (n_variables + 1,), int64
+        ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[ScoredVariable],
+        method: ScoringMethod,
+        rule: ScoreRule,
+        *,
+        cache_bytes: int = 1 << 26,
+    ) -> None:
+        self.variables = tuple(variables)
+        self.method = method
+        self.rule = rule
+        self.cache_bytes = cache_bytes
+        self.rows, self.view_offset = self._rows()
+        self.max_cardinality = int(self.rows.cardinality.max())
+        self.n_rows = self.rows.codes.shape[1]
+        self.cache = new_cache(FIRST_CACHE_CAPACITY)
+        self._scratch = new_scratch(self.n_rows, self.max_cardinality)
+
+    def _rows(self) -> tuple[RowData, NDArray[np.int64]]:
+        codes, cardinality, constant, offsets = [], [], [], [0]
+        for variable in self.variables:
+            if variable.n_levels:
+                codes.append(variable.values.astype(np.uint8))
+                cardinality.append(variable.n_levels)
+                constant.append(0.0)
+            else:
+                values = np.asarray(variable.values, np.float64)
+                cut_cost = np.log(max(len(np.unique(values)) - 1, 1)) if self.method.charges_cuts else 0.0
+                for policy in variable.policies:
+                    codes.append(bin_codes(values, policy.cut_points))
+                    cardinality.append(policy.n_bins)
+                    cost = cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
+                    constant.append(-_log_width_sum(values, policy) - cost)
+            offsets.append(len(codes))
+        generator = np.random.default_rng(_KEY_SEED)
+        keys = generator.integers(1, 2**63, size=(2, len(codes)), dtype=np.int64).astype(np.uint64)
+        rows = RowData(
+            np.ascontiguousarray(codes),
+            np.array(cardinality, np.int64),
+            np.array(constant),
+            2 * keys[0] + 1,
+            2 * keys[1] + 1,
+        )
+        return rows, np.array(offsets, np.int64)
+
+    def view(self, variable: int, policy: int = 0) -> int:
+        """Return the row of ``rows.codes`` that holds a variable under a policy."""
+        n_policies = int(self.view_offset[variable + 1] - self.view_offset[variable])
+        if not 0 <= policy < n_policies:
+            name = self.variables[variable].name
+            raise GomeaBnError(f"Variable {name!r} has policies 0 to {n_policies - 1}, got {policy}.")
+        return int(self.view_offset[variable]) + policy
+
+    def encode(self, families: Iterable[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return families in compressed rows: offsets (n_families + 1,), views with the child last."""
+        views: list[int] = []
+        offsets = [0]
+        for family in families:
+            parents = sorted(family.parents)
+            views += [self.view(*parent) for parent in parents]
+            views.append(self.view(*family.child))
+            offsets.append(len(views))
+        return np.array(offsets, np.int64), np.array(views, np.int64)
+
+    def score(self, families: Iterable[Family], *, use_cache: bool = True) -> NDArray[np.float64]:
+        """Return the scores of families in nats, shape (n_families,), higher is better.
+
+        Equal for any order of the parents. The sum over a network's families is its score; for density methods
+        that is the log density of the rows with every continuous column scaled to [0, 1], minus the penalties.
+        """
+        return self.score_encoded(*self.encode(families), use_cache=use_cache)
+
+    def score_encoded(
+        self, offsets: NDArray[np.int64], views: NDArray[np.int64], *, use_cache: bool = True
+    ) -> NDArray[np.float64]:
+        """Return the scores of families given as `encode` returns them."""
+        scores = np.empty(len(offsets) - 1)
+        if use_cache:
+            self.reserve(len(scores))
+        own = self.cache if use_cache else new_cache(0)
+        score_families(self.rows, self.rule, self._scratch, new_cache(2), own, offsets, views, scores)
+        return scores
+
+    def reserve(self, n_more: int) -> None:
+        """Make room in the cache for `n_more` entries, up to `cache_bytes`."""
+        self.cache = grown_cache(self.cache, n_more, self.cache_bytes)
+
+
+def grown_cache(cache: FamilyCache, n_more: int, max_bytes: int) -> FamilyCache:
+    """Return `cache`, or a larger copy that holds `n_more` further entries at half load, within `max_bytes`."""
+    capacity = len(cache.keys)
+    while capacity < 2 * (int(cache.used[0]) + n_more) and 32 * capacity <= max_bytes:
+        capacity *= 2
+    if capacity == len(cache.keys):
+        return cache
+    larger = new_cache(capacity)
+    cache_merge(larger, cache)
+    return larger

@@ -1,0 +1,216 @@
+"""Hard rules about a network's edges, checked for contradictions and turned into allowed gene values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["EdgeRules", "ExpertKnowledge", "edge_rules"]
+
+DEFAULT_MAX_TABLE_CELLS = 1_000_000
+
+
+@dataclass(frozen=True)
+class ExpertKnowledge:
+    """What every learned network must respect.
+
+    Parameters
+    ----------
+    required_edges, forbidden_edges : sequence of (parent, child) names
+        A forbidden edge is forbidden in this direction only.
+    temporal_order : sequence of sequences of names
+        Tiers, earliest first: no edge leads from a later tier to an earlier one. Variables that are not named
+        are free.
+    max_indegree : int, optional
+        Most parents of any variable.
+    max_table_cells : int
+        Most cells of any variable's table: its bins times its parents' bins.
+
+    Examples
+    --------
+    >>> ExpertKnowledge(required_edges=[("smoker", "cough")], temporal_order=[["age"], ["smoker", "cough"]])
+    ExpertKnowledge(required_edges=(('smoker', 'cough'),), forbidden_edges=(), ...)
+    """
+
+    required_edges: Sequence[tuple[str, str]] = ()
+    forbidden_edges: Sequence[tuple[str, str]] = ()
+    temporal_order: Sequence[Sequence[str]] = ()
+    max_indegree: int | None = None
+    max_table_cells: int = DEFAULT_MAX_TABLE_CELLS
+
+    def __post_init__(self) -> None:
+        for option in ("required_edges", "forbidden_edges"):
+            object.__setattr__(self, option, _edge_list(option, getattr(self, option)))
+        tiers = []
+        for tier in self.temporal_order:
+            if isinstance(tier, str):
+                raise GomeaBnError(f"temporal_order must be a sequence of tiers, each a list of names; got {tier!r}.")
+            tiers.append(tuple(tier))
+        object.__setattr__(self, "temporal_order", tuple(tiers))
+        named = [name for tier in tiers for name in tier]
+        twice = sorted({name for name in named if named.count(name) > 1})
+        if twice:
+            raise GomeaBnError(f"temporal_order names {twice} in more than one tier.")
+        if self.max_indegree is not None and (_not_integer(self.max_indegree) or self.max_indegree < 0):
+            raise GomeaBnError(f"max_indegree must be an integer of at least 0, got {self.max_indegree!r}.")
+        if _not_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= 2**40:
+            raise GomeaBnError(f"max_table_cells must be an integer from 2 to 2**40, got {self.max_table_cells!r}.")
+
+
+@dataclass(frozen=True)
+class EdgeRules:
+    """Knowledge in terms of variable indices.
+
+    Attributes
+    ----------
+    allowed : ndarray of shape (N, N, 3), bool
+        For i < j, which of 0 = no edge, 1 = i -> j, 2 = j -> i may occur.
+    max_indegree : int
+    max_table_cells : float
+    """
+
+    allowed: NDArray[np.bool_]
+    max_indegree: int
+    max_table_cells: float
+
+    def violations(
+        self, names: Sequence[str], edges: Iterable[tuple[int, int]], cardinality: Sequence[int]
+    ) -> list[str]:
+        """Return what a network breaks, one sentence each; an empty list means that it honours everything."""
+        present = set(edges)
+        n = len(names)
+        found = []
+        for i in range(n):
+            for j in range(i + 1, n):
+                value = 1 if (i, j) in present else 2 if (j, i) in present else 0
+                if not self.allowed[i, j, value]:
+                    got = ("no edge", f"{names[i]} -> {names[j]}", f"{names[j]} -> {names[i]}")[value]
+                    found.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
+        for child in range(n):
+            parents = [i for i, j in present if j == child]
+            cells = float(cardinality[child]) * float(np.prod([float(cardinality[p]) for p in parents]))
+            if len(parents) > self.max_indegree:
+                found.append(f"{names[child]!r} has {len(parents)} parents, more than {self.max_indegree}")
+            if cells > self.max_table_cells:
+                found.append(f"the table of {names[child]!r} has {cells:.0f} cells")
+        return found
+
+
+def _not_integer(value: object) -> bool:
+    return isinstance(value, bool) or not isinstance(value, (int, np.integer))
+
+
+def _edge_list(option: str, edges: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    listed = []
+    for edge in edges:
+        if isinstance(edge, str) or len(tuple(edge)) != 2:
+            raise GomeaBnError(f"{option} must be (parent, child) pairs of names, got {edge!r}.")
+        parent, child = edge
+        if parent == child:
+            raise GomeaBnError(f"{option} contains an edge from {parent!r} to itself.")
+        listed.append((parent, child))
+    return tuple(listed)
+
+
+def _index(option: str, name: str, names: Sequence[str]) -> int:
+    if name in names:
+        return names.index(name)
+    near = get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else f" Columns are {', '.join(map(repr, names))}."
+    raise GomeaBnError(f"{option}: no column {name!r}.{hint}")
+
+
+def _cycle(edges: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the names along a directed cycle, first name repeated at the end; empty if there is none."""
+    children: dict[str, list[str]] = {}
+    for parent, child in edges:
+        children.setdefault(parent, []).append(child)
+    finished: set[str] = set()
+    for root in children:
+        path: list[str] = []
+        stack = [(root, 0)]
+        while stack:
+            node, position = stack.pop()
+            del path[position:]
+            if node in path:
+                return [*path[path.index(node) :], node]
+            if node in finished:
+                continue
+            path.append(node)
+            following = children.get(node, [])
+            stack += [(child, position + 1) for child in following]
+            if not following:
+                finished.add(node)
+    return []
+
+
+def edge_rules(
+    knowledge: ExpertKnowledge | None,
+    names: Sequence[str],
+    fewest_bins: Sequence[int],
+    *,
+    max_indegree: int | None = None,
+) -> EdgeRules:
+    """Return the rules of `knowledge` for the columns `names`.
+
+    Parameters
+    ----------
+    knowledge : ExpertKnowledge or None
+    names : sequence of str
+    fewest_bins : sequence of int
+        Smallest cardinality of every variable: what a table that must exist needs at least.
+    max_indegree : int, optional
+        A second limit; the tighter of the two holds.
+
+    Raises
+    ------
+    GomeaBnError
+        For unknown names and for rules that contradict each other; the message names them.
+    """
+    knowledge = knowledge or ExpertKnowledge()
+    n = len(names)
+    limits = [limit for limit in (max_indegree, knowledge.max_indegree) if limit is not None]
+    limit = min([*limits, max(n - 1, 0)])
+    forbidden = np.zeros((n, n), np.bool_)
+    for parent, child in knowledge.forbidden_edges:
+        forbidden[_index("forbidden_edges", parent, names), _index("forbidden_edges", child, names)] = True
+    late = np.zeros((n, n), np.bool_)
+    tiers = [[_index("temporal_order", name, names) for name in tier] for tier in knowledge.temporal_order]
+    for earlier in range(len(tiers)):
+        for later in range(earlier + 1, len(tiers)):
+            late[np.ix_(tiers[later], tiers[earlier])] = True
+    required = np.zeros((n, n), np.bool_)
+    for parent, child in knowledge.required_edges:
+        i, j = _index("required_edges", parent, names), _index("required_edges", child, names)
+        if forbidden[i, j]:
+            raise GomeaBnError(f"The edge {parent!r} -> {child!r} is both required and forbidden.")
+        if late[i, j]:
+            raise GomeaBnError(f"required_edges: {parent!r} -> {child!r} runs against temporal_order.")
+        required[i, j] = True
+    cycle = _cycle(knowledge.required_edges)
+    if cycle:
+        raise GomeaBnError(f"required_edges contain the cycle {' -> '.join(cycle)}.")
+    for child in range(n):
+        parents = np.flatnonzero(required[:, child])
+        if len(parents) > limit:
+            raise GomeaBnError(
+                f"required_edges give {names[child]!r} {len(parents)} parents, but max_indegree is {limit}."
+            )
+        cells = float(fewest_bins[child]) * float(np.prod([float(fewest_bins[p]) for p in parents]))
+        if cells > knowledge.max_table_cells:
+            raise GomeaBnError(
+                f"The table of {names[child]!r} needs at least {cells:.0f} cells with its required parents, "
+                f"but max_table_cells is {knowledge.max_table_cells}; raise it or use fewer levels."
+            )
+    banned = forbidden | late
+    allowed = np.ones((n, n, 3), np.bool_)
+    allowed[:, :, 0] = ~(required | required.T)
+    allowed[:, :, 1] = ~(banned | required.T)
+    allowed[:, :, 2] = ~(banned.T | required)
+    return EdgeRules(allowed, limit, float(knowledge.max_table_cells))

@@ -1,0 +1,106 @@
+"""The scoring methods by name, and how their parameters become a compiled rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log
+
+import numpy as np
+from scipy.special import gammaln
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems._score_kernels import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
+
+__all__ = ["SCORING_METHODS", "ScoringMethod", "scoring_method"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringMethod:
+    """A decomposable score, all in nats, higher is better.
+
+    Attributes
+    ----------
+    name : str
+    density : bool
+        Whether continuous columns are scored as densities (log widths count), or only discrete columns are allowed.
+    prior : {"penalty", "dirichlet", "bdeu"}
+    charges_cuts : bool
+        Whether each cut that was chosen from m distinct values costs ln(m - 1).
+    description : str
+    """
+
+    name: str
+    density: bool
+    prior: str
+    charges_cuts: bool
+    description: str
+
+
+SCORING_METHODS: dict[str, ScoringMethod] = {
+    method.name: method
+    for method in (
+        ScoringMethod("density-bic", True, "penalty", False, "log density minus the BIC penalty"),
+        ScoringMethod("density-bd", True, "dirichlet", True, "Dirichlet marginal likelihood of the tables, as a density"),
+        ScoringMethod("bic", False, "penalty", False, "log likelihood minus (ln n)/2 per free parameter"),
+        ScoringMethod("aic", False, "penalty", False, "log likelihood minus 1 per free parameter"),
+        ScoringMethod("k2", False, "dirichlet", False, "marginal likelihood under Dirichlet(1)"),
+        ScoringMethod("bdeu", False, "bdeu", False, "marginal likelihood under Dirichlet(ess / cells)"),
+    )
+}
+
+
+def scoring_method(name: str) -> ScoringMethod:
+    """Return the scoring method called `name`; raises `GomeaBnError` with the known names otherwise."""
+    if name not in SCORING_METHODS:
+        raise GomeaBnError(f"scoring_method must be one of {sorted(SCORING_METHODS)}, got {name!r}.")
+    return SCORING_METHODS[name]
+
+
+def score_rule(
+    method: ScoringMethod,
+    n_rows: int,
+    *,
+    penalty: str | float = "bic",
+    prior: str = "dirichlet",
+    equivalent_sample_size: float = 1.0,
+) -> ScoreRule:
+    """Return the compiled form of a scoring method for tables of `n_rows` rows.
+
+    Parameters
+    ----------
+    method : ScoringMethod
+    n_rows : int
+    penalty : {"bic", "literal"} or float
+        Nats per free parameter of ``density-bic``: (ln n)/2, the paper's printed ln(n/2) (Ha et al., Eq. 3), or a number.
+    prior : {"dirichlet", "bdeu"}
+        Prior of ``density-bd``: Dirichlet(1) per cell, or BDeu.
+    equivalent_sample_size : float
+        Of the BDeu prior, in rows.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown penalty or prior, or a size that is not positive.
+    """
+    x = np.arange(n_rows + 1, dtype=np.float64)
+    x_log_x = np.zeros(n_rows + 1)
+    x_log_x[1:] = x[1:] * np.log(x[1:])
+    if prior not in ("dirichlet", "bdeu"):
+        raise GomeaBnError(f"prior must be 'dirichlet' or 'bdeu', got {prior!r}.")
+    if not 0 < equivalent_sample_size < inf:
+        raise GomeaBnError(f"equivalent_sample_size must be positive and finite, got {equivalent_sample_size!r}.")
+    if method.prior == "penalty":
+        if method.name != "density-bic":
+            weight = 1.0 if method.name == "aic" else log(n_rows) / 2
+        elif penalty == "bic":
+            weight = log(n_rows) / 2
+        elif penalty == "literal":
+            weight = log(n_rows / 2)
+        elif isinstance(penalty, (int, float)) and not isinstance(penalty, bool) and 0 <= penalty < inf:
+            weight = float(penalty)
+        else:
+            raise GomeaBnError(f"penalty must be 'bic', 'literal' or a number of nats >= 0, got {penalty!r}.")
+        return ScoreRule(LIKELIHOOD, weight, 0.0, x_log_x, np.zeros(1))
+    if method.prior == "bdeu" or (method.name == "density-bd" and prior == "bdeu"):
+        return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
+    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, gammaln(x + 1.0))

@@ -1,0 +1,177 @@
+"""The problem of DBN-GOMEA: one ternary gene per pair of variables, one policy gene per continuous variable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems._score_kernels import cache_merge
+from gomea_bn.problems._structure_kernels import StructureData, StructureRules, StructureWork, edge_gene
+from gomea_bn.problems.family_scorer import FamilyScorer, grown_cache, new_cache, new_scratch
+from gomea_bn.problems.knowledge import EdgeRules
+
+__all__ = ["StructureProblem"]
+
+_OWN_CACHE_CAPACITY = 1 << 12
+
+
+class StructureProblem:
+    """Structure and bins of a network, scored by families; minimises minus the score in nats.
+
+    Parameters
+    ----------
+    scorer : FamilyScorer
+    edge_rules : EdgeRules
+        What the knowledge allows for every pair, with the limits on in-degree and table size.
+    random_repair : bool
+        Break cycles in random order; False is the index order of the published code, which favours arcs
+        of early columns.
+    initial_indegree : float
+        Mean number of parents per variable in initial genotypes, before repair.
+
+    Attributes
+    ----------
+    n_variables : int
+        Genes: N(N-1)/2 for the edges, in the order (0,1), (0,2), ..., then one per continuous variable with
+        at least two policies, in column order.
+    """
+
+    n_objectives = 1
+
+    def __init__(
+        self,
+        scorer: FamilyScorer,
+        edge_rules: EdgeRules,
+        *,
+        random_repair: bool = True,
+        initial_indegree: float = 1.0,
+    ) -> None:
+        self.scorer = scorer
+        self.edge_rules = edge_rules
+        self.initial_indegree = initial_indegree
+        n = self.n_nodes = len(scorer.variables)
+        self.n_terms = n
+        self.words = (n + 63) // 64
+        self.n_aux = n * self.words
+        first, second = np.triu_indices(n, 1)
+        self.n_edge_genes = len(first)
+        n_policies = np.diff(scorer.view_offset)
+        bin_variable = np.flatnonzero(n_policies > 1)
+        bin_gene = np.full(n, -1, np.int64)
+        bin_gene[bin_variable] = self.n_edge_genes + np.arange(len(bin_variable))
+        self.n_variables = self.n_edge_genes + len(bin_variable)
+        self.alphabet = np.concatenate([np.full(self.n_edge_genes, 3), n_policies[bin_variable]]).astype(np.int64)
+        self.ordinal = np.arange(self.n_variables) >= self.n_edge_genes
+        self.allowed = np.arange(self.alphabet.max(initial=3)) < self.alphabet[:, None]
+        self.allowed[: self.n_edge_genes, :3] = edge_rules.allowed[first, second]
+        self.rules = StructureRules(
+            first.astype(np.int64),
+            second.astype(np.int64),
+            bin_gene,
+            bin_variable.astype(np.int64),
+            scorer.view_offset,
+            np.ascontiguousarray(self.allowed[: self.n_edge_genes, 0]),
+            edge_rules.max_indegree,
+            edge_rules.max_table_cells,
+            random_repair,
+        )
+        self._data: list[StructureData] = []
+
+    def _work(self) -> StructureWork:
+        n, words, edges = self.n_nodes, self.words, max(self.n_edge_genes, 1)
+        return StructureWork(
+            np.zeros(words, np.uint64),
+            np.zeros(words, np.uint64),
+            np.zeros(words, np.uint64),
+            np.zeros((n, words), np.uint64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(edges, np.int64),
+            np.zeros(edges, np.int64),
+            np.zeros(n + 1, np.int64),
+        )
+
+    def kernel_data(self, n_threads: int) -> list[StructureData]:
+        """Return one `StructureData` per thread; with one thread it writes to the shared cache directly."""
+        scorer = self.scorer
+        while len(self._data) < n_threads:
+            self._data.append(
+                StructureData(
+                    self.rules,
+                    scorer.rows,
+                    scorer.rule,
+                    new_scratch(scorer.n_rows, scorer.max_cardinality),
+                    new_cache(2),
+                    new_cache(_OWN_CACHE_CAPACITY),
+                    self._work(),
+                )
+            )
+        if n_threads == 1:
+            return [self._data[0]._replace(shared=new_cache(2), own=scorer.cache)]
+        return [data._replace(shared=scorer.cache) for data in self._data[:n_threads]]
+
+    def chunk_ended(self, thread: int, data: StructureData) -> StructureData:
+        """Give a thread's own cache room for what comes next; called by that thread between its kernels."""
+        budget = self.scorer.cache_bytes
+        room = max(int(data.own.used[0]), _OWN_CACHE_CAPACITY)
+        if data.own is self.scorer.cache:
+            self.scorer.cache = grown_cache(data.own, room, budget)
+            return data._replace(own=self.scorer.cache)
+        own = grown_cache(data.own, room, budget)
+        self._data[thread] = self._data[thread]._replace(own=own)
+        return data._replace(own=own)
+
+    def generation_ended(self) -> None:
+        """Merge the threads' finds into the shared cache, in thread order."""
+        for thread, data in enumerate(self._data):
+            used = int(data.own.used[0])
+            if used:
+                self.scorer.cache = grown_cache(self.scorer.cache, used, self.scorer.cache_bytes)
+                cache_merge(self.scorer.cache, data.own)
+                self._data[thread] = data._replace(own=new_cache(len(data.own.keys)))
+
+    def statistics(self) -> dict[str, int]:
+        """Return how many families were scored by counting, and how many were found in a cache."""
+        totals = np.sum([data.scratch.statistics[:2] for data in self._data] or [np.zeros(2, np.int64)], axis=0)
+        return {"families_scored": int(totals[0]), "cache_hits": int(totals[1])}
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
+        """Return `n` random genotypes, shape (n, n_variables): sparse graphs and uniform policies."""
+        genotypes = np.zeros((n, self.n_variables), np.int16)
+        density = min(1.0, 2.0 * self.initial_indegree / max(self.n_nodes - 1, 1))
+        allowed = self.allowed[: self.n_edge_genes, :3]
+        present = (generator.random((n, self.n_edge_genes)) < density) | ~allowed[:, 0]
+        reverse = generator.random((n, self.n_edge_genes)) < 0.5
+        arc = np.where(reverse, 2, 1)
+        arc = np.where(~allowed[:, 1], 2, arc)
+        arc = np.where(~allowed[:, 2], 1, arc)
+        present &= allowed[:, 1] | allowed[:, 2]
+        genotypes[:, : self.n_edge_genes] = np.where(present, arc, 0)
+        for gene in range(self.n_edge_genes, self.n_variables):
+            genotypes[:, gene] = generator.integers(0, self.alphabet[gene], n)
+        return genotypes
+
+    def edges(self, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:
+        """Return the arcs (parent, child) of a repaired genotype, by variable index."""
+        genes = genotype[: self.n_edge_genes]
+        pairs = zip(self.rules.first.tolist(), self.rules.second.tolist(), genes.tolist(), strict=True)
+        return sorted((i, j) if gene == 1 else (j, i) for i, j, gene in pairs if gene)
+
+    def policy_indices(self, genotype: NDArray[np.int16]) -> NDArray[np.int64]:
+        """Return the index of every variable's policy in its library, shape (n_nodes,); 0 where there is no choice."""
+        genes = self.rules.bin_gene
+        return np.where(genes >= 0, genotype[np.maximum(genes, 0)], 0).astype(np.int64)
+
+    def genotype(self, edges: Sequence[tuple[int, int]], policies: Sequence[int]) -> NDArray[np.int16]:
+        """Return the genotype of arcs (parent, child) and of one policy index per variable."""
+        genotype = np.zeros(self.n_variables, np.int16)
+        for parent, child in edges:
+            gene = edge_gene(min(parent, child), max(parent, child), self.n_nodes)
+            genotype[gene] = 1 if parent < child else 2
+        for variable, gene in enumerate(self.rules.bin_gene.tolist()):
+            if gene >= 0:
+                genotype[gene] = policies[variable]
+        return genotype
