@@ -2,4 +2,51 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gomea_bn.errors import GomeaBnError
+    from gomea_bn.estimator import BayesNetLearner
+    from gomea_bn.gomea import GOMEA
+    from gomea_bn.linkage.models import Custom, LinkageTree, Univariate
+    from gomea_bn.network import DiscretizedBayesNet
+    from gomea_bn.problems.knowledge import ExpertKnowledge
+    from gomea_bn.table import read_table
+
+_HOMES = {
+    "GOMEA": "gomea_bn.gomea",
+    "BayesNetLearner": "gomea_bn.estimator",
+    "Custom": "gomea_bn.linkage.models",
+    "DiscretizedBayesNet": "gomea_bn.network",
+    "ExpertKnowledge": "gomea_bn.problems.knowledge",
+    "GomeaBnError": "gomea_bn.errors",
+    "LinkageTree": "gomea_bn.linkage.models",
+    "Univariate": "gomea_bn.linkage.models",
+    "read_table": "gomea_bn.table",
+}
+
+__all__ = [
+    "GOMEA",
+    "BayesNetLearner",
+    "Custom",
+    "DiscretizedBayesNet",
+    "ExpertKnowledge",
+    "GomeaBnError",
+    "LinkageTree",
+    "Univariate",
+    "read_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used, so that importing the package stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gomea_bn' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,306 @@
+"""`BayesNetLearner`: one call from a table to a discretized Bayesian network."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn._params import Parameters
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.gomea import GOMEA
+from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
+from gomea_bn.limits import Callback, HistoryEntry, Limits
+from gomea_bn.network import DiscretizedBayesNet
+from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.table import Table, read_table
+from gomea_bn.warm_up import compile_kernels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BayesNetLearner"]
+
+
+class BayesNetLearner(Parameters):
+    """Learns the graph and the bins of a discretized Bayesian network together, with DBN-GOMEA.
+
+    Parameters
+    ----------
+    discretizer : {"equal-frequency", "equal-width"}
+        How a continuous variable's range is cut; the number of bins is learned.
+    scoring_method : str
+        "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only.
+    cut_points : mapping of str to iterable of float, optional
+        Inner cuts, in the data's units, of variables whose bins are fixed.
+    max_bins : int
+        Most bins of a continuous variable, from 2.
+    max_indegree : int or None
+        Most parents of a variable.
+    knowledge : ExpertKnowledge, optional
+        Required and forbidden edges, tiers, and limits that the network must keep.
+    pseudo_count : float
+        Added to every row of a table (one parent configuration), spread evenly over its cells.
+    penalty : {"bic", "literal"} or float
+        Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), or a number.
+    prior : {"dirichlet", "bdeu"}
+        Of "density-bd": Dirichlet(1) per cell, or BDeu.
+    equivalent_sample_size : float
+        Of the BDeu prior, in rows.
+    kinds : mapping of str to {"continuous", "discrete"}, optional
+        Overrides the inferred kind of columns.
+    missing : {"error", "drop"}
+        What to do with rows that have missing or infinite values.
+    max_levels : int
+        Most levels of a discrete column.
+    algorithm : GOMEA, optional
+        Options of the search.
+    random_repair : bool
+        Break cycles in random order (default) or in column order, as the published code does.
+    initial_indegree : float
+        Mean number of parents in the random networks that the search starts from.
+    max_seconds : float or None
+        Of search; compiling is not counted.
+    max_evaluations, max_generations : int, optional
+        Changed networks evaluated, exact; generations over all populations.
+    patience : float or None
+        Stop after this many times the evaluations that the best network took. Unlike a clock it gives the same
+        network on any machine.
+    n_jobs : int or None
+        Threads: None is 1, -1 all cores. The result does not depend on it.
+    random_state : int, numpy Generator, RandomState or None
+    callback : callable, optional
+        Gets a `Progress` after every generation; a true return value stops the search.
+    verbose : bool
+        Show a live table; silent where standard error is not a terminal.
+
+    Attributes
+    ----------
+    network_ : DiscretizedBayesNet
+    score_ : float
+        The search's score in nats, with every continuous column scaled to [0, 1]; higher is better.
+    table_ : Table
+        The rows it learned from.
+    history_ : list of HistoryEntry
+        Every improvement of the best network (objectives there are minus the score).
+    n_eval_, n_eval_full_, n_generations_ : int, float, int
+        Evaluations, the same in full evaluations, generations.
+    fit_seconds_, time_to_best_ : float
+        Seconds of search.
+    stopped_by_ : str
+        The limit that ended it, or "interrupt".
+    statistics_ : dict
+        Families scored by counting, and cache hits.
+    seed_ : int
+        What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it.
+    feature_names_in_ : ndarray of str
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> x = np.random.default_rng(0).normal(size=500)
+    >>> frame = pd.DataFrame({"x": x, "y": x + np.random.default_rng(1).normal(scale=0.3, size=500)})
+    >>> learner = BayesNetLearner(max_evaluations=2000, random_state=1).fit(frame)
+    >>> len(learner.network_.edges)
+    1
+    """
+
+    def __init__(
+        self,
+        discretizer: str = "equal-frequency",
+        *,
+        scoring_method: str = "density-bic",
+        cut_points: Mapping[str, Iterable[float]] | None = None,
+        max_bins: int = 15,
+        max_indegree: int | None = 6,
+        knowledge: ExpertKnowledge | None = None,
+        pseudo_count: float = 1.0,
+        penalty: str | float = "bic",
+        prior: str = "dirichlet",
+        equivalent_sample_size: float = 10.0,
+        kinds: Mapping[str, str] | None = None,
+        missing: str = "error",
+        max_levels: int = 50,
+        algorithm: GOMEA | None = None,
+        random_repair: bool = True,
+        initial_indegree: float = 1.0,
+        max_seconds: float | None = 60.0,
+        max_evaluations: int | None = None,
+        max_generations: int | None = None,
+        patience: float | None = 10.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Callback | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.discretizer = discretizer
+        self.scoring_method = scoring_method
+        self.cut_points = cut_points
+        self.max_bins = max_bins
+        self.max_indegree = max_indegree
+        self.knowledge = knowledge
+        self.pseudo_count = pseudo_count
+        self.penalty = penalty
+        self.prior = prior
+        self.equivalent_sample_size = equivalent_sample_size
+        self.kinds = kinds
+        self.missing = missing
+        self.max_levels = max_levels
+        self.algorithm = algorithm
+        self.random_repair = random_repair
+        self.initial_indegree = initial_indegree
+        self.max_seconds = max_seconds
+        self.max_evaluations = max_evaluations
+        self.max_generations = max_generations
+        self.patience = patience
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
+        """Learn a network from a table and return self.
+
+        Parameters
+        ----------
+        X : DataFrame, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
+            Never changed. An array's columns are named x0, x1, ...
+        y : ignored
+            Present for scikit-learn's tools; a class belongs into the table as a column.
+
+        Raises
+        ------
+        GomeaBnError
+            For a table, an option or a rule that cannot be used; the message says what to do.
+        """
+        options = LearningOptions(**{name: getattr(self, name) for name in LearningOptions.__dataclass_fields__})
+        limits = Limits(self.max_seconds, self.max_evaluations, self.max_generations, self.patience)
+        n_threads = _n_threads(self.n_jobs)
+        seed = _seed(self.random_state)
+        if self.algorithm is not None and not isinstance(self.algorithm, GOMEA):
+            raise GomeaBnError(f"algorithm must be a GOMEA or None, got {self.algorithm!r}.")
+        if not isinstance(self.pseudo_count, (int, float)) or not 0 <= self.pseudo_count < np.inf:
+            raise GomeaBnError(f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}.")
+        table = read_table(_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        problem = learning_problem(table, options)
+        compile_kernels()
+        algorithm = self.algorithm or GOMEA()
+        if self.verbose:
+            from gomea_bn.progress import LiveTable
+
+            with LiveTable() as live:
+                callback = _both(live, self.callback)
+                result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=callback)
+        else:
+            result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=self.callback)
+        edges = problem.edges(result.X)
+        cuts = learned_cut_points(problem, result.X)
+        cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
+        broken = problem.edge_rules.violations(table.names, edges, cardinality)
+        if broken:
+            raise RuntimeError(f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this.")
+        self.score_ = -float(result.F[0])
+        self.network_ = DiscretizedBayesNet.from_table(
+            table,
+            [(table.names[parent], table.names[child]) for parent, child in edges],
+            cuts,
+            pseudo_count=self.pseudo_count,
+            metadata={
+                "scoring_method": self.scoring_method,
+                "score": self.score_,
+                "seed": seed,
+                "n_eval": result.n_eval,
+                "n_rows": table.n_rows,
+                "data_sha256": _digest(table),
+            },
+        )
+        self.table_ = table
+        self.history_: list[HistoryEntry] = result.history
+        self.n_eval_ = result.n_eval
+        self.n_eval_full_ = result.n_eval_full
+        self.n_generations_ = result.n_generations
+        self.fit_seconds_ = result.exec_time
+        self.time_to_best_ = result.time_to_best
+        self.stopped_by_ = result.stopped_by
+        self.statistics_ = result.statistics
+        self.seed_ = seed
+        self.feature_names_in_ = np.array(table.names, dtype=object)
+        self.n_features_in_ = len(table.names)
+        return self
+
+    def score(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str], y: object = None) -> float:
+        """Return the mean log density per row of a table, in nats and original units; higher is better."""
+        return self._fitted().score(_read(_frame(X)))
+
+    def score_samples(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str]) -> NDArray[np.float64]:
+        """Return the log density of every row, shape (n_rows,), in nats and original units."""
+        return self._fitted().log_density(_read(_frame(X)))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
+        """Return `n_samples` rows drawn from the learned network."""
+        return self._fitted().sample(n_samples, random_state)
+
+    def _fitted(self) -> DiscretizedBayesNet:
+        if not hasattr(self, "network_"):
+            raise GomeaBnError(f"This {type(self).__name__} has not learned a network yet; call fit(frame) first.")
+        return self.network_
+
+
+def _frame(source: Any) -> Any:
+    """Return arrays as a frame with columns x0, x1, ...; everything else as it is."""
+    if isinstance(source, np.ndarray):
+        import pandas as pd
+
+        if source.ndim != 2:
+            raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
+        return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
+    return source
+
+
+def _read(source: Any) -> Any:
+    if isinstance(source, (str, os.PathLike)):
+        from gomea_bn.io.frame_files import read_frame
+
+        return read_frame(source)
+    return source
+
+
+def _both(first: Callback, second: Callback | None) -> Callback:
+    def call(progress: Any) -> bool:
+        return bool(first(progress)) | bool(second is not None and second(progress))
+
+    return call
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1):
+        raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
+    return len(os.sched_getaffinity(0)) if n_jobs == -1 else int(n_jobs)
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.uint64))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise GomeaBnError(f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}.")
+
+
+def _digest(table: Table) -> str:
+    """Return the SHA-256 of names, levels and values: what a result was learned from."""
+    digest = hashlib.sha256()
+    for column in table.columns:
+        digest.update(repr((column.name, column.levels)).encode())
+        digest.update(np.ascontiguousarray(column.values).tobytes())
+    return digest.hexdigest()

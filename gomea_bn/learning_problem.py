@@ -1,0 +1,131 @@
+"""From a table and a learner's options to the structure problem that GOMEA searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn._columns import nearest
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
+from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, fixed_policy, policy_library
+from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.table import Table
+
+__all__ = ["LearningOptions", "learning_problem", "learned_cut_points"]
+
+
+@dataclass(frozen=True)
+class LearningOptions:
+    """What decides the score and the search space; the fields are `BayesNetLearner`'s parameters."""
+
+    discretizer: str = "equal-frequency"
+    scoring_method: str = "density-bic"
+    cut_points: Mapping[str, Iterable[float]] | None = None
+    max_bins: int = 15
+    max_indegree: int | None = 6
+    knowledge: ExpertKnowledge | None = None
+    penalty: str | float = "bic"
+    prior: str = "dirichlet"
+    equivalent_sample_size: float = 10.0
+    random_repair: bool = True
+    initial_indegree: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.discretizer not in POLICY_FAMILIES:
+            raise GomeaBnError(f"discretizer must be one of {sorted(POLICY_FAMILIES)}, got {self.discretizer!r}.")
+        if isinstance(self.max_bins, bool) or not isinstance(self.max_bins, (int, np.integer)):
+            raise GomeaBnError(f"max_bins must be an integer, got {self.max_bins!r}.")
+        if not 2 <= self.max_bins <= MAX_CARDINALITY:
+            raise GomeaBnError(f"max_bins must be from 2 to {MAX_CARDINALITY}, got {self.max_bins}.")
+        if self.max_indegree is not None and (
+            isinstance(self.max_indegree, bool)
+            or not isinstance(self.max_indegree, (int, np.integer))
+            or self.max_indegree < 0
+        ):
+            raise GomeaBnError(f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}.")
+        if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
+            raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
+        if not 0 <= self.initial_indegree:
+            raise GomeaBnError(f"initial_indegree must be at least 0, got {self.initial_indegree!r}.")
+
+
+def learning_problem(table: Table, options: LearningOptions) -> StructureProblem:
+    """Return the problem of learning a network for `table`.
+
+    Raises
+    ------
+    GomeaBnError
+        If the scoring method does not fit the columns, fixed cut points do not fit their column, or the knowledge
+        contradicts itself or the table.
+    """
+    method = scoring_method(options.scoring_method)
+    _check_kinds(table, method)
+    fixed = dict(options.cut_points or {})
+    _check_fixed(table, fixed)
+    variables = []
+    for column in table.columns:
+        if column.levels is not None:
+            if len(column.levels) > MAX_CARDINALITY:
+                raise GomeaBnError(
+                    f"Column {column.name!r} has {len(column.levels)} levels; the search takes at most "
+                    f"{MAX_CARDINALITY}. Merge rare levels."
+                )
+            variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
+        elif column.name in fixed:
+            policy = fixed_policy(column.name, column.values, fixed[column.name])
+            variables.append(ScoredVariable(column.name, column.values, 0, (policy,)))
+        else:
+            policies = policy_library(column.values, options.discretizer, options.max_bins)
+            variables.append(ScoredVariable(column.name, column.values, 0, policies))
+    rule = score_rule(
+        method,
+        table.n_rows,
+        penalty=options.penalty,
+        prior=options.prior,
+        equivalent_sample_size=options.equivalent_sample_size,
+    )
+    fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
+    rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
+    return StructureProblem(
+        FamilyScorer(variables, method, rule),
+        rules,
+        random_repair=options.random_repair,
+        initial_indegree=options.initial_indegree,
+    )
+
+
+def learned_cut_points(problem: StructureProblem, genotype: NDArray[np.int16]) -> dict[str, NDArray[np.float64]]:
+    """Return the inner cuts of every continuous variable of a genotype, by name."""
+    chosen = zip(problem.scorer.variables, problem.policy_indices(genotype).tolist(), strict=True)
+    return {v.name: v.policies[index].cut_points for v, index in chosen if not v.n_levels}
+
+
+def _check_kinds(table: Table, method: ScoringMethod) -> None:
+    continuous = [column.name for column in table.columns if column.is_continuous]
+    if continuous and not method.density:
+        raise GomeaBnError(
+            f"scoring_method={method.name!r} is for discrete columns only, but {_listed(continuous)} "
+            "are continuous. Use 'density-bic' or 'density-bd', or declare them discrete with kinds=."
+        )
+
+
+def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
+    kinds = {column.name: column.is_continuous for column in table.columns}
+    for name in fixed:
+        if name not in kinds:
+            raise GomeaBnError(f"cut_points: no column {name!r}.{nearest(name, list(kinds))}")
+        if not kinds[name]:
+            raise GomeaBnError(
+                f"cut_points: column {name!r} is discrete; declare it continuous with kinds={{{name!r}: 'continuous'}}."
+            )
+
+
+def _listed(names: list[str], most: int = 5) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
