@@ -62,11 +62,12 @@ def query(
     engine = gum.LazyPropagation(model)
     engine.setEvidence({inner[name]: code for name, code in codes.items()})
     engine.addTarget(inner[target])
-    try:
-        posterior: NDArray[np.float64] = np.array(engine.posterior(inner[target]).toarray(), dtype=np.float64)
-    except gum.IncompatibleEvidence as error:
+    if given and not _is_possible(engine, gum):
         told = ", ".join(f"{name} = {value!r}" for name, value in given.items())
-        raise GomeaBnError(f"The evidence has probability 0 in this network: {told}.") from error
+        raise GomeaBnError(f"The evidence has probability 0 in this network: {told}.")
+    posterior: NDArray[np.float64] = np.array(
+        engine.posterior(inner[target]).toarray(), dtype=np.float64
+    ).ravel()
     if target in network.cut_points:
         low, high = network.support[target]
         breaks = [low, *network.cut_points[target].tolist(), high]
@@ -81,6 +82,14 @@ def _check_name(network: DiscretizedBayesNet, name: str, what: str) -> None:
         raise GomeaBnError(f"{what} names {name!r}, no variable.{nearest(str(name), network.names)}")
 
 
+def _is_possible(engine: Any, gum: Any) -> bool:
+    """Return whether the engine's evidence has a probability above 0."""
+    try:
+        return bool(engine.evidenceProbability() > 0)
+    except gum.IncompatibleEvidence:
+        return False
+
+
 def _code(network: DiscretizedBayesNet, name: str, value: object) -> int:
     """Return the bin or level code of a value of evidence."""
     _check_name(network, name, "evidence")
@@ -93,11 +102,12 @@ def _code(network: DiscretizedBayesNet, name: str, value: object) -> int:
             raise GomeaBnError(f"evidence['{name}'] must be a finite number, got {value!r}.")
         return int(np.searchsorted(network.cut_points[name], float(value), side="left"))
     levels = network.levels[name]
-    matches = [code for code, level in enumerate(levels) if type(value) is not list and level == value]
-    if len(matches) != 1:
+    plain = value.item() if isinstance(value, np.generic) else value
+    code = levels.index(plain) if isinstance(plain, (str, bool, int, float)) and plain in levels else -1
+    if code < 0:
         wanted = ", ".join(repr(level) for level in levels[:10]) + (", …" if len(levels) > 10 else "")
         raise GomeaBnError(f"evidence['{name}'] must be one of the levels {wanted}, got {value!r}.")
-    return matches[0]
+    return code
 
 
 def _with_ancestors(network: DiscretizedBayesNet, names: list[str]) -> set[str]:

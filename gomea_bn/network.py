@@ -105,7 +105,6 @@ class DiscretizedBayesNet(Exports):
         checks.check_keys(cut_points, continuous, own, "cut_points")
         checks.check_keys(support, continuous, own, "support")
         checks.check_keys(levels, [name for name in own if name not in cut_points], own, "levels")
-        checks.check_keys(tables, own, own, "tables")
         found_support = {name: checks.check_support(support[name], name) for name in continuous}
         cuts = {
             name: checks.check_cut_points(cut_points[name], name, found_support[name]) for name in continuous
@@ -114,6 +113,7 @@ class DiscretizedBayesNet(Exports):
             one.flags.writeable = False
         found_levels = {name: checks.check_levels(levels[name], name) for name in own if name not in cuts}
         parents = checks.check_edges(edges, own)
+        checks.check_keys(tables, own, own, "tables")
         cards = tuple(len(cuts[name]) + 1 if name in cuts else len(found_levels[name]) for name in own)
         found_tables = {}
         for position, name in enumerate(own):
