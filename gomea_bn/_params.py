@@ -26,7 +26,9 @@ class Parameters:
         known = self._parameter_names()
         for name, value in parameters.items():
             if name not in known:
-                raise GomeaBnError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+                raise GomeaBnError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}."
+                )
             setattr(self, name, value)
         return self
 

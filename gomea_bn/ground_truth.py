@@ -83,10 +83,10 @@ def random_network(
     Notes
     -----
     Law "tree": over a uniformly random order every variable but the first takes one earlier variable as
-    parent, uniformly, which is a uniform tree among those that grow along the order. The edge count m is
-    uniform on N - 1, ..., max(N - 1, floor(max_edge_fraction N (N - 1) / 2)); the other pairs are visited in
-    random order, and an edge from earlier to later is added where in-degree and table rows allow it, until
-    m is reached. If the bounds leave too few pairs, the graph has fewer than m edges.
+    parent, uniformly, which is a uniform tree among those that grow along the order. Then m - (N - 1) pairs
+    are drawn with replacement, m uniform on N - 1, ..., max(N - 1, floor(max_edge_fraction N (N - 1) / 2)),
+    and an edge from earlier to later is added where the pair is free and in-degree and table rows allow it:
+    so m bounds the number of edges (42 on average for N = 20).
 
     Law "ide-cozman": the state of a Markov chain that is uniform over *all* connected directed acyclic
     graphs within the bounds on edges, in-degree and table rows (Ide & Cozman, "Random generation of Bayesian

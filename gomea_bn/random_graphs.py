@@ -104,17 +104,15 @@ def _leads_to(links: Sequence[int], start: int, goal: int) -> bool:
 
 
 def tree_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
-    """Return the edges of the law "tree": a random tree along a random order, filled up to a random count."""
+    """Return the edges of the law "tree": a random tree along a random order, and further random edges."""
     n_variables = bounds.n_variables
     order = [int(v) for v in rng.permutation(n_variables)]
-    n_edges = int(rng.integers(n_variables - 1, bounds.max_edges + 1))
+    n_draws = int(rng.integers(n_variables - 1, bounds.max_edges + 1)) - (n_variables - 1)
     graph = _Graph(bounds)
     for position in range(1, n_variables):
         graph.add((order[int(rng.integers(position))], order[position]))
     pairs = [(order[i], order[j]) for i in range(n_variables) for j in range(i + 1, n_variables)]
-    for k in rng.permutation(len(pairs)):
-        if len(graph.edges) == n_edges:
-            break
+    for k in rng.integers(len(pairs), size=n_draws):
         if not graph.has(pairs[k]) and graph.fits(pairs[k]):
             graph.add(pairs[k])
     return graph.edges

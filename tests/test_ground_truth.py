@@ -133,12 +133,21 @@ def test_kinds_share_graph_and_what_is_random_in_both():
     assert random_network(7, random_state=np.random.default_rng(3)) == random
 
 
-def test_default_law_draws_every_edge_count_equally_often():
+def test_default_law_draws_edge_counts_with_replacement():
+    """Eight variables, 0 to 4 draws among 28 pairs, of which the tree takes 7."""
+    expected = np.zeros(12)
+    for n_draws in range(5):
+        state = np.zeros(12)
+        state[7] = 1.0
+        for _ in range(n_draws):
+            free = (28 - np.arange(12)) / 28
+            state = state * (1 - free) + np.concatenate(([0.0], (state * free)[:-1]))
+        expected += state / 5
     rng = np.random.default_rng(1)
     bounds = GraphBounds([3] * 8, 11, 8, 10**6)
     counts = Counter(len(tree_edges(bounds, rng)) for _ in range(1500))
     assert set(counts) == set(range(7, 12))
-    assert chisquare([counts[m] for m in range(7, 12)]).pvalue > 0.01
+    assert chisquare([counts[m] for m in range(7, 12)], 1500 * expected[7:]).pvalue > 0.01
 
 
 def test_trees_of_the_default_law_follow_their_probabilities():
