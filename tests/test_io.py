@@ -139,7 +139,7 @@ def test_malformed_json_is_refused_with_the_place(change, words):
 
 
 def rich(network):
-    """Return whether a network has both kinds and two parents of equal cardinality, so that only order tells."""
+    """Return whether a network has both kinds and two parents alike, so that only order tells."""
     pairs = [network.parents(name) for name in network.names if len(network.parents(name)) == 2]
     same = [pair for pair in pairs if network.cardinality(pair[0]) == network.cardinality(pair[1])]
     return bool(network.cut_points and network.levels and same and pairs[0] == same[0])

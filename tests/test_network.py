@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
+from gomea_bn._network_tables import draw_codes
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.table import read_table
@@ -216,10 +217,21 @@ def test_sample_frequencies_agree_with_the_tables(seed):
 
 
 def test_sample_never_draws_what_is_impossible():
-    network = build(tables={"rain": [1 - 1e-16, 0.0], "height": [[0.0, 1.0, 0.0], [1, 0, 0]]})
+    network = build(tables={"rain": [1.0, 0.0], "height": [[0.0, 1.0, 0.0], [1, 0, 0]]})
     rows = network.sample(2000, 0)
     assert (rows.rain == "no").all()
     assert ((rows.height > 1.0) & (rows.height <= 2.5)).all()
+
+
+class LargestUniform(np.random.Generator):
+    def random(self, size):
+        return np.full(size, np.nextafter(1.0, 0.0))
+
+
+def test_the_largest_random_number_draws_a_possible_cell():
+    table = np.array([[0.5, 0.5 - 5e-7, 0.0], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])  # sums are 1 to 1e-6 only
+    codes = draw_codes(table, np.array([0, 1, 2]), LargestUniform(np.random.PCG64(0)))
+    assert codes.tolist() == [1, 2, 0]
 
 
 def test_sample_is_seeded_and_typed(network):
