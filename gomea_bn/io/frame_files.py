@@ -73,6 +73,8 @@ def _read_separated(path: str, separator: str, *, plain: bool) -> pd.DataFrame:
                     f"File '{path}' is not UTF-8 text (it holds NUL bytes): binary, or UTF-16 text."
                 )
     options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig"}
+    if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
+        options["float_precision"] = "round_trip"  # from 3.1 on the default, and the option deprecated
     try:
         header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
         names = [str(cell).strip() for cell in header.iloc[0]]
