@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numba.core.config as numba_config
@@ -50,13 +50,14 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Kernels cannot allocate: numba's reference counting is off, because counting up and down the dozens of arrays
     of a problem's named tuple at every inner call made a step fifteen times slower.
     """
-    chosen = numba_config.CACHE_DIR
+    chosen = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
     if not chosen:
-        numba_config.CACHE_DIR = str(kernel_cache_dir())
+        setattr(numba_config, "CACHE_DIR", str(kernel_cache_dir()))  # noqa: B010
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", numba.NumbaWarning)
-            compiled = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+            compiled = numba.njit(**options)(function)
     finally:
-        numba_config.CACHE_DIR = chosen
+        setattr(numba_config, "CACHE_DIR", chosen)  # noqa: B010
     return cast(Callable[P, R], compiled)

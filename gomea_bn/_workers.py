@@ -89,7 +89,9 @@ class Workers:
             self.stop.raise_for("error")
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def run(self, task: Callable[[int, int], Any], n_blocks: int, *, n_threads: int, inline: bool) -> None:
+    def run(
+        self, task: Callable[[int, int], Any], n_blocks: int, *, n_threads: int, inline: bool, n_certain: int
+    ) -> None:
         """Call ``task(thread, block)`` for every block, in order of blocks, until the flag is raised.
 
         Parameters
@@ -100,11 +102,13 @@ class Workers:
             How many threads share the blocks.
         inline : bool
             Run in the calling thread: for work so short that handing it over would cost more.
+        n_certain : int
+            So many first blocks are called even if the flag is up.
         """
         blocks = itertools.count()
 
         def work(thread: int) -> None:
-            while (block := next(blocks)) < n_blocks and not self.stop.flag[0]:
+            while (block := next(blocks)) < n_blocks and (block < n_certain or not self.stop.flag[0]):
                 task(thread, block)
 
         if inline:

@@ -45,8 +45,8 @@ class BayesNetLearner(Parameters):
         Required and forbidden edges, tiers, and limits that the network must keep.
     pseudo_count : float
         Added to every row of a table (one parent configuration), spread evenly over its cells.
-    penalty : {"bic", "literal"} or float
-        Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), or a number.
+    penalty : {"bic", "literal", "aic"} or float
+        Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
     prior : {"dirichlet", "bdeu"}
         Of "density-bd": Dirichlet(1) per cell, or BDeu.
     equivalent_sample_size : float
@@ -178,14 +178,18 @@ class BayesNetLearner(Parameters):
         GomeaBnError
             For a table, an option or a rule that cannot be used; the message says what to do.
         """
-        options = LearningOptions(**{name: getattr(self, name) for name in LearningOptions.__dataclass_fields__})
+        options = LearningOptions(
+            **{name: getattr(self, name) for name in LearningOptions.__dataclass_fields__}
+        )
         limits = Limits(self.max_seconds, self.max_evaluations, self.max_generations, self.patience)
         n_threads = _n_threads(self.n_jobs)
         seed = _seed(self.random_state)
         if self.algorithm is not None and not isinstance(self.algorithm, GOMEA):
             raise GomeaBnError(f"algorithm must be a GOMEA or None, got {self.algorithm!r}.")
         if not isinstance(self.pseudo_count, (int, float)) or not 0 <= self.pseudo_count < np.inf:
-            raise GomeaBnError(f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}.")
+            raise GomeaBnError(
+                f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
+            )
         table = read_table(_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         problem = learning_problem(table, options)
         compile_kernels()
@@ -203,7 +207,9 @@ class BayesNetLearner(Parameters):
         cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
         broken = problem.edge_rules.violations(table.names, edges, cardinality)
         if broken:
-            raise RuntimeError(f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this.")
+            raise RuntimeError(
+                f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
+            )
         self.score_ = -float(result.F[0])
         self.network_ = DiscretizedBayesNet.from_table(
             table,
@@ -247,7 +253,9 @@ class BayesNetLearner(Parameters):
 
     def _fitted(self) -> DiscretizedBayesNet:
         if not hasattr(self, "network_"):
-            raise GomeaBnError(f"This {type(self).__name__} has not learned a network yet; call fit(frame) first.")
+            raise GomeaBnError(
+                f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
+            )
         return self.network_
 
 
@@ -292,9 +300,15 @@ def _seed(random_state: Any) -> int:
         return int(random_state.integers(2**32))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**32, dtype=np.uint64))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+    if (
+        isinstance(random_state, (int, np.integer))
+        and not isinstance(random_state, bool)
+        and random_state >= 0
+    ):
         return int(random_state)
-    raise GomeaBnError(f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}.")
+    raise GomeaBnError(
+        f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
+    )
 
 
 def _digest(table: Table) -> str:

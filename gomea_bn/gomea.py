@@ -78,11 +78,19 @@ class GOMEA:
 
     def __post_init__(self) -> None:
         if self.elite_update not in ("generation", "immediate"):
-            raise GomeaBnError(f"elite_update must be 'generation' or 'immediate', got {self.elite_update!r}.")
-        for name, least in (("base_population", 1), ("growth", 2), ("subgenerations", 1)):
+            raise GomeaBnError(
+                f"elite_update must be 'generation' or 'immediate', got {self.elite_update!r}."
+            )
+        sizes = (("base_population", 1), ("growth", 2), ("subgenerations", 1), ("max_population_size", 1))
+        for name, least in sizes:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+        if self.max_population_size < self.base_population:
+            raise GomeaBnError(
+                f"max_population_size must be at least base_population ({self.base_population}), "
+                f"got {self.max_population_size}."
+            )
         linkage_model(self.linkage)
 
     def run(
@@ -129,6 +137,26 @@ class _Population:
         return len(self.data.parents)
 
 
+def _checked_initial(problem: CompiledProblem, initial: NDArray[np.int16] | None) -> NDArray[np.int16]:
+    """Return the given genotypes, each gene with an allele that the problem allows."""
+    if initial is None:
+        return np.empty((0, problem.n_variables), np.int16)
+    given = np.asarray(initial)
+    if given.ndim != 2 or given.shape[1] != problem.n_variables or not np.issubdtype(given.dtype, np.integer):
+        raise GomeaBnError(
+            f"initial must be integers of shape (k, {problem.n_variables}), got {given.dtype} of shape {given.shape}."
+        )
+    known = (given >= 0) & (given < problem.alphabet)
+    genes = np.broadcast_to(np.arange(problem.n_variables), given.shape)
+    wrong = np.argwhere(~(known & problem.allowed[genes, np.where(known, given, 0)]))
+    if len(wrong):
+        row, gene = wrong[0].tolist()
+        raise GomeaBnError(
+            f"initial: row {row} has the value {given[row, gene]} in gene {gene}, which is not allowed."
+        )
+    return given.astype(np.int16)
+
+
 class _Run:
     """The state of one run; every method works on the calling thread."""
 
@@ -148,10 +176,16 @@ class _Run:
         self.problem = problem
         self.limits = limits
         self.callback = callback
-        self.initial = np.empty((0, problem.n_variables), np.int16) if initial is None else initial
+        self.initial = _checked_initial(problem, initial)
         self.linkage = linkage_model(settings.linkage)
         self.n_threads = 1 if settings.elite_update == "immediate" else n_threads
-        self.seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        if isinstance(seed, np.random.SeedSequence):
+            # spawning counts up inside a sequence: a copy lets the same one be used again
+            self.seeds = np.random.SeedSequence(
+                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
+            )
+        else:
+            self.seeds = np.random.SeedSequence(seed)
         self.stop = StopFlag(limits.max_seconds)
         # fixed by the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
@@ -172,7 +206,7 @@ class _Run:
     def _new_work(self) -> MixingWork:
         problem = self.problem
         return MixingWork(
-            new_journal(problem.n_variables, problem.n_terms, problem.n_aux),
+            new_journal(problem.alphabet, problem.n_terms, problem.n_aux),
             np.zeros(2 * problem.n_variables + 1, np.int64),
             np.zeros(problem.n_variables, np.int64),
             np.zeros(0, np.int64),
@@ -216,9 +250,13 @@ class _Run:
             if index == len(self.populations):
                 size = self.settings.base_population * self.settings.growth ** len(self.populations)
                 if size > self.settings.max_population_size:
-                    self.stop.raise_for("max_population_size")
-                    return
-                self._add_population(size)
+                    index = next((i for i, p in enumerate(self.populations) if p.active), -1)
+                    if index < 0:
+                        self.stop.raise_for("max_population_size")
+                        return
+                    self._generation(self.populations[index])
+                else:
+                    self._add_population(size)
             else:
                 self._generation(self.populations[index])
             self._retire()
@@ -261,7 +299,11 @@ class _Run:
             self.stop.raise_for("max_evaluations")
         if limits.max_generations is not None and self.n_generations >= limits.max_generations:
             self.stop.raise_for("max_generations")
-        if limits.target is not None and self.elite.violation[0] == 0 and self.elite.objectives[0] <= limits.target:
+        if (
+            limits.target is not None
+            and self.elite.violation[0] == 0
+            and self.elite.objectives[0] <= limits.target
+        ):
             self.stop.raise_for("target")
         if limits.patience is not None:
             least = 1000 * max(self.problem.n_variables, 1)
@@ -352,7 +394,9 @@ class _Run:
 
         began = perf_counter()
         inline = population.seconds < _INLINE_SECONDS
-        self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline)
+        # a run that is stopped at once still returns one evaluated solution
+        n_certain = 1 if self.n_eval == 0 else 0
+        self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
         population.seconds = perf_counter() - began
         self.problem.generation_ended()
         self._count(population)
@@ -377,7 +421,9 @@ class _Run:
             if not self.history or self.elite.objectives[0] != self.history[-1].objective:
                 self.n_eval_at_best = self.n_eval
                 self.history.append(
-                    HistoryEntry(self.stop.seconds, self.n_eval, float(self.elite.objectives[0]), population.size)
+                    HistoryEntry(
+                        self.stop.seconds, self.n_eval, float(self.elite.objectives[0]), population.size
+                    )
                 )
         if not len(unfinished):
             np.copyto(data.parents, data.genotypes)

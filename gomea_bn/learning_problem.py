@@ -17,7 +17,7 @@ from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import Table
 
-__all__ = ["LearningOptions", "learning_problem", "learned_cut_points"]
+__all__ = ["LearningOptions", "learned_cut_points", "learning_problem"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,9 @@ class LearningOptions:
 
     def __post_init__(self) -> None:
         if self.discretizer not in POLICY_FAMILIES:
-            raise GomeaBnError(f"discretizer must be one of {sorted(POLICY_FAMILIES)}, got {self.discretizer!r}.")
+            raise GomeaBnError(
+                f"discretizer must be one of {sorted(POLICY_FAMILIES)}, got {self.discretizer!r}."
+            )
         if isinstance(self.max_bins, bool) or not isinstance(self.max_bins, (int, np.integer)):
             raise GomeaBnError(f"max_bins must be an integer, got {self.max_bins!r}.")
         if not 2 <= self.max_bins <= MAX_CARDINALITY:
@@ -48,10 +50,12 @@ class LearningOptions:
             or not isinstance(self.max_indegree, (int, np.integer))
             or self.max_indegree < 0
         ):
-            raise GomeaBnError(f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}.")
+            raise GomeaBnError(
+                f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}."
+            )
         if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
-        if not 0 <= self.initial_indegree:
+        if not self.initial_indegree >= 0:
             raise GomeaBnError(f"initial_indegree must be at least 0, got {self.initial_indegree!r}.")
 
 
@@ -77,6 +81,11 @@ def learning_problem(table: Table, options: LearningOptions) -> StructureProblem
                     f"{MAX_CARDINALITY}. Merge rare levels."
                 )
             variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
+        elif not np.isfinite(np.ptp(column.values)):
+            raise GomeaBnError(
+                f"Column {column.name!r} ranges from {column.values.min():g} to {column.values.max():g}, which is more "
+                "than a float can hold; rescale it."
+            )
         elif column.name in fixed:
             policy = fixed_policy(column.name, column.values, fixed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, (policy,)))
@@ -100,7 +109,9 @@ def learning_problem(table: Table, options: LearningOptions) -> StructureProblem
     )
 
 
-def learned_cut_points(problem: StructureProblem, genotype: NDArray[np.int16]) -> dict[str, NDArray[np.float64]]:
+def learned_cut_points(
+    problem: StructureProblem, genotype: NDArray[np.int16]
+) -> dict[str, NDArray[np.float64]]:
     """Return the inner cuts of every continuous variable of a genotype, by name."""
     chosen = zip(problem.scorer.variables, problem.policy_indices(genotype).tolist(), strict=True)
     return {v.name: v.policies[index].cut_points for v, index in chosen if not v.n_levels}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isnan
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -42,17 +43,21 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_seconds", "patience"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0
+            ):
                 raise GomeaBnError(f"{name} must be a positive number or None, got {value!r}.")
         for name in ("max_evaluations", "max_generations"):
             value = getattr(self, name)
             if value is not None and (
-                isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1
+                isinstance(value, bool) or not isinstance(value, Integral) or value < 1
             ):
                 raise GomeaBnError(f"{name} must be an integer of at least 1 or None, got {value!r}.")
-        if all(value is None for value in (self.max_seconds, self.max_evaluations, self.max_generations)) and (
-            self.patience is None and self.target is None
-        ):
+        if self.target is not None and (not isinstance(self.target, Real) or isnan(float(self.target))):
+            raise GomeaBnError(f"target must be a number or None, got {self.target!r}.")
+        if all(
+            value is None for value in (self.max_seconds, self.max_evaluations, self.max_generations)
+        ) and (self.patience is None and self.target is None):
             raise GomeaBnError("Set a limit: max_seconds, max_evaluations, max_generations or patience.")
 
     @property

@@ -65,7 +65,15 @@ class LiveTable:
             self._rate = (scored + hits - asked) / (progress.seconds - seconds)
             self._former = (progress.seconds, scored + hits)
         table = Table(box=None, pad_edge=False)
-        for heading in ("seconds", "populations", "generation", "best score", "evaluations", "families/s", "cached"):
+        for heading in (
+            "seconds",
+            "populations",
+            "generation",
+            "best score",
+            "evaluations",
+            "families/s",
+            "cached",
+        ):
             table.add_column(heading, justify="right")
         table.add_row(
             f"{progress.seconds:.1f}",

@@ -38,7 +38,10 @@ def _bit_count(word: np.uint64) -> int:
 
 @kernel
 def _fill_bits(
-    genotypes: NDArray[np.int16], offsets: NDArray[np.int64], bits: NDArray[np.uint64], columns: NDArray[np.uint8]
+    genotypes: NDArray[np.int16],
+    offsets: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+    columns: NDArray[np.uint8],
 ) -> None:
     """Fill allele bit sets, ``bits[offsets[g] + allele]``, and gene-major alleles `columns` (l, n)."""
     n, n_genes = genotypes.shape
@@ -116,7 +119,7 @@ def _nearest(
     """Return the most similar cluster; ties go to `previous` (so that a chain ends), then to the smaller one."""
     best = previous if previous >= 0 else (1 if cluster == 0 else 0)
     for other in range(n_clusters):
-        if other == cluster or other == best:
+        if other in (cluster, best):
             continue
         gain = similarities[cluster, other] - similarities[cluster, best]
         if gain > 0.0 or (gain == 0.0 and best != previous and sizes[other] < sizes[best]):

@@ -69,12 +69,15 @@ class Custom:
     subsets: Iterable[Iterable[int]]
 
     def __post_init__(self) -> None:
-        self.subsets = [[int(gene) for gene in subset] for subset in self.subsets]
-        if not self.subsets:
+        listed = [[int(gene) for gene in subset] for subset in self.subsets]
+        self.subsets = listed
+        if not listed:
             raise GomeaBnError("Custom linkage needs at least one subset.")
-        for subset in self.subsets:
+        for subset in listed:
             if not subset or len(set(subset)) != len(subset):
-                raise GomeaBnError(f"Custom linkage: subsets must be non-empty and without repeats, got {subset}.")
+                raise GomeaBnError(
+                    f"Custom linkage: subsets must be non-empty and without repeats, got {subset}."
+                )
 
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
@@ -83,7 +86,9 @@ class Custom:
         subsets = [list(subset) for subset in self.subsets]
         for subset in subsets:
             if min(subset) < 0 or max(subset) >= len(alphabet):
-                raise GomeaBnError(f"Custom linkage: genes are 0 to {len(alphabet) - 1}, got the subset {subset}.")
+                raise GomeaBnError(
+                    f"Custom linkage: genes are 0 to {len(alphabet) - 1}, got the subset {subset}."
+                )
         return _from_subsets(subsets)
 
 
@@ -152,7 +157,8 @@ class LinkageTree:
         keep = np.ones(2 * n_genes - 1, np.bool_)
         keep[-1] = False
         if self.filtered and self.measure == "nmi":
-            keep[children[strength >= _FILTER_AT].ravel()] = False
+            # the root is left out, so its children stay whatever its strength
+            keep[children[:-1][strength[:-1] >= _FILTER_AT].ravel()] = False
         return Linkage(order[leaves], starts[keep], sizes[keep])
 
 
@@ -164,9 +170,14 @@ def linkage_model(model: str | LinkageModel) -> LinkageModel:
     GomeaBnError
         For a name that is not known, or an object without a ``learn`` method.
     """
-    named = {"tree": LinkageTree(), "tree-mi": LinkageTree("mi"), "univariate": Univariate()}
-    if isinstance(model, str) and model in named:
-        return named[model]
-    if isinstance(model, str) or not hasattr(model, "learn"):
-        raise GomeaBnError(f"linkage must be one of {sorted(named)} or an object with learn(...), got {model!r}.")
-    return model
+    named: dict[str, LinkageModel] = {
+        "tree": LinkageTree(),
+        "tree-mi": LinkageTree("mi"),
+        "univariate": Univariate(),
+    }
+    if isinstance(model, str):
+        if model in named:
+            return named[model]
+    elif hasattr(model, "learn"):
+        return model
+    raise GomeaBnError(f"linkage must be one of {sorted(named)} or an object with learn(...), got {model!r}.")

@@ -223,7 +223,7 @@ def _force(
     generator: np.random.Generator,
     work: MixingWork,
 ) -> None:
-    """Forced improvement: take subsets of the elite until one improves strictly, else become the elite."""
+    """Take subsets of the elite until one improves strictly, else become the elite (forced improvement)."""
     solution = solution_of(population, i)
     n_subsets = linkage.starts.shape[0]
     shuffle(generator, work.subsets[:n_subsets])
@@ -234,15 +234,15 @@ def _force(
             problem, solution, population.tallies[i], True, work, generator
         ):
             return
-    if not _equal(solution.genotype, elite.genotype):
+    if _interrupted(work) or _equal(solution.genotype, elite.genotype):
+        return
+    # within this generation the solution may have passed the elite, which stands still
+    if not better(solution.objectives, solution.violation[0], elite.objectives, elite.violation[0]):
         for gene in range(solution.genotype.shape[0]):
             if solution.genotype[gene] != elite.genotype[gene]:
                 set_gene(solution, work.journal, gene, elite.genotype[gene])
         population.tallies[i, 3] += 1
-        if better(elite.objectives, elite.violation[0], solution.objectives, solution.violation[0]):
-            _step(problem, solution, population.tallies[i], False, work, generator)
-        else:
-            undo(solution, work.journal)
+        _step(problem, solution, population.tallies[i], False, work, generator)
 
 
 @kernel

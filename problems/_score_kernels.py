@@ -170,21 +170,21 @@ def _sum_log_rising(
                 count = counts[row * width + k]
             if count == 0:
                 continue
-            if count < 16 and prior < 1e6:
+            if count < 16:
                 for c in range(count):
                     product *= prior + c
                 if product > 1e200 or product < 1e-200:
                     total += log(product)
                     product = 1.0
-            elif prior + count < 16.0:
-                total += lgamma(prior + count) - lgamma_prior
             else:
                 total += stirling_lgamma(prior + count) - lgamma_prior
     return total + log(product)
 
 
 @kernel
-def score_counts(counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule) -> float:
+def score_counts(
+    counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule
+) -> float:
     """Return the score in nats of a (n_observed, r) count table out of `configurations` parent configurations."""
     total = 0.0
     if rule.kind == LIKELIHOOD:

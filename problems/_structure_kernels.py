@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from gomea_bn._jit import kernel
 from gomea_bn._random import random_below, shuffle
-from gomea_bn.problems._score_kernels import FamilyCache, RowData, ScoreRule, ScoreScratch, cached_family_score
+from gomea_bn.problems._score_kernels import (
+    FamilyCache,
+    RowData,
+    ScoreRule,
+    ScoreScratch,
+    cached_family_score,
+)
 from gomea_bn.problems.base import Journal, Solution, register_problem, set_aux, set_gene, set_term
 
 __all__ = ["StructureData", "StructureRules", "StructureWork"]
@@ -142,7 +148,10 @@ def _surplus_parent(
     chosen = -1
     found = 0
     for parent in range(n):
-        if _has_arc(solution.aux, words, parent, child) and data.rules.removable[_gene_of_arc(parent, child, n)]:
+        if (
+            _has_arc(solution.aux, words, parent, child)
+            and data.rules.removable[_gene_of_arc(parent, child, n)]
+        ):
             found += 1
             if not data.rules.random_order or generator.random() * found < 1.0:
                 chosen = parent
@@ -150,17 +159,23 @@ def _surplus_parent(
 
 
 @kernel
-def _coarsen_family(data: StructureData, solution: Solution, journal: Journal, child: int) -> None:
-    """Step the widest variable of a family, child included, to its next coarser policy."""
+def _coarsen_family(
+    data: StructureData, solution: Solution, journal: Journal, child: int, generator: np.random.Generator
+) -> None:
+    """Step the widest variable of a family, child included, to its next coarser policy; ties at random."""
     n = data.rules.bin_gene.shape[0]
     words = data.work.dirty.shape[0]
     widest = -1
     widest_cardinality = 0
+    found = 0
     for variable in range(n):
         if variable == child or _has_arc(solution.aux, words, variable, child):
             gene = data.rules.bin_gene[variable]
             cardinality = data.rows.cardinality[view_of(data.rules, solution.genotype, variable)]
-            if gene >= 0 and solution.genotype[gene] > 0 and cardinality > widest_cardinality:
+            if gene < 0 or solution.genotype[gene] == 0 or cardinality < widest_cardinality:
+                continue
+            found = found + 1 if cardinality == widest_cardinality else 1
+            if found == 1 or (data.rules.random_order and generator.random() * found < 1.0):
                 widest = variable
                 widest_cardinality = cardinality
     gene = data.rules.bin_gene[widest]
@@ -204,7 +219,7 @@ def _keep_limits(
                 if parent >= 0:
                     _drop_arc(data, solution, journal, parent, child)
                 else:
-                    _coarsen_family(data, solution, journal, child)
+                    _coarsen_family(data, solution, journal, child, generator)
 
 
 @kernel
@@ -244,9 +259,7 @@ def reaches(aux: NDArray[np.uint64], work: StructureWork, start: int, target: in
 
 
 @kernel
-def _next_parent(
-    remaining: NDArray[np.uint64], random_order: bool, generator: np.random.Generator
-) -> int:
+def _next_parent(remaining: NDArray[np.uint64], random_order: bool, generator: np.random.Generator) -> int:
     """Take a parent out of a set: the lowest, or a random one; -1 if the set is empty."""
     words = remaining.shape[0]
     skip = 0

@@ -54,10 +54,11 @@ class Journal(NamedTuple):
     aux_values: NDArray[np.uint64]
 
 
-def new_journal(n_variables: int, n_terms: int, n_aux: int) -> Journal:
-    """Return an empty journal that is long enough for any single step."""
-    # a gene changes at most twice in a step (the donor's value, then repair), and so does what hangs on it
-    n_genes, n_auxes, n_scores = 2 * n_variables + 8, 4 * (n_variables + n_aux) + 8, 2 * n_terms + 8
+def new_journal(alphabet: NDArray[np.int64], n_terms: int, n_aux: int) -> Journal:
+    """Return an empty journal that is long enough for any single step over genes of these cardinalities."""
+    # per gene: the donor's value, one removal by repair, or one entry for every value that repair steps down
+    n_genes = 2 * len(alphabet) + int(alphabet.sum()) + 8
+    n_auxes, n_scores = 4 * (len(alphabet) + n_aux) + 8, 2 * n_terms + 8
     return Journal(
         np.zeros(3, np.int64),
         np.zeros(n_genes, np.int64),
@@ -119,7 +120,9 @@ class CompiledProblem(Protocol):
     n_objectives: int
     n_terms: int
     n_aux: int
-    allowed: NDArray[np.bool_]  # (n_variables, alphabet.max()): alleles that sampling and local search may use
+    allowed: NDArray[
+        np.bool_
+    ]  # (n_variables, alphabet.max()): alleles that sampling and local search may use
     ordinal: NDArray[np.bool_]  # (n_variables,): local search tries the two neighbouring alleles only
 
     def kernel_data(self, n_threads: int) -> list[Any]:
@@ -177,7 +180,7 @@ def evaluate_partial(data: Any, solution: Solution, journal: Journal, generator:
 def _overload_evaluate(data: Any, solution: Any, journal: Any, generator: Any) -> Callable[..., int] | None:
     if not isinstance(data, types.BaseNamedTuple):
         return None
-    implementation = _REGISTRY[data.instance_class].evaluate
+    implementation = _REGISTRY[data.instance_class].evaluate  # type: ignore[attr-defined]
 
     def call(data: Any, solution: Any, journal: Any, generator: Any) -> int:
         return implementation(data, solution, journal, generator)
@@ -191,7 +194,7 @@ def _overload_evaluate_partial(
 ) -> Callable[..., int] | None:
     if not isinstance(data, types.BaseNamedTuple):
         return None
-    implementation = _REGISTRY[data.instance_class].evaluate_partial
+    implementation = _REGISTRY[data.instance_class].evaluate_partial  # type: ignore[attr-defined]
 
     def call(data: Any, solution: Any, journal: Any, generator: Any) -> int:
         return implementation(data, solution, journal, generator)

@@ -18,13 +18,14 @@ from gomea_bn.problems._score_kernels import (
     cache_merge,
     score_families,
 )
-from gomea_bn.problems.policies import Policy, bin_codes
+from gomea_bn.problems.policies import MAX_CARDINALITY, Policy, bin_codes
 from gomea_bn.problems.scores import ScoringMethod
 
 __all__ = ["Family", "FamilyScorer", "ScoredVariable", "new_cache", "new_scratch"]
 
 _KEY_SEED = 20240219  # any fixed number: keys must be alike in every process
 FIRST_CACHE_CAPACITY = 1 << 12
+_MAX_CELLS = 2**62  # configurations are numbered by 64-bit integers
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,9 @@ def _log_width_sum(values: NDArray[np.float64], policy: Policy) -> float:
     low, high = values.min(), values.max()
     edges = np.concatenate(([low], policy.cut_points, [high]))
     counts = np.bincount(bin_codes(values, policy.cut_points), minlength=policy.n_bins)
-    widths = np.diff(edges) / (high - low)
     held = counts > 0
-    return float(np.sum(counts[held] * np.log(widths[held])))
+    # a difference of logarithms, for the quotient of a narrow bin and a huge range may underflow
+    return float(np.sum(counts[held] * (np.log(np.diff(edges)[held]) - np.log(high - low))))
 
 
 class FamilyScorer:
@@ -125,6 +126,11 @@ class FamilyScorer:
     def _rows(self) -> tuple[RowData, NDArray[np.int64]]:
         codes, cardinality, constant, offsets = [], [], [], [0]
         for variable in self.variables:
+            most = max([variable.n_levels, *(policy.n_bins for policy in variable.policies)])
+            if most > MAX_CARDINALITY:
+                raise GomeaBnError(
+                    f"Variable {variable.name!r} has {most} levels or bins; at most {MAX_CARDINALITY} can be scored."
+                )
             if variable.n_levels:
                 codes.append(variable.values.astype(np.uint8))
                 cardinality.append(variable.n_levels)
@@ -165,6 +171,12 @@ class FamilyScorer:
             parents = sorted(family.parents)
             views += [self.view(*parent) for parent in parents]
             views.append(self.view(*family.child))
+            cells = np.prod([float(self.rows.cardinality[v]) for v in views[offsets[-1] :]])
+            if cells > _MAX_CELLS:
+                raise GomeaBnError(
+                    f"The table of {self.variables[family.child[0]].name!r} with {len(parents)} parents has "
+                    f"{cells:.3g} cells; at most {_MAX_CELLS} can be scored."
+                )
             offsets.append(len(views))
         return np.array(offsets, np.int64), np.array(views, np.int64)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from graphlib import CycleError, TopologicalSorter
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +52,9 @@ class ExpertKnowledge:
         tiers = []
         for tier in self.temporal_order:
             if isinstance(tier, str):
-                raise GomeaBnError(f"temporal_order must be a sequence of tiers, each a list of names; got {tier!r}.")
+                raise GomeaBnError(
+                    f"temporal_order must be a sequence of tiers, each a list of names; got {tier!r}."
+                )
             tiers.append(tuple(tier))
         object.__setattr__(self, "temporal_order", tuple(tiers))
         named = [name for tier in tiers for name in tier]
@@ -60,7 +64,9 @@ class ExpertKnowledge:
         if self.max_indegree is not None and (_not_integer(self.max_indegree) or self.max_indegree < 0):
             raise GomeaBnError(f"max_indegree must be an integer of at least 0, got {self.max_indegree!r}.")
         if _not_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= 2**40:
-            raise GomeaBnError(f"max_table_cells must be an integer from 2 to 2**40, got {self.max_table_cells!r}.")
+            raise GomeaBnError(
+                f"max_table_cells must be an integer from 2 to 2**40, got {self.max_table_cells!r}."
+            )
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class EdgeRules:
                     found.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
         for child in range(n):
             parents = [i for i, j in present if j == child]
-            cells = float(cardinality[child]) * float(np.prod([float(cardinality[p]) for p in parents]))
+            cells = prod(float(cardinality[k]) for k in [child, *parents])
             if len(parents) > self.max_indegree:
                 found.append(f"{names[child]!r} has {len(parents)} parents, more than {self.max_indegree}")
             if cells > self.max_table_cells:
@@ -128,25 +134,13 @@ def _index(option: str, name: str, names: Sequence[str]) -> int:
 
 def _cycle(edges: Sequence[tuple[str, str]]) -> list[str]:
     """Return the names along a directed cycle, first name repeated at the end; empty if there is none."""
-    children: dict[str, list[str]] = {}
+    parents: dict[str, list[str]] = {}
     for parent, child in edges:
-        children.setdefault(parent, []).append(child)
-    finished: set[str] = set()
-    for root in children:
-        path: list[str] = []
-        stack = [(root, 0)]
-        while stack:
-            node, position = stack.pop()
-            del path[position:]
-            if node in path:
-                return [*path[path.index(node) :], node]
-            if node in finished:
-                continue
-            path.append(node)
-            following = children.get(node, [])
-            stack += [(child, position + 1) for child in following]
-            if not following:
-                finished.add(node)
+        parents.setdefault(child, []).append(parent)
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        return list(error.args[1])
     return []
 
 
@@ -196,16 +190,16 @@ def edge_rules(
     cycle = _cycle(knowledge.required_edges)
     if cycle:
         raise GomeaBnError(f"required_edges contain the cycle {' -> '.join(cycle)}.")
-    for child in range(n):
-        parents = np.flatnonzero(required[:, child])
+    for j in range(n):
+        parents = np.flatnonzero(required[:, j]).tolist()
         if len(parents) > limit:
             raise GomeaBnError(
-                f"required_edges give {names[child]!r} {len(parents)} parents, but max_indegree is {limit}."
+                f"required_edges give {names[j]!r} {len(parents)} parents, but max_indegree is {limit}."
             )
-        cells = float(fewest_bins[child]) * float(np.prod([float(fewest_bins[p]) for p in parents]))
+        cells = prod(float(fewest_bins[k]) for k in [j, *parents])
         if cells > knowledge.max_table_cells:
             raise GomeaBnError(
-                f"The table of {names[child]!r} needs at least {cells:.0f} cells with its required parents, "
+                f"The table of {names[j]!r} needs at least {cells:.0f} cells with its required parents, "
                 f"but max_table_cells is {knowledge.max_table_cells}; raise it or use fewer levels."
             )
     banned = forbidden | late

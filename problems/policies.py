@@ -63,7 +63,8 @@ def equal_width_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.flo
     """
     low, high = float(values.min()), float(values.max())
     cuts = np.unique(np.linspace(low, high, n_bins + 1)[1:-1])
-    return cuts[(cuts > low) & (cuts < high)]
+    inside: NDArray[np.float64] = cuts[(cuts > low) & (cuts < high)]
+    return inside
 
 
 def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
@@ -81,7 +82,10 @@ def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np
     left = np.clip(first_at_least - 1, 0, len(below) - 1)
     right = np.clip(first_at_least, 0, len(below) - 1)
     gaps = np.unique(np.where(wanted - below[left] <= below[right] - wanted, left, right))
-    return np.unique(midpoint(distinct[gaps], distinct[gaps + 1]))
+    cuts = np.unique(midpoint(distinct[gaps], distinct[gaps + 1]))
+    # between two neighbouring floats the only cut is the lower one: as the minimum it would leave a bin without width
+    kept: NDArray[np.float64] = cuts[cuts > distinct[0]]
+    return kept
 
 
 POLICY_FAMILIES: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float64]]] = {
@@ -127,5 +131,7 @@ def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[fl
             f"got {outside.tolist()}. A bin beyond the range has neither rows nor a width: leave these cuts out."
         )
     if len(cuts) >= MAX_CARDINALITY:
-        raise GomeaBnError(f"cut_points of column {name!r}: at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}.")
+        raise GomeaBnError(
+            f"cut_points of column {name!r}: at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."
+        )
     return Policy(cuts, chosen=False)

@@ -40,7 +40,9 @@ SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method
     for method in (
         ScoringMethod("density-bic", True, "penalty", False, "log density minus the BIC penalty"),
-        ScoringMethod("density-bd", True, "dirichlet", True, "Dirichlet marginal likelihood of the tables, as a density"),
+        ScoringMethod(
+            "density-bd", True, "dirichlet", True, "Dirichlet marginal likelihood of the tables, as a density"
+        ),
         ScoringMethod("bic", False, "penalty", False, "log likelihood minus (ln n)/2 per free parameter"),
         ScoringMethod("aic", False, "penalty", False, "log likelihood minus 1 per free parameter"),
         ScoringMethod("k2", False, "dirichlet", False, "marginal likelihood under Dirichlet(1)"),
@@ -70,8 +72,9 @@ def score_rule(
     ----------
     method : ScoringMethod
     n_rows : int
-    penalty : {"bic", "literal"} or float
-        Nats per free parameter of ``density-bic``: (ln n)/2, the paper's printed ln(n/2) (Ha et al., Eq. 3), or a number.
+    penalty : {"bic", "literal", "aic"} or float
+        Nats per free parameter of ``density-bic``: (ln n)/2, the paper's printed ln(n/2) (Ha et al., Eq. 3), 1, or
+        a number.
     prior : {"dirichlet", "bdeu"}
         Prior of ``density-bd``: Dirichlet(1) per cell, or BDeu.
     equivalent_sample_size : float
@@ -87,8 +90,10 @@ def score_rule(
     x_log_x[1:] = x[1:] * np.log(x[1:])
     if prior not in ("dirichlet", "bdeu"):
         raise GomeaBnError(f"prior must be 'dirichlet' or 'bdeu', got {prior!r}.")
-    if not 0 < equivalent_sample_size < inf:
-        raise GomeaBnError(f"equivalent_sample_size must be positive and finite, got {equivalent_sample_size!r}.")
+    if not 0 < equivalent_sample_size <= 1e6:
+        raise GomeaBnError(
+            f"equivalent_sample_size must be positive and at most a million rows, got {equivalent_sample_size!r}."
+        )
     if method.prior == "penalty":
         if method.name != "density-bic":
             weight = 1.0 if method.name == "aic" else log(n_rows) / 2
@@ -96,10 +101,14 @@ def score_rule(
             weight = log(n_rows) / 2
         elif penalty == "literal":
             weight = log(n_rows / 2)
+        elif penalty == "aic":
+            weight = 1.0
         elif isinstance(penalty, (int, float)) and not isinstance(penalty, bool) and 0 <= penalty < inf:
             weight = float(penalty)
         else:
-            raise GomeaBnError(f"penalty must be 'bic', 'literal' or a number of nats >= 0, got {penalty!r}.")
+            raise GomeaBnError(
+                f"penalty must be 'bic', 'literal', 'aic' or a number of nats >= 0, got {penalty!r}."
+            )
         return ScoreRule(LIKELIHOOD, weight, 0.0, x_log_x, np.zeros(1))
     if method.prior == "bdeu" or (method.name == "density-bd" and prior == "bdeu"):
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))

@@ -62,7 +62,9 @@ class StructureProblem:
         bin_gene = np.full(n, -1, np.int64)
         bin_gene[bin_variable] = self.n_edge_genes + np.arange(len(bin_variable))
         self.n_variables = self.n_edge_genes + len(bin_variable)
-        self.alphabet = np.concatenate([np.full(self.n_edge_genes, 3), n_policies[bin_variable]]).astype(np.int64)
+        self.alphabet = np.concatenate([np.full(self.n_edge_genes, 3), n_policies[bin_variable]]).astype(
+            np.int64
+        )
         self.ordinal = np.arange(self.n_variables) >= self.n_edge_genes
         self.allowed = np.arange(self.alphabet.max(initial=3)) < self.alphabet[:, None]
         self.allowed[: self.n_edge_genes, :3] = edge_rules.allowed[first, second]
@@ -135,7 +137,9 @@ class StructureProblem:
 
     def statistics(self) -> dict[str, int]:
         """Return how many families were scored by counting, and how many were found in a cache."""
-        totals = np.sum([data.scratch.statistics[:2] for data in self._data] or [np.zeros(2, np.int64)], axis=0)
+        totals = np.sum(
+            [data.scratch.statistics[:2] for data in self._data] or [np.zeros(2, np.int64)], axis=0
+        )
         return {"families_scored": int(totals[0]), "cache_hits": int(totals[1])}
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
