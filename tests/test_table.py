@@ -10,6 +10,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.table import read_table
 
 N = 30
+TEXT = st.characters(exclude_categories=["Cs"], exclude_characters="\0")  # pandas 2 compares up to a NUL
 
 
 @pytest.fixture
@@ -291,7 +292,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
 @settings(max_examples=60, deadline=None)
 @given(
     numbers=st.lists(st.floats(-1e100, 1e100), min_size=10, max_size=30, unique=True),
-    words=st.lists(st.text(max_size=5), min_size=10, max_size=30),
+    words=st.lists(st.text(TEXT, max_size=5), min_size=10, max_size=30),
 )
 def test_every_value_comes_back(numbers, words):
     size = min(len(numbers), len(words))
