@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numba.core import types
 from numba.extending import overload
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn._jit import kernel
 
 __all__ = [
     "CompiledProblem",
     "Journal",
+    "KernelProblem",
     "Solution",
     "evaluate",
     "evaluate_partial",
@@ -139,6 +140,61 @@ class CompiledProblem(Protocol):
 
     def statistics(self) -> dict[str, int]:
         """Return counts of the problem's own work so far."""
+
+
+class KernelProblem:
+    """A problem that is nothing but its kernel data: no constraints on genes, no caches, uniform sampling.
+
+    Parameters
+    ----------
+    data : NamedTuple
+        What the registered kernels get; see `register_problem`.
+    alphabet : array_like of int, shape (n_variables,)
+        Cardinality of every gene.
+    n_terms, n_aux, n_objectives : int
+        Lengths of a solution's additive terms, derived words and objectives.
+    target : float, optional
+        Objective value of a known optimum.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        alphabet: ArrayLike,
+        *,
+        n_terms: int = 0,
+        n_aux: int = 0,
+        n_objectives: int = 1,
+        target: float | None = None,
+    ) -> None:
+        self.data = data
+        self.alphabet = np.asarray(alphabet, np.int64)
+        self.n_variables = len(self.alphabet)
+        self.n_terms = n_terms
+        self.n_aux = n_aux
+        self.n_objectives = n_objectives
+        self.target = target
+        self.allowed = np.arange(self.alphabet.max(initial=1)) < self.alphabet[:, None]
+        self.ordinal = np.zeros(self.n_variables, np.bool_)
+
+    def kernel_data(self, n_threads: int) -> list[Any]:
+        """Return the data once per thread; it is only read."""
+        return [self.data] * n_threads
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
+        """Return uniform genotypes, shape (n, n_variables)."""
+        return generator.integers(0, self.alphabet, (n, self.n_variables), dtype=np.int64).astype(np.int16)
+
+    def chunk_ended(self, thread: int, data: Any) -> Any:
+        """Return `data`: there is nothing to grow."""
+        return data
+
+    def generation_ended(self) -> None:
+        """Do nothing: there is nothing to merge."""
+
+    def statistics(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}
 
 
 class _Implementation(NamedTuple):
