@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,10 +13,14 @@ import numba
 import numba.core.config as numba_config
 from platformdirs import user_cache_path
 
-__all__ = ["kernel", "kernel_cache_dir"]
+__all__ = ["extend_cache_key", "kernel", "kernel_cache_dir", "kernels_are_cached"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
+_foreign_digests: set[str] = set()
+_kernels: list[Any] = []
 
 
 def _package_files() -> list[Path]:
@@ -31,17 +34,56 @@ def _package_files() -> list[Path]:
 
 
 @cache
-def kernel_cache_dir() -> Path:
-    """Return the folder of compiled kernels, which changes with any source, numba or its Python.
-
-    Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
-    (numba issue 1833), so stale code would survive an edit or an upgrade.
-    """
+def _package_digest() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     for path in _package_files():
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def kernel_cache_dir() -> Path:
+    """Return the folder of compiled kernels, which changes with any source, numba and registered problems.
+
+    Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
+    (numba issue 1833), so stale code would survive an edit or an upgrade.
+    """
+    if _chosen_by_user:
+        return Path(_chosen_by_user)
+    digest = hashlib.sha256(_package_digest().encode())
+    for foreign in sorted(_foreign_digests):
+        digest.update(foreign.encode())
     return user_cache_path("gomea-bn") / "kernels" / digest.hexdigest()[:16]
+
+
+def kernels_are_cached() -> bool:
+    """Return whether any kernel lies in the cache folder."""
+    return any(kernel_cache_dir().rglob("*.nbi"))
+
+
+def extend_cache_key(source: bytes) -> None:
+    """Make the cache folder depend on a user's source, whose kernels get compiled into ours.
+
+    Without it, ours would keep the old code of a problem that was edited. Kernels that are already compiled in
+    this process stay as they are.
+    """
+    digest = hashlib.sha256(source).hexdigest()
+    if digest in _foreign_digests:
+        return
+    _foreign_digests.add(digest)
+    for compiled in _kernels:
+        if not compiled.signatures:
+            _place_cache(compiled)
+
+
+def _place_cache(compiled: Any) -> None:
+    """Point a kernel's disk cache at `kernel_cache_dir`."""
+    former = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
+    setattr(numba_config, "CACHE_DIR", str(kernel_cache_dir()))  # noqa: B010
+    try:
+        compiled.enable_caching()
+    finally:
+        setattr(numba_config, "CACHE_DIR", former)  # noqa: B010
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -50,14 +92,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Kernels cannot allocate: numba's reference counting is off, because counting up and down the dozens of arrays
     of a problem's named tuple at every inner call made a step fifteen times slower.
     """
-    chosen = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
-    if not chosen:
-        setattr(numba_config, "CACHE_DIR", str(kernel_cache_dir()))  # noqa: B010
-    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", numba.NumbaWarning)
-            compiled = numba.njit(**options)(function)
-    finally:
-        setattr(numba_config, "CACHE_DIR", chosen)  # noqa: B010
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+    compiled = numba.njit(**options)(function)
+    if not getattr(numba_config, "DISABLE_JIT"):  # noqa: B009
+        _place_cache(compiled)
+        _kernels.append(compiled)
     return cast(Callable[P, R], compiled)

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from gomea_bn._jit import kernel_cache_dir
+from gomea_bn._jit import kernels_are_cached
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Limits
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
@@ -38,7 +38,7 @@ def compile_kernels(announce: Callable[[str], object] = _log_information) -> flo
     if _done:
         return 0.0
     began = perf_counter()
-    if not any(kernel_cache_dir().rglob("*.nbi")):
+    if not kernels_are_cached():
         announce("Compiling kernels (once per machine and version, about 20 seconds) ...")
     method = scoring_method("bic")
     columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)

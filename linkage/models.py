@@ -53,7 +53,8 @@ class Univariate:
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
     ) -> Linkage:
         """Return one subset per gene."""
-        return _from_subsets([[gene] for gene in range(len(alphabet))])
+        genes = np.arange(len(alphabet), dtype=np.int64)
+        return Linkage(genes, genes, np.ones(len(alphabet), np.int64))
 
 
 @dataclass

@@ -1,0 +1,357 @@
+"""The state of one GOMEA run: populations, their turns, exact budgets, and the best solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor, log10
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn._workers import StopFlag, Workers
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.linkage.models import Linkage, linkage_model
+from gomea_bn.operators._kernels import (
+    FINISHED,
+    NOT_RUN,
+    Elite,
+    MixingRules,
+    MixingWork,
+    PopulationData,
+    initialise_range,
+    vary_range,
+)
+from gomea_bn.problems.base import CompiledProblem, new_journal
+
+if TYPE_CHECKING:
+    from gomea_bn.gomea import GOMEA
+
+__all__ = ["GomeaRun"]
+
+_UNLIMITED = 2**62
+# below this expected time a generation runs in the calling thread
+_INLINE_SECONDS = 2e-3
+
+
+@dataclass
+class _Population:
+    """One population of the scheme, with the generators of its blocks."""
+
+    data: PopulationData
+    sampler: np.random.Generator
+    generators: list[np.random.Generator]
+    generations: int = 0
+    active: bool = True
+    mean: tuple[float, float] = (np.inf, np.inf)
+    seconds: float = field(default=np.inf)
+
+    @property
+    def size(self) -> int:
+        return len(self.data.parents)
+
+
+def _checked_initial(problem: CompiledProblem, initial: NDArray[np.int16] | None) -> NDArray[np.int16]:
+    """Return the given genotypes, each gene with an allele that the problem allows."""
+    if initial is None:
+        return np.empty((0, problem.n_variables), np.int16)
+    given = np.asarray(initial)
+    if given.ndim != 2 or given.shape[1] != problem.n_variables or not np.issubdtype(given.dtype, np.integer):
+        raise GomeaBnError(
+            f"initial must be integers of shape (k, {problem.n_variables}), got {given.dtype} of shape {given.shape}."
+        )
+    known = (given >= 0) & (given < problem.alphabet)
+    genes = np.broadcast_to(np.arange(problem.n_variables), given.shape)
+    wrong = np.argwhere(~(known & problem.allowed[genes, np.where(known, given, 0)]))
+    if len(wrong):
+        row, gene = wrong[0].tolist()
+        raise GomeaBnError(
+            f"initial: row {row} has the value {given[row, gene]} in gene {gene}, which is not allowed."
+        )
+    return given.astype(np.int16)
+
+
+class GomeaRun:
+    """One run, advanced by `step`; a context manager that owns the threads.
+
+    Every method works on the calling thread; only kernels run elsewhere.
+    """
+
+    def __init__(
+        self,
+        settings: GOMEA,
+        problem: CompiledProblem,
+        limits: Limits,
+        seed: int | np.random.SeedSequence | None,
+        n_threads: int,
+        callback: Callback | None,
+        initial: NDArray[np.int16] | None,
+    ) -> None:
+        if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
+            raise GomeaBnError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
+        self.settings = settings
+        self.problem = problem
+        self.limits = limits
+        self.callback = callback
+        self.initial = _checked_initial(problem, initial)
+        self.linkage = linkage_model(settings.linkage)
+        self.n_threads = 1 if settings.elite_update == "immediate" else n_threads
+        if isinstance(seed, np.random.SeedSequence):
+            # spawning counts up inside a sequence: a copy lets the same one be used again
+            self.seeds = np.random.SeedSequence(
+                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
+            )
+        else:
+            self.seeds = np.random.SeedSequence(seed)
+        self.stop = StopFlag(limits.max_seconds)
+        # fixed by the problem alone, so that results do not depend on the number of threads
+        self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
+        self.populations: list[_Population] = []
+        self.elite = Elite(
+            np.zeros(problem.n_variables, np.int16), np.full(problem.n_objectives, np.inf), np.full(1, np.inf)
+        )
+        self._turn = 0
+        self.n_eval = 0
+        self.touched = 0
+        self.n_generations = 0
+        self.n_eval_at_best = 0
+        self.history: list[HistoryEntry] = []
+        self.climb_cost = int(
+            np.where(problem.ordinal, 2, problem.alphabet - 1).sum() if settings.local_search else 0
+        )
+        self.works = [self._new_work() for _ in range(self.n_threads)]
+
+    def _new_work(self) -> MixingWork:
+        problem = self.problem
+        return MixingWork(
+            new_journal(problem.alphabet, problem.n_terms, problem.n_aux),
+            np.zeros(2 * problem.n_variables + 1, np.int64),
+            np.zeros(problem.n_variables, np.int64),
+            np.zeros(0, np.int64),
+            np.zeros(1, np.int64),
+            self.stop.flag,
+        )
+
+    def _rules(self, size: int) -> MixingRules:
+        settings, problem = self.settings, self.problem
+        return MixingRules(
+            problem.alphabet,
+            problem.allowed,
+            problem.ordinal,
+            1 + floor(log10(size)),
+            settings.forced_improvement,
+            settings.local_search,
+            settings.search_donors,
+            settings.elite_update == "immediate",
+        )
+
+    def __enter__(self) -> Self:
+        self.workers = Workers(self.n_threads, self.stop)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        self.workers.__exit__(kind, error, trace)
+
+    def result(self) -> Result:
+        """Return the best solution so far."""
+        return Result(
+            X=self.elite.genotype.copy(),
+            F=self.elite.objectives.copy(),
+            n_eval=self.n_eval,
+            n_eval_full=self.touched / max(self.problem.n_terms, 1),
+            exec_time=self.stop.seconds,
+            time_to_best=self.history[-1].seconds if self.history else 0.0,
+            history=self.history,
+            stopped_by=self.stop.reason,
+            n_generations=self.n_generations,
+            statistics=self.problem.statistics(),
+        )
+
+    def step(self) -> bool:
+        """Run one generation of the population whose turn it is; returns whether the run goes on."""
+        index = self._turn
+        if index == len(self.populations):
+            size = self.settings.base_population * self.settings.growth ** len(self.populations)
+            if size <= self.settings.max_population_size:
+                self._add_population(size)
+            else:
+                index = next((i for i, p in enumerate(self.populations) if p.active), -1)
+                if index < 0:
+                    self.stop.raise_for("max_population_size")
+                    return False
+                self._generation(self.populations[index])
+        else:
+            self._generation(self.populations[index])
+        self._retire()
+        if self.callback is not None and self.callback(self.progress()):
+            self.stop.raise_for("callback")
+        self._check_limits()
+        self._turn = self._next(index)
+        return not self.stop.reason
+
+    def _next(self, index: int) -> int:
+        """Return the population whose turn it is, by the counter schedule."""
+        smallest = next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
+        population = self.populations[index]
+        if population.active and population.generations == 0:
+            return index
+        if population.active and population.generations % self.settings.subgenerations:
+            return smallest
+        following = index + 1
+        while following < len(self.populations) and not self.populations[following].active:
+            following += 1
+        return max(following, smallest)
+
+    def _retire(self) -> None:
+        """Stop populations that a larger one has overtaken, or that have converged."""
+        best_larger = (np.inf, np.inf)
+        overtaken = False
+        for population in reversed(self.populations):
+            if not population.active:
+                continue
+            overtaken |= best_larger < population.mean
+            parents = population.data.parents
+            if overtaken or bool((parents == parents[0]).all()):
+                population.active = False
+            else:
+                best_larger = min(best_larger, population.mean)
+
+    def _check_limits(self) -> None:
+        limits = self.limits
+        self.stop.check_deadline()
+        if self.n_eval >= limits.evaluations:
+            self.stop.raise_for("max_evaluations")
+        if limits.max_generations is not None and self.n_generations >= limits.max_generations:
+            self.stop.raise_for("max_generations")
+        if (
+            limits.target is not None
+            and self.elite.violation[0] == 0
+            and self.elite.objectives[0] <= limits.target
+        ):
+            self.stop.raise_for("target")
+        if limits.patience is not None:
+            least = 1000 * max(self.problem.n_variables, 1)
+            if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
+                self.stop.raise_for("patience")
+
+    def progress(self) -> Progress:
+        """Return the state of the run."""
+        active = [p for p in self.populations if p.active]
+        return Progress(
+            seconds=self.stop.seconds,
+            n_eval=self.n_eval,
+            n_generations=self.n_generations,
+            population_sizes=tuple(p.size for p in active),
+            population_generations=tuple(p.generations for p in active),
+            best=float(self.elite.objectives[0]),
+            statistics=self.problem.statistics(),
+        )
+
+    def _add_population(self, size: int) -> None:
+        problem = self.problem
+        n_blocks = -(-size // self.block)
+        seeds = self.seeds.spawn(1)[0].spawn(n_blocks + 1)
+        sampler = np.random.default_rng(seeds[0])
+        parents = problem.sample(sampler, size)
+        given = min(size, len(self.initial))
+        parents[:given] = self.initial[:given]
+        data = PopulationData(
+            parents,
+            parents.copy(),
+            np.zeros((size, problem.n_terms)),
+            np.zeros((size, problem.n_aux), np.uint64),
+            np.full((size, problem.n_objectives), np.inf),
+            np.full(size, np.inf),
+            np.zeros(size, np.int64),
+            np.zeros((size, 4), np.int64),
+        )
+        population = _Population(data, sampler, [np.random.default_rng(s) for s in seeds[1:]])
+        self.populations.append(population)
+        rules = self._rules(size)
+
+        def kernel(data: Any, block: int, work: MixingWork, first: int, last: int) -> None:
+            generator = population.generators[block]
+            initialise_range(data, population.data, rules, generator, work, first, last)
+
+        self._run_blocks(population, kernel, 1 + self.climb_cost)
+
+    def _generation(self, population: _Population) -> None:
+        data = population.data
+        # converged genes carry no choice, yet they are cheap to skip: the tree is over all genes
+        linkage: Linkage = self.linkage.learn(data.parents, self.problem.alphabet, population.sampler)
+        rules = self._rules(population.size)
+        for work_index, work in enumerate(self.works):
+            if len(work.subsets) < len(linkage.starts) or len(work.donors) < population.size:
+                self.works[work_index] = work._replace(
+                    subsets=np.zeros(max(len(linkage.starts), len(work.subsets)), np.int64),
+                    donors=np.zeros(max(population.size, len(work.donors)), np.int64),
+                )
+        np.copyto(data.genotypes, data.parents)
+        data.tallies[:] = 0
+
+        def kernel(kernel_data: Any, block: int, work: MixingWork, first: int, last: int) -> None:
+            generator = population.generators[block]
+            vary_range(kernel_data, data, self.elite, linkage, rules, generator, work, (first, last))
+
+        self._run_blocks(population, kernel, 2 * len(linkage.starts) + 1 + self.climb_cost)
+        population.generations += 1
+
+    def _run_blocks(self, population: _Population, kernel: Any, cost_bound: int) -> None:
+        """Run one generation's blocks, then count, merge finds, and update best, mean and parents.
+
+        Where the evaluation limit might fall inside, blocks run one after another with an exact budget. A generation
+        that was interrupted counts up to its first unfinished solution, so that the same number of evaluations as
+        a limit repeats it exactly.
+        """
+        size, block = population.size, self.block
+        n_blocks = -(-size // block)
+        left = self.limits.evaluations - self.n_eval
+        sequential = left < cost_bound * size
+        n_threads = 1 if sequential else min(self.n_threads, n_blocks)
+        data = self.problem.kernel_data(self.n_threads)
+        for work in self.works:
+            work.budget[0] = int(left) if sequential else _UNLIMITED
+
+        def task(thread: int, number: int) -> None:
+            work = self.works[thread]
+            kernel(data[thread], number, work, number * block, min(size, (number + 1) * block))
+            data[thread] = self.problem.chunk_ended(thread, data[thread])
+
+        began = perf_counter()
+        inline = population.seconds < _INLINE_SECONDS
+        # a run that is stopped at once still returns one evaluated solution
+        n_certain = 1 if self.n_eval == 0 else 0
+        self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
+        population.seconds = perf_counter() - began
+        self.problem.generation_ended()
+        self._count(population)
+
+    def _count(self, population: _Population) -> None:
+        data = population.data
+        unfinished = np.flatnonzero(data.tallies[:, 0] != FINISHED)
+        n_counted = population.size
+        if len(unfinished):
+            n_counted = int(unfinished[0]) + int(data.tallies[unfinished[0], 0] != NOT_RUN)
+        self.n_eval += int(data.tallies[:n_counted, 1].sum())
+        self.touched += int(data.tallies[:n_counted, 2].sum())
+        self.n_generations += 1
+        if n_counted:
+            order = np.lexsort((data.objectives[:n_counted, 0], data.violations[:n_counted]))
+            best = int(order[0])
+            candidate = (data.violations[best], data.objectives[best, 0])
+            if candidate < (self.elite.violation[0], self.elite.objectives[0]):
+                self.elite.genotype[:] = data.genotypes[best]
+                self.elite.objectives[:] = data.objectives[best]
+                self.elite.violation[0] = data.violations[best]
+            if not self.history or self.elite.objectives[0] != self.history[-1].objective:
+                self.n_eval_at_best = self.n_eval
+                self.history.append(
+                    HistoryEntry(
+                        self.stop.seconds, self.n_eval, float(self.elite.objectives[0]), population.size
+                    )
+                )
+        if not len(unfinished):
+            np.copyto(data.parents, data.genotypes)
+            population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))
