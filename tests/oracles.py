@@ -224,7 +224,7 @@ class SlowMixing:
             items[i], items[j] = items[j], items[i]
 
     def vary(
-        self, i: int, genotype: NDArray[np.int16], value: float, *, stalled: bool, climb: bool
+        self, i: int, genotype: NDArray[np.int16], value: float, *, stalled: bool, forced: bool, climb: bool
     ) -> tuple[NDArray[np.int16], float]:
         changed, order = False, list(range(len(self.subsets)))
         strict = bool((genotype == self.elite[0]).all())
@@ -242,7 +242,7 @@ class SlowMixing:
                 new, new_value = self.exchange(genotype, value, self.parents[d], subset, strict=strict)
                 changed |= bool((new != genotype).any())
                 genotype, value = new, new_value
-        if stalled or not changed:
+        if forced and (stalled or not changed):
             genotype, value = self.force(order, genotype, value)
         return self.climb(genotype, value) if climb else (genotype, value)
 
@@ -323,6 +323,28 @@ def random_variables(
             cuts = np.quantile(x, np.arange(1, r) / r)
             found.append(ScoredVariable(f"v{i}", np.searchsorted(cuts, x).astype(np.int32), r))
     return found
+
+
+def random_knowledge(rng: np.random.Generator, n: int) -> ExpertKnowledge:
+    """Rules that do not contradict each other: all of them hold in graphs along one random order."""
+    order = [f"v{i}" for i in rng.permutation(n)]
+    arcs = [(order[a], order[b]) for a in range(n) for b in range(a + 1, n)]
+    back = [(b, a) for a, b in arcs]
+    chosen = rng.permutation(len(arcs))[: rng.integers(0, n)]
+    required: list[tuple[str, str]] = []
+    for k in chosen:
+        if sum(child == arcs[k][1] for _, child in required) < 2:
+            required.append(arcs[k])
+    forbidden = [arc for arc in [*arcs, *back] if arc not in required and rng.random() < 0.2]
+    split = sorted(int(k) for k in rng.integers(0, n + 1, 2))
+    named = [order[: split[0]], order[split[0] : split[1]], order[split[1] :]]
+    return ExpertKnowledge(
+        required,
+        forbidden,
+        [[name for name in tier if rng.random() < 0.8] for tier in named],
+        max_indegree=int(rng.integers(2, 5)),
+        max_table_cells=int(rng.choice([27, 60, 10**6])),
+    )
 
 
 def discrete_variables(columns: Iterable[NDArray[np.integer]], cards: Iterable[int]) -> list[ScoredVariable]:

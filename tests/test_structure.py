@@ -32,6 +32,7 @@ from oracles import (
     is_acyclic,
     make_problem,
     make_scorer,
+    random_knowledge,
     random_variables,
     slow_break_cycles,
     slow_family_score,
@@ -41,32 +42,6 @@ from oracles import (
 def noise(n_variables: int, n_rows: int = 20) -> list[ScoredVariable]:
     rng = np.random.default_rng(n_variables)
     return discrete_variables(rng.integers(0, 2, (n_variables, n_rows)), [2] * n_variables)
-
-
-def names(n: int) -> list[str]:
-    return [f"v{i}" for i in range(n)]
-
-
-def random_knowledge(rng: np.random.Generator, n: int) -> ExpertKnowledge:
-    """Rules that do not contradict each other: all of them hold in graphs along one random order."""
-    order = [f"v{i}" for i in rng.permutation(n)]
-    arcs = [(order[a], order[b]) for a in range(n) for b in range(a + 1, n)]
-    back = [(b, a) for a, b in arcs]
-    chosen = rng.permutation(len(arcs))[: rng.integers(0, n)]
-    required: list[tuple[str, str]] = []
-    for k in chosen:
-        if sum(child == arcs[k][1] for _, child in required) < 2:
-            required.append(arcs[k])
-    forbidden = [arc for arc in [*arcs, *back] if arc not in required and rng.random() < 0.2]
-    split = sorted(int(k) for k in rng.integers(0, n + 1, 2))
-    named = [order[: split[0]], order[split[0] : split[1]], order[split[1] :]]
-    return ExpertKnowledge(
-        required,
-        forbidden,
-        [[name for name in tier if rng.random() < 0.8] for tier in named],
-        max_indegree=int(rng.integers(2, 5)),
-        max_table_cells=int(rng.choice([27, 60, 10**6])),
-    )
 
 
 # ---------------------------------------------------------------- layout of a genotype
