@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gomea_bn._jit import kernel
     from gomea_bn.errors import GomeaBnError
     from gomea_bn.estimator import BayesNetLearner
     from gomea_bn.gomea import GOMEA
     from gomea_bn.linkage.models import Custom, LinkageTree, Univariate
     from gomea_bn.network import DiscretizedBayesNet
+    from gomea_bn.optimisation import optimise
+    from gomea_bn.problems.base import KernelProblem, register_problem
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.table import read_table
 
@@ -23,9 +26,13 @@ _HOMES = {
     "DiscretizedBayesNet": "gomea_bn.network",
     "ExpertKnowledge": "gomea_bn.problems.knowledge",
     "GomeaBnError": "gomea_bn.errors",
+    "KernelProblem": "gomea_bn.problems.base",
     "LinkageTree": "gomea_bn.linkage.models",
     "Univariate": "gomea_bn.linkage.models",
+    "kernel": "gomea_bn._jit",
+    "optimise": "gomea_bn.optimisation",
     "read_table": "gomea_bn.table",
+    "register_problem": "gomea_bn.problems.base",
 }
 
 __all__ = [
@@ -35,9 +42,13 @@ __all__ = [
     "DiscretizedBayesNet",
     "ExpertKnowledge",
     "GomeaBnError",
+    "KernelProblem",
     "LinkageTree",
     "Univariate",
+    "kernel",
+    "optimise",
     "read_table",
+    "register_problem",
 ]
 
 

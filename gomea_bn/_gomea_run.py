@@ -118,9 +118,9 @@ class GomeaRun:
         self.n_generations = 0
         self.n_eval_at_best = 0
         self.history: list[HistoryEntry] = []
-        self.climb_cost = int(
-            np.where(problem.ordinal, 2, problem.alphabet - 1).sum() if settings.local_search else 0
-        )
+        asked = settings.local_search
+        self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
+        self.climb_cost = int(np.where(problem.ordinal, 2, problem.alphabet - 1).sum()) * self.climbs
         self.works = [self._new_work() for _ in range(self.n_threads)]
 
     def _new_work(self) -> MixingWork:
@@ -142,7 +142,7 @@ class GomeaRun:
             problem.ordinal,
             1 + floor(log10(size)),
             settings.forced_improvement,
-            settings.local_search,
+            self.climbs,
             settings.search_donors,
             settings.elite_update == "immediate",
         )

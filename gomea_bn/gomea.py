@@ -24,8 +24,9 @@ class GOMEA:
     ----------
     linkage : str or LinkageModel
         "tree" (NMI, filtered), "tree-mi", "univariate", or an object with ``learn``.
-    local_search : bool
+    local_search : bool, optional
         Climb once over all genes after initialisation and after mixing, for every solution and generation.
+        None asks the problem: yes for network structure, no otherwise.
     forced_improvement : bool
         Solutions that did not change, or stalled for more than 1 + floor(log10 n) generations, take genes of the
         best solution until they improve, or become it.
@@ -50,7 +51,7 @@ class GOMEA:
     """
 
     linkage: str | LinkageModel = "tree"
-    local_search: bool = True
+    local_search: bool | None = None
     forced_improvement: bool = True
     search_donors: bool = False
     elite_update: str = "generation"

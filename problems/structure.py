@@ -39,6 +39,7 @@ class StructureProblem:
     """
 
     n_objectives = 1
+    climbs = True  # local search pays on networks (Orphanou et al. 2018)
 
     def __init__(
         self,

@@ -1,0 +1,100 @@
+"""`optimise`: any problem, one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.gomea import GOMEA
+from gomea_bn.limits import Callback, Limits, Progress, Result
+from gomea_bn.problems.python_problem import PythonProblem
+
+__all__ = ["optimise"]
+
+
+def optimise(
+    problem: Any,
+    algorithm: GOMEA | None = None,
+    *,
+    seed: Any = None,
+    max_seconds: float | None = None,
+    max_evaluations: int | None = None,
+    max_generations: int | None = None,
+    patience: float | None = None,
+    target: float | None = None,
+    termination: Callable[[Progress], bool] | None = None,
+    callback: Callback | None = None,
+    initial: Any = None,
+    n_threads: int = 1,
+    verbose: bool = False,
+) -> Result:
+    """Return the best solution of a problem; everything is minimised.
+
+    Parameters
+    ----------
+    problem : object
+        One of the package's problems, a `KernelProblem` of one's own, or any object with ``n_variables``,
+        ``alphabet`` and ``evaluate(x)`` (see `PythonProblem`).
+    algorithm : GOMEA, optional
+        The default is `GOMEA()`.
+    seed : int or SeedSequence, optional
+        Same seed, same result (unless a clock ended the run), at any number of threads.
+    max_seconds, max_evaluations, max_generations, patience : number, optional
+        See `Limits`. With none of them, a `target` or a `termination`, the call is refused.
+    target : float, optional
+        Stop once the objective is at most this; the problem's own ``target`` by default.
+    termination, callback : callable, optional
+        Get a `Progress` after every generation; a true return value stops the run.
+    initial : array_like of shape (k, n_variables), optional
+        Solutions that take the first places of every population.
+    n_threads : int
+        Threads for compiled problems; Python functions run one at a time whatever this says.
+    verbose : bool
+        Show a live table.
+
+    Raises
+    ------
+    GomeaBnError
+        For a problem, option or limit that cannot be used.
+
+    Examples
+    --------
+    >>> class OneMax:
+    ...     n_variables, alphabet = 20, 2
+    ...     def evaluate(self, x):
+    ...         return -float(x.sum())
+    >>> result = optimise(OneMax(), seed=1, target=-20, max_evaluations=10_000)
+    >>> int(result.X.sum()), result.stopped_by
+    (20, 'target')
+    """
+    if not hasattr(problem, "kernel_data"):
+        problem = PythonProblem(problem)
+    if target is None:
+        target = getattr(problem, "target", None)
+    if termination is not None and not callable(termination):
+        raise GomeaBnError(f"termination must be a callable that takes a Progress, got {termination!r}.")
+    if algorithm is None:
+        algorithm = GOMEA()
+    if not hasattr(algorithm, "run"):
+        raise GomeaBnError(f"algorithm must be a GOMEA or another object with run(...), got {algorithm!r}.")
+    unlimited = all(
+        limit is None for limit in (max_seconds, max_evaluations, max_generations, patience, target)
+    )
+    if unlimited and termination is not None:
+        limits = Limits(max_generations=2**62)
+    else:
+        limits = Limits(max_seconds, max_evaluations, max_generations, patience, target)
+    calls = [call for call in (termination, callback) if call is not None]
+
+    def combined(progress: Progress) -> bool:
+        return sum(bool(call(progress)) for call in calls) > 0
+
+    options: dict[str, Any] = {"seed": seed, "initial": initial, "n_threads": n_threads}
+    if not verbose:
+        return algorithm.run(problem, limits, callback=combined if calls else None, **options)
+    from gomea_bn.progress import LiveTable
+
+    with LiveTable() as live:
+        calls.append(live)
+        return algorithm.run(problem, limits, callback=combined, **options)
