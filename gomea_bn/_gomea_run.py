@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn._workers import StopFlag, Workers
 from gomea_bn.errors import GomeaBnError
@@ -29,7 +29,7 @@ from gomea_bn.problems.base import CompiledProblem, new_journal
 if TYPE_CHECKING:
     from gomea_bn.gomea import GOMEA
 
-__all__ = ["GomeaRun"]
+__all__ = ["GomeaRun", "checked_genotypes", "new_population", "new_work", "variation_rules"]
 
 _UNLIMITED = 2**62
 # below this expected time a generation runs in the calling thread
@@ -53,14 +53,12 @@ class _Population:
         return len(self.data.parents)
 
 
-def _checked_initial(problem: CompiledProblem, initial: NDArray[np.int16] | None) -> NDArray[np.int16]:
-    """Return the given genotypes, each gene with an allele that the problem allows."""
-    if initial is None:
-        return np.empty((0, problem.n_variables), np.int16)
-    given = np.asarray(initial)
+def checked_genotypes(problem: CompiledProblem, genotypes: ArrayLike, what: str) -> NDArray[np.int16]:
+    """Return genotypes, shape (k, n_variables), each gene with a value that the problem allows."""
+    given = np.asarray(genotypes)
     if given.ndim != 2 or given.shape[1] != problem.n_variables or not np.issubdtype(given.dtype, np.integer):
         raise GomeaBnError(
-            f"initial must be integers of shape (k, {problem.n_variables}), got {given.dtype} of shape {given.shape}."
+            f"{what} must be integers of shape (k, {problem.n_variables}), got {given.dtype} of shape {given.shape}."
         )
     known = (given >= 0) & (given < problem.alphabet)
     genes = np.broadcast_to(np.arange(problem.n_variables), given.shape)
@@ -68,9 +66,52 @@ def _checked_initial(problem: CompiledProblem, initial: NDArray[np.int16] | None
     if len(wrong):
         row, gene = wrong[0].tolist()
         raise GomeaBnError(
-            f"initial: row {row} has the value {given[row, gene]} in gene {gene}, which is not allowed."
+            f"{what}: row {row} has the value {given[row, gene]} in gene {gene}, which is not allowed."
         )
     return given.astype(np.int16)
+
+
+def new_population(problem: CompiledProblem, parents: NDArray[np.int16]) -> PopulationData:
+    """Return a population of these genotypes that has not been evaluated."""
+    size = len(parents)
+    return PopulationData(
+        parents,
+        parents.copy(),
+        np.zeros((size, problem.n_terms)),
+        np.zeros((size, problem.n_aux), np.uint64),
+        np.full((size, problem.n_objectives), np.inf),
+        np.full(size, np.inf),
+        np.zeros(size, np.int64),
+        np.zeros((size, 4), np.int64),
+    )
+
+
+def new_work(problem: CompiledProblem, stop: NDArray[np.uint8]) -> MixingWork:
+    """Return one thread's work space."""
+    return MixingWork(
+        new_journal(problem.alphabet, problem.n_terms, problem.n_aux),
+        np.zeros(2 * problem.n_variables + 1, np.int64),
+        np.zeros(problem.n_variables, np.int64),
+        np.zeros(0, np.int64),
+        np.zeros(1, np.int64),
+        stop,
+    )
+
+
+def variation_rules(
+    problem: CompiledProblem, size: int, *, climbs: bool, settings: GOMEA | None = None
+) -> MixingRules:
+    """Return the options of variation for a population of `size`."""
+    return MixingRules(
+        problem.alphabet,
+        problem.allowed,
+        problem.ordinal,
+        1 + floor(log10(size)),
+        settings is not None and settings.forced_improvement,
+        climbs,
+        settings is not None and settings.search_donors,
+        settings is not None and settings.elite_update == "immediate",
+    )
 
 
 class GomeaRun:
@@ -87,7 +128,7 @@ class GomeaRun:
         seed: int | np.random.SeedSequence | None,
         n_threads: int,
         callback: Callback | None,
-        initial: NDArray[np.int16] | None,
+        initial: ArrayLike | None,
     ) -> None:
         if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
             raise GomeaBnError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
@@ -95,7 +136,8 @@ class GomeaRun:
         self.problem = problem
         self.limits = limits
         self.callback = callback
-        self.initial = _checked_initial(problem, initial)
+        nothing = np.empty((0, problem.n_variables), np.int16)
+        self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
         self.linkage = linkage_model(settings.linkage)
         self.n_threads = 1 if settings.elite_update == "immediate" else n_threads
         if isinstance(seed, np.random.SeedSequence):
@@ -121,31 +163,10 @@ class GomeaRun:
         asked = settings.local_search
         self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
         self.climb_cost = int(np.where(problem.ordinal, 2, problem.alphabet - 1).sum()) * self.climbs
-        self.works = [self._new_work() for _ in range(self.n_threads)]
-
-    def _new_work(self) -> MixingWork:
-        problem = self.problem
-        return MixingWork(
-            new_journal(problem.alphabet, problem.n_terms, problem.n_aux),
-            np.zeros(2 * problem.n_variables + 1, np.int64),
-            np.zeros(problem.n_variables, np.int64),
-            np.zeros(0, np.int64),
-            np.zeros(1, np.int64),
-            self.stop.flag,
-        )
+        self.works = [new_work(problem, self.stop.flag) for _ in range(self.n_threads)]
 
     def _rules(self, size: int) -> MixingRules:
-        settings, problem = self.settings, self.problem
-        return MixingRules(
-            problem.alphabet,
-            problem.allowed,
-            problem.ordinal,
-            1 + floor(log10(size)),
-            settings.forced_improvement,
-            self.climbs,
-            settings.search_donors,
-            settings.elite_update == "immediate",
-        )
+        return variation_rules(self.problem, size, climbs=self.climbs, settings=self.settings)
 
     def __enter__(self) -> Self:
         self.workers = Workers(self.n_threads, self.stop)
@@ -168,6 +189,15 @@ class GomeaRun:
             n_generations=self.n_generations,
             statistics=self.problem.statistics(),
         )
+
+    def newest(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
+        """Return genotypes, objectives and violations of the population whose turn it was."""
+        data = self._newest.data
+        return data.parents, data.objectives, data.violations
+
+    def best(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
+        """Return genotype, objectives and violation of the best solution, each with a leading axis of 1."""
+        return self.elite.genotype[None], self.elite.objectives[None], self.elite.violation
 
     def step(self) -> bool:
         """Run one generation of the population whose turn it is; returns whether the run goes on."""
@@ -257,16 +287,7 @@ class GomeaRun:
         parents = problem.sample(sampler, size)
         given = min(size, len(self.initial))
         parents[:given] = self.initial[:given]
-        data = PopulationData(
-            parents,
-            parents.copy(),
-            np.zeros((size, problem.n_terms)),
-            np.zeros((size, problem.n_aux), np.uint64),
-            np.full((size, problem.n_objectives), np.inf),
-            np.full(size, np.inf),
-            np.zeros(size, np.int64),
-            np.zeros((size, 4), np.int64),
-        )
+        data = new_population(problem, parents)
         population = _Population(data, sampler, [np.random.default_rng(s) for s in seeds[1:]])
         self.populations.append(population)
         rules = self._rules(size)
@@ -323,6 +344,7 @@ class GomeaRun:
         inline = population.seconds < _INLINE_SECONDS
         # a run that is stopped at once still returns one evaluated solution
         n_certain = 1 if self.n_eval == 0 else 0
+        self._newest = population
         self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
         population.seconds = perf_counter() - began
         self.problem.generation_ended()

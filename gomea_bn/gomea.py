@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from gomea_bn._gomea_run import GomeaRun
 from gomea_bn.errors import GomeaBnError
@@ -85,7 +85,7 @@ class GOMEA:
         seed: int | np.random.SeedSequence | None = None,
         n_threads: int = 1,
         callback: Callback | None = None,
-        initial: NDArray[np.int16] | None = None,
+        initial: ArrayLike | None = None,
     ) -> Result:
         """Return the best solution found within the limits.
 
@@ -98,7 +98,7 @@ class GOMEA:
         n_threads : int
         callback : callable, optional
             Gets a `Progress` after every generation; a true return value stops the run.
-        initial : ndarray of shape (k, n_variables), int16, optional
+        initial : array_like of int, shape (k, n_variables), optional
             Genotypes that take the first places of every population.
         """
         with GomeaRun(self, problem, limits, seed, n_threads, callback, initial) as run:
