@@ -147,7 +147,11 @@ class GOMEA(Algorithm):  # type: ignore[misc]
                 self.termination.force_termination = True
         self.evaluator.n_eval = run.n_eval
         self.pop = self._population(run.newest())
-        self.opt = self._population(run.best())
+        self._best = run.best()
+
+    def _set_optimum(self) -> None:
+        """Take the best of all populations, where pymoo would take the newest population's."""
+        self.opt = self._population(self._best)
 
     def _population(self, solutions: tuple[Any, Any, Any]) -> Population:
         individuals = []

@@ -1,0 +1,93 @@
+"""pymoo's algorithms on our problems, and ours in pymoo's `minimize`."""
+
+import copy
+
+import numpy as np
+import pytest
+from compiled_example import PythonTrap, compiled_trap
+from pymoo.algorithms.soo.nonconvex.ga import GA
+from pymoo.core.problem import ElementwiseProblem
+from pymoo.operators.crossover.ux import UniformCrossover
+from pymoo.operators.repair.rounding import RoundingRepair
+from pymoo.operators.sampling.rnd import IntegerRandomSampling
+from pymoo.optimize import minimize
+
+from gomea_bn import GomeaBnError
+from gomea_bn.pymoo import GOMEA, as_problem
+
+
+class Sum(ElementwiseProblem):
+    """Smallest sum of squares of integers that add up to 2 at least (and exactly, with `equal`)."""
+
+    def __init__(self, equal=False):
+        self.equal = equal
+        bounds = {"xl": -3, "xu": 4, "vtype": int}
+        super().__init__(n_var=5, n_obj=1, n_ieq_constr=0 if equal else 2, n_eq_constr=int(equal), **bounds)
+
+    def _evaluate(self, x, out, *args, **kwargs):
+        out["F"] = float((x**2).sum())
+        if self.equal:
+            out["H"] = [x.sum() - 2]
+        else:
+            out["G"] = [2 - x.sum(), x.max() - 3]
+
+
+@pytest.mark.parametrize("problem", [compiled_trap(3), PythonTrap(3)])
+def test_our_problems_evaluate_alike_in_pymoo(problem):
+    x = np.random.default_rng(1).integers(0, 2, (5, 15))
+    answer = as_problem(problem).evaluate(x, return_as_dictionary=True)
+    np.testing.assert_array_equal(answer["F"][:, 0], [PythonTrap(3).evaluate(row) for row in x])
+    assert not answer["G"].any()
+
+
+def test_a_pymoo_algorithm_runs_on_our_problem():
+    ga = GA(
+        pop_size=20, sampling=IntegerRandomSampling(), crossover=UniformCrossover(), repair=RoundingRepair()
+    )
+    result = minimize(as_problem(compiled_trap(3)), ga, ("n_gen", 15), seed=1)
+    assert result.F[0] == PythonTrap(3).evaluate(np.rint(result.X).astype(int))
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_our_algorithm_solves_a_constrained_pymoo_problem(equal):
+    result = minimize(Sum(equal), GOMEA(), ("n_eval", 4_000), seed=1)
+    assert result.F[0] == 2.0
+    assert sorted(result.X.tolist()) == [0, 0, 0, 1, 1]
+    assert result.CV[0] == 0.0
+
+
+def test_seed_evaluations_history_and_display(capsys):
+    runs = [
+        minimize(
+            as_problem(compiled_trap(3)), GOMEA(), ("n_eval", 800), seed=5, verbose=True, save_history=True
+        )
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(runs[0].X, runs[1].X)
+    assert 800 <= runs[0].algorithm.evaluator.n_eval < 4_000
+    best = [entry.opt[0].F[0] for entry in runs[0].history]
+    assert best == sorted(best, reverse=True)
+    assert "n_eval" in capsys.readouterr().out
+
+
+def test_time_termination_stops():
+    assert minimize(as_problem(compiled_trap(20)), GOMEA(), ("time", "00:00:01"), seed=1).exec_time < 10
+
+
+def test_a_copy_of_a_running_search_says_that_it_cannot_go_on():
+    algorithm = GOMEA()
+    algorithm.setup(as_problem(compiled_trap(3)), termination=("n_gen", 5), seed=1)
+    algorithm.next()
+    with pytest.raises(GomeaBnError, match="cannot go on"):
+        copy.deepcopy(algorithm).next()
+
+
+def test_unbounded_or_real_pymoo_problems_are_refused():
+    class Real(ElementwiseProblem):
+        def __init__(self):
+            super().__init__(n_var=2, n_obj=1, xl=0.0, xu=1.0, vtype=float)
+
+    with pytest.raises(GomeaBnError, match="vtype"):
+        minimize(Real(), GOMEA(), ("n_gen", 2))
+    with pytest.raises(GomeaBnError, match="finite bounds"):
+        minimize(ElementwiseProblem(n_var=2, n_obj=1, vtype=int), GOMEA(), ("n_gen", 2))
