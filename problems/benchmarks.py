@@ -1,0 +1,354 @@
+"""Discrete benchmark functions of the field: binary, minimised, with partial evaluation and known optima.
+
+The literature maximises these functions; every objective here is the negative of its function. Tables and weights are
+rounded to multiples of a power of two so small (relative 2**-50) that sums are exact in float64, hence equal
+genotypes have equal objectives to the last bit, however they were reached.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import ceil, frexp, log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems._benchmark_kernels import (
+    BlockData,
+    HiffData,
+    PairData,
+    WindowData,
+    best_bipartition,
+    best_windows,
+)
+from gomea_bn.problems.base import KernelProblem
+
+__all__ = ["HIFF", "BimodalTrap", "IsingSpinGlass", "MaxCut", "NKLandscape", "OneMax", "Trap", "Unitation"]
+
+# enumeration of 2**(n - 1) genotypes takes under a second
+_MOST_ENUMERATED = 25
+_MOST_WINDOW_GENES = 20
+
+
+def _exact(values: ArrayLike, largest_sum: float, what: str) -> NDArray[np.float64]:
+    """Return `values` rounded so that sums up to a few times `largest_sum` are exact; integers stay as they are."""
+    array = np.asarray(values, np.float64)
+    if not np.isfinite(largest_sum):
+        raise GomeaBnError(f"{what} must be finite and their sum, too.")
+    if largest_sum == 0:
+        return array
+    grain = 2.0 ** (frexp(largest_sum)[1] - 50)
+    return np.round(array / grain) * grain
+
+
+def _checked_size(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    return int(value)
+
+
+class _Binary(KernelProblem):
+    """Binary genes, with the graph of which ones share a sub-function."""
+
+    def __init__(
+        self, data: Any, n_variables: int, n_terms: int, target: float | None, n_aux: int = 0
+    ) -> None:
+        super().__init__(data, np.full(n_variables, 2), n_terms=n_terms, n_aux=n_aux, target=target)
+
+    @cached_property
+    def interactions(self) -> NDArray[np.int64]:
+        """Pairs of genes that share a sub-function, shape (n_pairs, 2), lower gene first, in lexical order."""
+        return self._weighted_interactions()[0]
+
+    @cached_property
+    def interaction_weights(self) -> NDArray[np.float64]:
+        """How many sub-functions each pair of `interactions` shares, shape (n_pairs,)."""
+        return self._weighted_interactions()[1]
+
+    def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        raise NotImplementedError
+
+
+class Unitation(_Binary):
+    """Consecutive blocks of genes, each worth a function of its number of ones, added up.
+
+    Parameters
+    ----------
+    n_variables : int
+        A multiple of the block size.
+    values : array_like of shape (block size + 1,)
+        A block's value by its number of ones, maximised; the objective is minus the sum.
+    """
+
+    def __init__(self, n_variables: int, values: ArrayLike) -> None:
+        worth = np.asarray(values, np.float64)
+        if worth.ndim != 1 or len(worth) < 2:
+            raise GomeaBnError(f"values must hold at least 2 numbers, got an array of shape {worth.shape}.")
+        self.block_size = len(worth) - 1
+        n = _checked_size("n_variables", n_variables, self.block_size)
+        if n % self.block_size:
+            raise GomeaBnError(f"n_variables must be a multiple of {self.block_size}, got {n}.")
+        n_blocks = n // self.block_size
+        worth = _exact(worth, n_blocks * float(np.abs(worth).max()), "values")
+        super().__init__(BlockData(-worth), n, n_blocks, -n_blocks * float(worth.max()))
+
+    def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        within = np.stack(np.triu_indices(self.block_size, 1), axis=1)
+        firsts = np.arange(0, self.n_variables, self.block_size)
+        pairs = (firsts[:, None, None] + within).reshape(-1, 2).astype(np.int64)
+        return pairs, np.ones(len(pairs))
+
+
+class OneMax(Unitation):
+    """Minus the number of ones."""
+
+    def __init__(self, n_variables: int) -> None:
+        super().__init__(n_variables, [0, 1])
+
+
+class Trap(Unitation):
+    """Concatenated deceptive traps: a block of k genes with u ones is worth k if u = k, else k - 1 - u.
+
+    Parameters
+    ----------
+    n_variables : int
+        A multiple of `k`.
+    k : int
+        Genes per block, at least 2.
+    """
+
+    def __init__(self, n_variables: int, k: int = 5) -> None:
+        k = _checked_size("k", k, 2)
+        super().__init__(n_variables, [*range(k - 1, -1, -1), k])
+
+
+class BimodalTrap(Unitation):
+    """Concatenated bimodal traps of six genes: 0 or 6 ones are worth 6, 3 are worth 5, 2 or 4 are 2, 1 or 5 are 0."""
+
+    def __init__(self, n_variables: int) -> None:
+        super().__init__(n_variables, [6, 0, 2, 5, 2, 0, 6])
+
+
+class NKLandscape(_Binary):
+    """NK landscape with S1 neighbourhoods: a random table over every window of k consecutive genes, not around the end.
+
+    Parameters
+    ----------
+    n_variables : int
+    k : int
+        Genes per window, 1 to 20 (the literature's K is k - 1).
+    seed : int or SeedSequence, optional
+        Draws the tables, uniform in [0, 1].
+    tables : array_like of shape (n_variables - k + 1, 2**k), optional
+        The values instead of drawing them, maximised; a window's first gene is the highest bit of the column.
+
+    Notes
+    -----
+    `target` is the optimum, by dynamic programming along the windows.
+    """
+
+    def __init__(
+        self,
+        n_variables: int,
+        k: int = 5,
+        *,
+        seed: int | np.random.SeedSequence | None = None,
+        tables: ArrayLike | None = None,
+    ) -> None:
+        self.k = _checked_size("k", k, 1)
+        if self.k > _MOST_WINDOW_GENES:
+            raise GomeaBnError(f"k must be at most {_MOST_WINDOW_GENES}, got {k!r}.")
+        n = _checked_size("n_variables", n_variables, self.k)
+        shape = (n - self.k + 1, 1 << self.k)
+        if tables is None:
+            given = np.random.default_rng(seed).random(shape)
+        else:
+            given = np.asarray(tables, np.float64)
+            if given.shape != shape:
+                raise GomeaBnError(f"tables must have the shape {shape}, got {given.shape}.")
+        self.tables = _exact(given, float(np.abs(given).max(axis=1).sum()), "tables")
+        data = WindowData(np.ascontiguousarray(-self.tables))
+        work = np.zeros((2, 1 << (self.k - 1)))
+        super().__init__(data, n, shape[0], float(best_windows(data.tables, work[0], work[1])))
+
+    def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        first = np.repeat(np.arange(self.n_variables), self.k - 1)
+        second = first + np.tile(np.arange(1, self.k), self.n_variables)
+        pairs = np.stack([first, second], axis=1)[second < self.n_variables].astype(np.int64)
+        earliest = np.maximum(pairs[:, 1] - self.k + 1, 0)
+        return pairs, np.minimum(pairs[:, 0], self.n_variables - self.k) - earliest + 1.0
+
+
+class _Pairwise(_Binary):
+    """A weight for every pair of genes that differ, plus a constant."""
+
+    data: PairData
+
+    def __init__(
+        self, n_variables: int, edges: ArrayLike, weights: ArrayLike, offset: float, target: float | None
+    ) -> None:
+        pairs, weight = _checked_edges(n_variables, edges, weights)
+        weight = _exact(weight, abs(offset) + float(np.abs(weight).sum()), "weights")
+        ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
+        others = np.concatenate([pairs[:, 1], pairs[:, 0]])
+        order = np.argsort(ends, kind="stable")
+        starts = np.searchsorted(ends[order], np.arange(n_variables + 1)).astype(np.int64)
+        data = PairData(float(offset), starts, others[order], np.tile(weight, 2)[order])
+        if target is None and n_variables <= _MOST_ENUMERATED:
+            target = float(best_bipartition(data, np.zeros(n_variables, np.int16)))
+        self._edges = pairs
+        super().__init__(data, n_variables, len(pairs), target)
+
+    def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        pairs, counts = np.unique(np.sort(self._edges, axis=1), axis=0, return_counts=True)
+        return pairs.reshape(-1, 2), counts.astype(np.float64)
+
+
+def _checked_edges(
+    n_variables: int, edges: ArrayLike, weights: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    pairs = np.asarray(edges)
+    weight = np.asarray(weights, np.float64)
+    if pairs.size == 0:
+        pairs = np.zeros((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise GomeaBnError(
+            f"edges must be integers of shape (n_edges, 2), got {pairs.dtype} of shape {pairs.shape}."
+        )
+    if weight.shape != (len(pairs),):
+        raise GomeaBnError(
+            f"weights must be one number for each of the {len(pairs)} edges, got {weight.shape}."
+        )
+    wrong = (pairs < 0).any(axis=1) | (pairs >= n_variables).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise GomeaBnError(
+            f"edges: row {row} is {pairs[row].tolist()}; wanted two different vertices from 0 to {n_variables - 1}."
+        )
+    return pairs.astype(np.int64), weight
+
+
+def _torus_edges(side: int) -> NDArray[np.int64]:
+    """Return the 2 side**2 edges of a square torus: each vertex to its right, then to the one below."""
+    vertex = np.arange(side * side).reshape(side, side)
+    right, below = np.roll(vertex, -1, axis=1), np.roll(vertex, -1, axis=0)
+    return np.concatenate(
+        [np.stack([vertex.ravel(), other.ravel()], axis=1) for other in (right, below)]
+    ).astype(np.int64)
+
+
+def _drawn_weights(law: str, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    if law == "sign":
+        return generator.choice([-1.0, 1.0], n)
+    if law == "uniform":
+        return generator.random(n)
+    raise GomeaBnError(f"weights must be 'sign' (-1 or 1) or 'uniform' (in [0, 1]), got {law!r}.")
+
+
+class MaxCut(_Pairwise):
+    """Minus the total weight of the edges between the two sides of a cut.
+
+    Parameters
+    ----------
+    n_vertices : int
+    edges : array_like of int, shape (n_edges, 2)
+    weights : array_like of shape (n_edges,), optional
+        1 for every edge if not given; negative ones allowed.
+    target : float, optional
+        Minus the best cut, where it is known. Found by enumeration up to 25 vertices.
+    """
+
+    def __init__(
+        self,
+        n_vertices: int,
+        edges: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        target: float | None = None,
+    ) -> None:
+        n = _checked_size("n_vertices", n_vertices, 1)
+        weight = np.ones(len(np.asarray(edges))) if weights is None else np.asarray(weights, np.float64)
+        super().__init__(n, edges, -weight, 0.0, target)
+
+    @classmethod
+    def torus(cls, side: int, *, weights: str = "sign", seed: int | None = None) -> MaxCut:
+        """Return a square torus of `side` x `side` vertices, side at least 3, four neighbours each.
+
+        `weights` is "sign" (-1 or 1 alike) or "uniform" (in [0, 1]).
+        """
+        edges = _torus_edges(_checked_size("side", side, 3))
+        return cls(side * side, edges, _drawn_weights(weights, len(edges), np.random.default_rng(seed)))
+
+    @classmethod
+    def random_graph(
+        cls, n_vertices: int, n_edges: int, *, weights: str = "sign", seed: int | None = None
+    ) -> MaxCut:
+        """Return `n_edges` different edges drawn uniformly; `weights` as for `torus`."""
+        n = _checked_size("n_vertices", n_vertices, 2)
+        most = n * (n - 1) // 2
+        if not 0 <= n_edges <= most:
+            raise GomeaBnError(f"n_edges must be from 0 to {most} for {n} vertices, got {n_edges!r}.")
+        generator = np.random.default_rng(seed)
+        edges = np.stack(np.triu_indices(n, 1), axis=1)[generator.choice(most, n_edges, replace=False)]
+        return cls(n, edges, _drawn_weights(weights, n_edges, generator))
+
+
+class IsingSpinGlass(_Pairwise):
+    """Energy - sum J s s' of a square torus of spins s = 2 x - 1 with couplings J of -1 or 1.
+
+    Parameters
+    ----------
+    side : int
+        At least 3; there are side**2 spins and 2 side**2 couplings.
+    seed : int, optional
+        Draws the couplings.
+    couplings : array_like of shape (2 * side**2,), optional
+        The couplings instead: of each spin, row by row, with its right neighbour; then with the one below.
+    target : float, optional
+        The ground state's energy, where it is known. Found by enumeration up to side 5.
+    """
+
+    def __init__(
+        self,
+        side: int,
+        *,
+        seed: int | None = None,
+        couplings: ArrayLike | None = None,
+        target: float | None = None,
+    ) -> None:
+        edges = _torus_edges(_checked_size("side", side, 3))
+        if couplings is None:
+            self.couplings = _drawn_weights("sign", len(edges), np.random.default_rng(seed))
+        else:
+            self.couplings = np.asarray(couplings, np.float64)
+            if self.couplings.shape != (len(edges),) or not np.isin(self.couplings, (-1, 1)).all():
+                raise GomeaBnError(f"couplings must be {len(edges)} numbers, each -1 or 1.")
+        # J s s' is J for equal spins and -J for different ones
+        super().__init__(side * side, edges, 2 * self.couplings, -float(self.couplings.sum()), target)
+
+
+class HIFF(_Binary):
+    """Hierarchical if-and-only-if: minus the sizes of all blocks of 1, 2, 4, ... genes whose genes are equal.
+
+    Parameters
+    ----------
+    n_variables : int
+        A power of two; the optimum is -n (log2 n + 1).
+    """
+
+    def __init__(self, n_variables: int) -> None:
+        n = _checked_size("n_variables", n_variables, 1)
+        if n & (n - 1):
+            raise GomeaBnError(f"n_variables must be a power of two, got {n}.")
+        sizes = np.zeros(2 * n)
+        for level in range(n.bit_length()):
+            sizes[1 << level : 2 << level] = n >> level
+        super().__init__(HiffData(-sizes), n, 2 * n - 1, -n * (log2(n) + 1), n_aux=2 * n)
+
+    def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        pairs = np.stack(np.triu_indices(self.n_variables, 1), axis=1).astype(np.int64)
+        # the smallest common block has 2**j genes, j the length of the differing low bits
+        lowest = np.frexp((pairs[:, 0] ^ pairs[:, 1]).astype(np.float64))[1]
+        return pairs, ceil(log2(self.n_variables)) - lowest + 1.0
