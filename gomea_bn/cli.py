@@ -1,0 +1,387 @@
+"""The command line: learn a network from a file, show a saved one, say what is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import TextIOWrapper
+from math import isinf
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from gomea_bn import __version__
+from gomea_bn._cli_options import read_cut_points, read_edges, read_kinds, read_penalty, read_tiers
+from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    from gomea_bn.estimator import BayesNetLearner
+    from gomea_bn.table import Table
+
+__all__ = ["main"]
+
+FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
+_OPTIONAL = ("pyagrum", "pgmpy", "networkx", "scikit-learn", "pyarrow")
+_REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "platformdirs")
+
+
+class _OneLineErrors(TyperGroup):
+    """Commands whose wrong use is answered by one line."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; with `standalone_mode` the process then exits with its code."""
+        run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
+        if not standalone_mode:
+            return run()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # names may hold what the terminal's encoding lacks
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            code = run()
+        except Exception as error:
+            message = getattr(error, "format_message", None)  # only exceptions about use have it
+            if message is None:
+                raise
+            _say(f"Error: {' '.join(message().split())} (--help tells more)")
+            code = getattr(error, "exit_code", WRONG_USE)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+main = typer.Typer(
+    name="gomea-bn",
+    help="Learn discretized Bayesian networks, the graph and the bins together, from tables of mixed columns.",
+    cls=_OneLineErrors,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gomea-bn {__version__}")
+        raise typer.Exit
+
+
+@main.callback(invoke_without_command=True)
+def _before_commands(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@main.command()
+def learn(
+    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file; its first line holds the names.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for network.json, network.bif, network.dot and run.json; made if absent."),
+    ] = None,
+    discretizer: Annotated[str, typer.Option(help="equal-frequency or equal-width.")] = "equal-frequency",
+    scoring_method: Annotated[
+        str,
+        typer.Option(help="density-bic, density-bd; if all columns are discrete also bdeu, bic, k2, aic."),
+    ] = "density-bic",
+    max_bins: Annotated[int, typer.Option(help="Most bins of a continuous column.")] = 15,
+    max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
+    max_table_cells: Annotated[int, typer.Option(help="Most cells of a variable's table.")] = 1_000_000,
+    max_seconds: Annotated[float, typer.Option(min=0, help="Limit on the search's time; 0 for none.")] = 60.0,
+    max_evaluations: Annotated[
+        int | None, typer.Option(min=1, help="Limit on evaluated networks, exact.")
+    ] = None,
+    max_generations: Annotated[
+        int | None, typer.Option(min=1, help="Limit on generations of all populations.")
+    ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Stop after this many times the evaluations that the best took; 0 for never."
+        ),
+    ] = 10.0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Repeats a run; drawn and recorded if not given.")
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(min=0, help="0 for all cores; the result does not depend on it.")
+    ] = 0,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=continuous or NAME=discrete, against the rule; may be repeated."),
+    ] = None,
+    cut_points: Annotated[
+        list[str] | None, typer.Option(help="NAME=18,40,65: fixed inner cuts of a column; may be repeated.")
+    ] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(help="PARENT,CHILD or 'PARENT->CHILD': an edge that must be there.")
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(help="PARENT,CHILD or 'PARENT->CHILD': an edge that must not be there."),
+    ] = None,
+    tier: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME,NAME: no edge from a later tier to an earlier one; repeat it."),
+    ] = None,
+    tiers: Annotated[Path | None, typer.Option(help="File with one tier per line, earliest first.")] = None,
+    missing: Annotated[str, typer.Option(help="Rows with missing values: error or drop.")] = "error",
+    max_levels: Annotated[int, typer.Option(min=2, help="Most levels of a discrete column.")] = 50,
+    pseudo_count: Annotated[float, typer.Option(min=0, help="Smoothing of a table row, in rows.")] = 1.0,
+    penalty: Annotated[
+        str, typer.Option(help="Of density-bic: bic, literal, aic or nats per parameter.")
+    ] = "bic",
+    prior: Annotated[str, typer.Option(help="Of density-bd: dirichlet or bdeu.")] = "dirichlet",
+    ess: Annotated[float, typer.Option(help="Equivalent sample size of bdeu, in rows.")] = 10.0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No column kinds, no progress.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the record and the network as JSON.")
+    ] = False,
+) -> None:
+    """Learn a network from DATA and print what was found.
+
+    Ctrl-C ends the search and keeps the best network so far. Exit codes: 0 done, 1 not written, 2 wrong use,
+    3 data unusable, 130 interrupted before there was a network.
+    """
+    try:
+        from gomea_bn.estimator import BayesNetLearner
+        from gomea_bn.problems.knowledge import ExpertKnowledge
+
+        learner = BayesNetLearner(
+            discretizer,
+            scoring_method=scoring_method,
+            cut_points=read_cut_points(cut_points or ()),
+            max_bins=max_bins,
+            max_indegree=max_indegree,
+            knowledge=ExpertKnowledge(
+                required_edges=read_edges("--require", require or ()),
+                forbidden_edges=read_edges("--forbid", forbid or ()),
+                temporal_order=read_tiers(tier or (), tiers),
+                max_table_cells=max_table_cells,
+            ),
+            pseudo_count=pseudo_count,
+            penalty=read_penalty(penalty),
+            prior=prior,
+            equivalent_sample_size=ess,
+            kinds=read_kinds(kind or ()),
+            missing=missing,
+            max_levels=max_levels,
+            max_seconds=_limit(max_seconds),
+            max_evaluations=max_evaluations,
+            max_generations=max_generations,
+            patience=_limit(patience),
+            n_jobs=threads or _cores(),
+            random_state=seed,
+            verbose=not quiet,
+        )
+        _learn(learner, data, out, quiet=quiet, as_json=as_json)
+    except GomeaBnError as error:
+        _fail(str(error), WRONG_USE)
+    except KeyboardInterrupt:
+        _fail("Interrupted; nothing was written.", INTERRUPTED)
+
+
+@main.command()
+def show(network: Annotated[Path, typer.Argument(help="A network.json.")]) -> None:
+    """Print a saved network: its variables, their bins or levels, its edges."""
+    from gomea_bn.network import DiscretizedBayesNet
+
+    try:
+        found = DiscretizedBayesNet.from_json(network)
+    except GomeaBnError as error:
+        _fail(str(error), UNUSABLE_DATA)
+    _say(found.summary(), to_error=False)
+    known = found.metadata
+    if isinstance(known.get("score"), float) and "scoring_method" in known:
+        _say(f"\nScore ({known['scoring_method']}): {known['score']:.3f} nats.", to_error=False)
+
+
+@main.command()
+def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
+    """Print versions, cores, where compiled kernels are kept, and which optional libraries are there."""
+    import platform
+
+    from gomea_bn._jit import kernel_cache_dir, kernels_are_cached
+    from gomea_bn.io.run_folder import cpu_name, installed_version
+
+    folder = kernel_cache_dir()
+    facts = {
+        "gomea-bn": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu": cpu_name(),
+        "cores": _cores(),
+        "kernel_cache": str(folder),
+        "kernels_compiled": kernels_are_cached(),
+        "required": {name: installed_version(name) for name in _REQUIRED},
+        "optional": {name: installed_version(name) for name in _OPTIONAL},
+    }
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    state = "compiled" if facts["kernels_compiled"] else "not compiled yet: the first run does it, once"
+    lines = [
+        f"gomea-bn {__version__}, Python {facts['python']}, {facts['platform']}",
+        f"{facts['cpu']}, {facts['cores']} cores for threads",
+        f"kernels: {folder} ({state})",
+        "libraries: " + ", ".join(f"{name} {installed_version(name)}" for name in _REQUIRED),
+        "optional: "
+        + ", ".join(f"{name} {installed_version(name) or 'not installed'}" for name in _OPTIONAL),
+    ]
+    _say("\n".join(lines), to_error=False)
+
+
+def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: bool, as_json: bool) -> None:
+    """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
+    from gomea_bn.io.run_folder import check_folder, file_digest, run_record, write_run_folder
+    from gomea_bn.learning_problem import LearningOptions, learning_problem
+    from gomea_bn.limits import Limits
+    from gomea_bn.problems.scores import scoring_method
+
+    options = LearningOptions(
+        **{name: getattr(learner, name) for name in LearningOptions.__dataclass_fields__}
+    )
+    scoring_method(options.scoring_method)
+    Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
+    if learner.missing not in ("error", "drop"):
+        raise GomeaBnError(f"--missing must be error or drop, got {learner.missing!r}.")
+    if out is not None:
+        check_folder(out)
+    frame, table = _read(learner, data)
+    source_sha256 = file_digest(data)
+    tell = _silent if quiet else _say
+    tell(table.describe())
+    learning_problem(table, options)
+    seconds = _compile(tell)
+    tell(_announcement(learner, out))
+    learner.fit(frame)
+    if learner.stopped_by_ == "interrupt":
+        _say("Interrupted: this is the best network found so far.")
+    record = run_record(learner, data, source_sha256, compile_seconds=seconds)
+    problem = ""
+    try:
+        written = write_run_folder(out, learner.network_, record) if out is not None else []
+    except GomeaBnError as error:
+        problem = str(error)
+    if as_json:
+        typer.echo(json.dumps({"run": record, "network": json.loads(learner.network_.to_json())}))
+    else:
+        _say(_report(learner), to_error=False)
+    if problem:
+        _fail(problem, FAILED)
+    if written:
+        tell("Wrote " + ", ".join(map(str, written)) + ".")
+
+
+def _read(learner: BayesNetLearner, data: Path) -> tuple[Any, Table]:
+    """Return the file as a frame and as a checked table; exits if it cannot be used."""
+    from gomea_bn._columns import nearest
+    from gomea_bn.io.frame_files import read_frame
+    from gomea_bn.table import read_table
+
+    try:
+        frame = read_frame(data)
+    except GomeaBnError as error:
+        _fail(str(error), UNUSABLE_DATA)
+    for name in learner.kinds or ():
+        if name not in map(str, frame.columns):
+            raise GomeaBnError(f"--kind: no column '{name}'.{nearest(name, map(str, frame.columns))}")
+    try:
+        return frame, read_table(
+            frame, kinds=learner.kinds, missing=learner.missing, max_levels=learner.max_levels
+        )
+    except GomeaBnError as error:
+        _fail(str(error), UNUSABLE_DATA)
+
+
+def _compile(tell: Callable[[str], None]) -> float:
+    """Compile or load the kernels on a thread of their own, so that Ctrl-C need not wait for the compiler."""
+    from threading import Thread
+
+    from gomea_bn.warm_up import compile_kernels
+
+    outcome: list[float | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(compile_kernels(announce=tell))
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        _say("Interrupted while compiling; nothing was written.")
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)  # a plain exit waits for the compiler's thread
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _announcement(learner: BayesNetLearner, out: Path | None) -> str:
+    limits = {
+        "seconds": learner.max_seconds,
+        "evaluations": learner.max_evaluations,
+        "generations": learner.max_generations,
+    }
+    most = ", ".join(f"{value:g} {unit}" for unit, value in limits.items() if value is not None)
+    saved = "" if out is not None else " Nothing will be written: no --out given."
+    return f"Searching ({f'at most {most}; ' if most else ''}Ctrl-C keeps the best so far).{saved}"
+
+
+def _report(learner: BayesNetLearner) -> str:
+    """Return the printed result: the network, its score, why the search ended and how to repeat it."""
+    timed = learner.stopped_by_ in ("max_seconds", "interrupt")
+    again = f"--seed {learner.seed_}"
+    if timed:
+        again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
+    return (
+        f"{learner.network_.summary()}\n\n"
+        f"Score ({learner.scoring_method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
+        f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
+        f"{learner.n_generations_} generations; the best was there after {learner.time_to_best_:.2f} s.\n"
+        f"The same data and options with {again} give this network again."
+    )
+
+
+def _limit(value: float) -> float | None:
+    """Return None for 0 and infinity, which both mean that there is no limit."""
+    return None if value == 0 or isinf(value) else value
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _say(text: str, to_error: bool = True) -> None:
+    """Print text in which a column's name cannot steer the terminal."""
+    shown = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    typer.echo(shown, err=to_error)
+
+
+def _silent(_text: str) -> None:
+    """Print nothing."""
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    _say(f"Error: {message}")
+    raise typer.Exit(code)

@@ -1,0 +1,186 @@
+"""The folder of one run: the network in three formats and a record that says how to repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn import __version__
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.io.atomic import write_text
+
+if TYPE_CHECKING:
+    from gomea_bn.estimator import BayesNetLearner
+    from gomea_bn.network import DiscretizedBayesNet
+
+__all__ = ["check_folder", "cpu_name", "file_digest", "installed_version", "run_record", "write_run_folder"]
+
+RECORD_FORMAT = "gomea-bn run"
+RECORD_FORMAT_VERSION = 1
+FILES = ("network.json", "network.bif", "network.dot", "run.json")
+_COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
+
+
+def check_folder(folder: Path) -> None:
+    """Raise `GomeaBnError` if a run could not be written to `folder`; creates nothing."""
+    nearest = Path(os.path.abspath(folder))
+    while not os.path.lexists(nearest):
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise GomeaBnError(f"Cannot write to folder '{folder}': '{nearest}' is not a folder.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise GomeaBnError(f"Cannot write to folder '{folder}': no permission to write in '{nearest}'.")
+    for name in FILES:
+        if (folder / name).is_dir():
+            raise GomeaBnError(f"Cannot write '{folder / name}': a folder of that name is in the way.")
+
+
+def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[str, Any]) -> list[Path]:
+    """Return the paths of network.json, network.bif, network.dot and run.json, after writing all of them.
+
+    They are completed beside their places first, so that a full disk or an interrupt leaves the files of an
+    earlier run as they were.
+
+    Raises
+    ------
+    GomeaBnError
+        If the folder cannot be made or written.
+    """
+    texts = dict(
+        zip(FILES, (network.to_json(), network.to_bif(), network.to_dot(), _record_text(record)), strict=True)
+    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
+    except OSError as error:
+        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
+    try:
+        for name, text in texts.items():
+            write_text(beside / name, text)
+        for name in texts:
+            os.replace(beside / name, folder / name)
+    except OSError as error:
+        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [folder / name for name in texts]
+
+
+def run_record(
+    learner: BayesNetLearner, source: Path, source_sha256: str, *, compile_seconds: float
+) -> dict[str, Any]:
+    """Return what run.json holds: data, parameters, seed, versions, machine, counts, and how to repeat the run.
+
+    Parameters
+    ----------
+    learner : BayesNetLearner
+        After ``fit``.
+    source : Path
+        The file that it learned from.
+    source_sha256 : str
+        Digest of that file's bytes when it was read.
+    compile_seconds : float
+        Spent on compiling or loading kernels before the search.
+    """
+    from gomea_bn.gomea import GOMEA
+
+    table = learner.table_
+    columns = [
+        {"name": c.name, "kind": "continuous" if c.is_continuous else "discrete", "reason": c.reason}
+        for c in table.columns
+    ]
+    return {
+        "format": RECORD_FORMAT,
+        "format_version": RECORD_FORMAT_VERSION,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": {
+            "path": str(source),
+            "file_sha256": source_sha256,
+            "table_sha256": learner.network_.metadata["data_sha256"],
+            "n_rows": table.n_rows,
+            "dropped_rows": list(table.dropped_rows),
+            "columns": columns,
+        },
+        "parameters": _parameters(learner),
+        "algorithm": asdict(GOMEA()) if learner.algorithm is None else repr(learner.algorithm),
+        "seed": learner.seed_,
+        "n_jobs": learner.n_jobs,
+        "versions": {
+            "gomea-bn": __version__,
+            "python": platform.python_version(),
+            **{name: installed_version(name) for name in _COMPUTING},
+        },
+        "machine": {"platform": platform.platform(), "cpu": cpu_name(), "cores": os.cpu_count()},
+        "counts": {
+            "n_eval": learner.n_eval_,
+            "n_eval_full": learner.n_eval_full_,
+            "n_generations": learner.n_generations_,
+            **learner.statistics_,
+        },
+        "seconds": {
+            "compile": compile_seconds,
+            "search": learner.fit_seconds_,
+            "to_best": learner.time_to_best_,
+        },
+        "stopped_by": learner.stopped_by_,
+        "score": learner.score_,
+        "history": [
+            {
+                "seconds": e.seconds,
+                "n_eval": e.n_eval,
+                "score": -e.objective,
+                "population_size": e.population_size,
+            }
+            for e in learner.history_
+        ],
+        "repeat": {"random_state": learner.seed_, "max_evaluations": learner.n_eval_, "max_seconds": None},
+    }
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of an installed distribution, or None."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as hexadecimal text."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cpu_name() -> str:
+    """Return the processor's name as the system tells it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _parameters(learner: BayesNetLearner) -> dict[str, Any]:
+    """Return the learner's parameters as plain values."""
+    parameters = learner.get_params()
+    for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
+        del parameters[name]
+    if learner.knowledge is not None:
+        parameters["knowledge"] = asdict(learner.knowledge)
+    return parameters
+
+
+def _record_text(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=2, allow_nan=False) + "\n"

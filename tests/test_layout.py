@@ -1,0 +1,112 @@
+"""Folders at the root, links inside the package, and setuptools' mapping name one and the same tree."""
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+LINKED = ("linkage", "operators", "problems")
+
+
+def python_files(*folders):
+    for folder in folders:
+        for place, names, files in os.walk(ROOT / folder, followlinks=False):
+            names[:] = [name for name in names if not name.startswith((".", "__pycache__"))]
+            yield from (Path(place) / file for file in files if file.endswith(".py"))
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_each_link_is_relative_and_leads_to_the_folder_at_the_root(name):
+    link = ROOT / "gomea_bn" / name
+    assert link.is_symlink()
+    assert os.readlink(link) == f"../{name}"
+    assert link.resolve() == ROOT / name
+    assert not (ROOT / name).is_symlink()
+
+
+def test_there_are_no_other_links():
+    links = {path.name for path in (ROOT / "gomea_bn").iterdir() if path.is_symlink()}
+    assert links == set(LINKED)
+
+
+def test_setuptools_maps_every_package_to_the_folder_that_the_link_leads_to():
+    mapping = SETUPTOOLS["package-dir"]
+    assert mapping == {"gomea_bn": "gomea_bn", **{f"gomea_bn.{name}": name for name in LINKED}}
+    for package, folder in mapping.items():
+        assert (ROOT / folder / "__init__.py").is_file(), package
+
+
+def test_every_folder_with_python_files_is_listed_as_a_package():
+    found = set()
+    for place, names, files in os.walk(ROOT / "gomea_bn", followlinks=True):
+        names[:] = [name for name in names if name != "__pycache__"]
+        if any(file.endswith(".py") for file in files):
+            assert "__init__.py" in files, place
+            found.add(Path(place).relative_to(ROOT).as_posix().replace("/", "."))
+    assert found == set(SETUPTOOLS["packages"])
+
+
+@pytest.mark.parametrize("package", SETUPTOOLS["packages"])
+def test_every_package_is_imported_from_this_tree(package):
+    module = importlib.import_module(package)
+    assert Path(module.__file__).resolve().is_relative_to(ROOT)
+
+
+def test_nobody_imports_the_linked_folders_as_roots():
+    wrong = []
+    for path in python_files("gomea_bn", *LINKED, "scripts", "tests"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            wrong += [f"{path}: {name}" for name in names if name.split(".")[0] in LINKED]
+    assert wrong == []
+
+
+def test_relative_imports_are_not_used():
+    # a linked folder has two parents, so a relative import could mean two modules
+    for path in python_files("gomea_bn", *LINKED):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), path
+
+
+def test_importing_the_package_stays_light():
+    heavy = ("numpy", "numba", "pandas", "scipy", "rich", "typer", "pymoo")
+    check = f"import sys, gomea_bn; print([name for name in {heavy} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_every_public_name_exists_and_is_listed():
+    package = importlib.import_module("gomea_bn")
+    assert sorted(package._HOMES) == sorted(package.__all__)
+    for name in package.__all__:
+        assert getattr(package, name).__name__ == name
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="NoSuchName"):
+        _ = package.NoSuchName
+
+
+def test_the_version_is_the_same_everywhere():
+    package = importlib.import_module("gomea_bn")
+    assert PROJECT["project"]["version"] == package.__version__
+
+
+def test_every_dependency_has_its_reason():
+    reasons = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    wanted = list(PROJECT["project"]["dependencies"])
+    for extra in PROJECT["project"]["optional-dependencies"].values():
+        wanted += extra
+    for requirement in wanted:
+        name = requirement.split(">=")[0]
+        assert name.startswith("gomea-bn[") or f"**{name}**" in reasons, name
