@@ -1,0 +1,202 @@
+"""The problem of refining boundaries after search: cut points as real genes, graph and numbers of bins given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems._boundaries_kernels import (
+    BoundaryColumns,
+    BoundaryData,
+    BoundaryGraph,
+    BoundaryWork,
+    decode,
+    shortfall,
+)
+from gomea_bn.problems._score_kernels import ScoreRule
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
+from gomea_bn.problems.interval_dp import CutLimits, SortedColumn
+from gomea_bn.problems.policies import Policy
+from gomea_bn.problems.scores import ScoringMethod
+
+__all__ = ["BoundaryProblem"]
+
+Cuts = Mapping[int, NDArray[np.float64]]
+
+
+class BoundaryProblem:
+    """Cut points of all variables together, minimising minus the score in nats.
+
+    Parameters
+    ----------
+    variables : sequence of ScoredVariable
+        With one policy each, whose number of bins is kept.
+    parents : sequence of sequences of int
+        Of every variable.
+    method : ScoringMethod
+    rule : ScoreRule
+    limits : CutLimits
+        Its floors; `min_bins` and `max_bins` are not used.
+    movable : sequence of int, optional
+        The variables whose cuts have genes; by default every continuous one.
+
+    Attributes
+    ----------
+    n_variables : int
+        Genes: one per cut, variable by variable.
+    lower, upper : ndarray of shape (n_variables,), float64
+        0 and m - 2 for a variable of m distinct values.
+
+    Notes
+    -----
+    A gene, floored, is the index i of the mid-point between the sorted distinct values i and i + 1 (Ha et al.). The
+    genes of one variable may stand in any order: they are sorted when they are read. Equal cuts, which would change
+    the number of bins, and bins below the floors make a solution infeasible; its violation sums the shortfalls.
+    After a change only the variable's own family and its children's are scored again.
+    """
+
+    n_objectives = 1
+    n_aux = 0
+
+    def __init__(
+        self,
+        variables: Sequence[ScoredVariable],
+        parents: Sequence[Sequence[int]],
+        method: ScoringMethod,
+        rule: ScoreRule,
+        limits: CutLimits,
+        movable: Sequence[int] | None = None,
+    ) -> None:
+        self.variables = tuple(variables)
+        self.parents = [sorted(found) for found in parents]
+        self.method = method
+        self.rule = rule
+        self._scorer = FamilyScorer(self.variables, method, rule)
+        n_rows = self._scorer.n_rows
+        self._own: dict[int, NDArray[np.float64]] = {
+            v: one.policies[0].cut_points for v, one in enumerate(variables) if not one.n_levels
+        }
+        chosen = self._own if movable is None else movable
+        n_genes = [len(self._own[v]) if v in chosen else 0 for v in range(len(variables))]
+        self.n_terms = len(variables)
+        self.n_variables = sum(n_genes)
+        if self.n_variables == 0:
+            raise GomeaBnError("No variable has a cut point that could move.")
+        first_gene = np.concatenate(([0], np.cumsum(n_genes))).astype(np.int64)
+        self._sorted = {
+            v: SortedColumn(np.asarray(variables[v].values, np.float64)) for v in self._own if n_genes[v]
+        }
+        ranks = np.zeros((len(variables), n_rows), np.int32)
+        span = np.tile([0.0, 1.0], (len(variables), 1))
+        cut_cost = np.zeros(len(variables))
+        n_cuts = [len(self._sorted[v].cuts) if n_genes[v] else 0 for v in range(len(variables))]
+        for v, column in self._sorted.items():
+            ranks[v] = np.searchsorted(column.distinct, column.values)
+            span[v] = column.low, column.high
+            if method.charges_cuts and variables[v].policies[0].chosen:
+                cut_cost[v] = np.log(len(column.cuts))
+        sorted_columns = list(self._sorted.values())
+        self._columns = BoundaryColumns(
+            first_gene,
+            ranks,
+            np.concatenate(([0], np.cumsum(n_cuts))).astype(np.int64),
+            np.concatenate([column.cuts for column in sorted_columns]),
+            np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
+            span,
+            cut_cost,
+            np.array([limits.width_floor, limits.min_bin_count], np.float64),
+        )
+        members = [[*found, v] for v, found in enumerate(self.parents)]
+        touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]
+        self._graph = BoundaryGraph(*_compressed(members), *_compressed(touched))
+        self.lower = np.zeros(self.n_variables)
+        self.upper = np.repeat(np.array(n_cuts, np.float64) - 1.0, n_genes)
+        self.initial_range = (self.lower, self.upper)
+        owner = np.repeat(np.arange(len(variables)), n_genes).tolist()
+        together = {(a, b) for family in members for a in family for b in family}
+        self.interactions: list[tuple[int, int]] | None = [
+            (g, h) for g, v in enumerate(owner) for h, w in enumerate(owner) if g < h and (v, w) in together
+        ]
+
+    def kernel_data(self, n_threads: int) -> list[BoundaryData]:
+        """Return one `BoundaryData` per thread, each with its own codes."""
+        most = 1 + max(len(column.distinct) for column in self._sorted.values())
+        found = []
+        for _ in range(n_threads):
+            rows = self._scorer.rows
+            found.append(
+                BoundaryData(
+                    self._columns,
+                    self._graph,
+                    rows._replace(codes=rows.codes.copy(), constant=rows.constant.copy()),
+                    self.rule,
+                    new_scratch(self._scorer.n_rows, self._scorer.max_cardinality),
+                    BoundaryWork(
+                        np.zeros(self.n_variables, np.int64),
+                        np.full(self.n_variables, -1, np.int64),
+                        np.zeros(most, np.uint8),
+                        np.zeros(self.n_terms, np.uint8),
+                    ),
+                )
+            )
+        return found
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """Return uniform genotypes, shape (n, n_variables), the genes of each variable ascending."""
+        genotypes = generator.uniform(self.lower, self.upper, (n, self.n_variables))
+        for first, end in zip(self._columns.first_gene[:-1], self._columns.first_gene[1:]):
+            genotypes[:, first:end].sort(axis=1)
+        return genotypes
+
+    def encode(self, cuts: Cuts) -> NDArray[np.float64]:
+        """Return the genotype, shape (n_variables,), of cut points by variable index; each as its gap's mid-point."""
+        found = []
+        for v, column in self._sorted.items():
+            index = np.searchsorted(column.distinct, cuts[v], side="right") - 1
+            # half a step above, so that a small change in either direction leaves the index alone
+            found.append(np.minimum(index + 0.5, len(column.cuts) - 1.0))
+        return np.concatenate(found)
+
+    def cut_points(self, genotype: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
+        """Return the cut points by index of every continuous variable, ascending."""
+        indices = np.zeros(self.n_variables, np.int64)
+        decode(self._columns, np.asarray(genotype, np.float64), indices)
+        first = self._columns.first_gene
+        moved = {v: column.cuts[indices[first[v] : first[v + 1]]] for v, column in self._sorted.items()}
+        return {**self._own, **moved}
+
+    def evaluate(self, genotype: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Return the objective, shape (1,), and the violation of a genotype."""
+        cuts = self.cut_points(genotype)
+        variables = [
+            ScoredVariable(one.name, one.values, 0, (Policy(cuts[v], one.policies[0].chosen),))
+            if v in cuts
+            else one
+            for v, one in enumerate(self.variables)
+        ]
+        families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(self.parents)]
+        scores = FamilyScorer(variables, self.method, self.rule).score(families, use_cache=False)
+        indices = np.zeros(self.n_variables, np.int64)
+        decode(self._columns, np.asarray(genotype, np.float64), indices)
+        return np.array([-scores.sum()]), float(shortfall(self._columns, indices))
+
+    def chunk_ended(self, thread: int, data: Any) -> Any:
+        """Return `data`: there is nothing to grow."""
+        return data
+
+    def generation_ended(self) -> None:
+        """Do nothing: there is nothing to merge."""
+
+    def statistics(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}
+
+
+def _compressed(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return offsets (n_lists + 1,) and the lists' items one after the other."""
+    offsets = np.concatenate(([0], np.cumsum([len(one) for one in lists])))
+    return offsets.astype(np.int64), np.array([item for one in lists for item in one], np.int64)
