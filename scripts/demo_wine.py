@@ -51,9 +51,9 @@ def account(network: DiscretizedBayesNet, histograms: DiscretizedBayesNet, held_
     share, name = narrowest_bin(network)
     return (
         f"Held-out log density in nats per row, in the data's units (mean of {len(held_out)} rows ± standard error):\n"
-        f"  the learned network                      {learned.mean:7.2f} ± {learned.standard_error:.2f}\n"
-        f"  {_HISTOGRAM_BINS} equal bins per column, no edges        {alone.mean:7.2f} ± {alone.standard_error:.2f}\n"
-        f"  difference, row by row                   {gain:+7.2f} ± {error:.2f}\n"
+        f"  {'the learned network':<36}{learned.mean:8.2f} ± {learned.standard_error:.2f}\n"
+        f"  {f'{_HISTOGRAM_BINS} equal bins per column, no edges':<36}{alone.mean:8.2f} ± {alone.standard_error:.2f}\n"
+        f"  {'difference, row by row':<36}{gain:+8.2f} ± {error:.2f}\n"
         f"In words: to a wine that it has never seen the network gives {exp(gain):.1f} times the density\n"
         f"(e^{gain:.2f}, a geometric mean) that histograms of independent columns give it.\n"
         f"Narrowest bin: {share:.3f} of the range of {name}. Values outside the learned range count in the end bins."

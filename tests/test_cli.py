@@ -13,10 +13,11 @@ import pytest
 from network_examples import HOSTILE_NAMES
 from typer.testing import CliRunner
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, cli
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, cli, read_table
 from gomea_bn import _cli_options as options
 from gomea_bn.io.bif import read_bif
 from gomea_bn.io.run_folder import check_folder, cpu_name, installed_version, write_run_folder
+from gomea_bn.metrics import histogram_baseline
 
 FILES = {"network.json", "network.bif", "network.dot", "run.json"}
 QUICK = ["--max-evaluations", "2000", "--seed", "1"]
@@ -380,3 +381,20 @@ def test_the_launcher_is_the_same_command(table, capsys):
     assert told == ""
     same = [line for line in learn(table, *QUICK, "--quiet").stdout.splitlines() if "Stopped" not in line]
     assert [line for line in printed.splitlines() if "Stopped" not in line] == same
+
+
+def test_the_demo_says_what_the_network_is_worth(tmp_path, capsys):
+    demo = runpy.run_path(str(Path(__file__).resolve().parent.parent / "scripts" / "demo_wine.py"))
+    demo["main"](["--out", str(tmp_path / "wine"), "--seconds", "0.3"])
+    printed = capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "wine").iterdir()} == FILES - {"run.json"}
+    network = DiscretizedBayesNet.from_json(tmp_path / "wine" / "network.json")
+    frame = demo["wine"]()
+    rows = np.arange(len(frame)) % 5 == 4
+    assert f"{network.score(frame[rows]):.2f} ±" in printed
+    histograms = histogram_baseline(read_table(frame[~rows]), 10)
+    assert f"{histograms.score(frame[rows]):.2f} ±" in printed
+    assert network.score(frame[rows]) > histograms.score(frame[rows])
+    with pytest.raises(SystemExit) as ended:
+        demo["main"](["--seconds", "-1", "--out", str(tmp_path)])
+    assert ended.value.code == 2
