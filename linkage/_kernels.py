@@ -12,10 +12,13 @@ from gomea_bn._random import random_below
 
 __all__ = ["CountWork", "fill_similarities", "tree_slices", "upgma"]
 
-MI, NMI = 0, 1
+MI, NMI, CORRECTED = 0, 1, 2
 _WORD_BITS = 64
 # up to this many joint cells, counting by bit sets beats a histogram
 _BITSET_CELLS = 64
+_TWO_LN_2 = 2.0 * np.log(2.0)
+# pairs are visited in squares, so that both halves of the symmetric matrix are written while in the cache
+_SQUARE = 32
 
 
 class CountWork(NamedTuple):
@@ -24,8 +27,10 @@ class CountWork(NamedTuple):
     x_log_x: NDArray[np.float64]  # (n + 1,) in bits
     bits: NDArray[np.uint64]  # (alleles of all genes, words of n bits)
     columns: NDArray[np.uint8]  # (l, n) alleles, gene by gene
+    counts: NDArray[np.int64]  # (alleles of all genes,)
     joint: NDArray[np.int64]  # (largest joint table,)
     entropies: NDArray[np.float64]  # (l,)
+    supports: NDArray[np.int64]  # (l,) how many alleles occur
 
 
 @kernel
@@ -46,12 +51,87 @@ def _fill_bits(
     """Fill allele bit sets, ``bits[offsets[g] + allele]``, and gene-major alleles `columns` (l, n)."""
     n, n_genes = genotypes.shape
     bits[:] = np.uint64(0)
-    for s in range(n):
-        one = np.uint64(1) << np.uint64(s % _WORD_BITS)
+    # a word's rows, gene by gene, stay in the cache: they lie side by side
+    for w in range(bits.shape[1]):
+        first, last = w * _WORD_BITS, min((w + 1) * _WORD_BITS, n)
         for g in range(n_genes):
-            allele = np.int64(genotypes[s, g])
-            bits[offsets[g] + allele, s // _WORD_BITS] |= one
-            columns[g, s] = allele
+            one = np.uint64(1)
+            for s in range(first, last):
+                allele = np.int64(genotypes[s, g])
+                bits[offsets[g] + allele, w] |= one
+                columns[g, s] = allele
+                one <<= np.uint64(1)
+
+
+@kernel
+def _count_alleles(n: int, offsets: NDArray[np.int64], work: CountWork) -> None:
+    """Fill counts, supports and entropies from the bit sets."""
+    log_n = work.x_log_x[n] / n
+    for g in range(work.entropies.shape[0]):
+        total = 0.0
+        support = 0
+        for a in range(offsets[g], offsets[g + 1]):
+            count = 0
+            for w in range(work.bits.shape[1]):
+                count += _bit_count(work.bits[a, w])
+            work.counts[a] = count
+            support += count > 0
+            total += work.x_log_x[count]
+        work.supports[g] = support
+        work.entropies[g] = log_n - total / n
+
+
+@kernel
+def _joint_of_two_alleles(
+    first: NDArray[np.uint64],
+    other: NDArray[np.uint64],
+    n_first: int,
+    n_other: int,
+    n: int,
+    table: NDArray[np.float64],
+) -> float:
+    """Return the sum of x log x over a 2 x 2 table, from the bit sets and counts of both genes' first alleles."""
+    both = 0
+    for w in range(first.shape[0]):
+        both += _bit_count(first[w] & other[w])
+    total = table[both] + table[n_first - both]
+    return total + table[n_other - both] + table[n - n_first - n_other + both]
+
+
+@kernel
+def _joint_by_bits(
+    bits: NDArray[np.uint64], first: int, last: int, other: int, width: int, table: NDArray[np.float64]
+) -> float:
+    """Return the sum of x log x over a joint table, from the bit sets of all alleles of both genes."""
+    total = 0.0
+    for a in range(first, last):
+        for b in range(other, other + width):
+            count = 0
+            for w in range(bits.shape[1]):
+                count += _bit_count(bits[a, w] & bits[b, w])
+            total += table[count]
+    return total
+
+
+@kernel
+def _joint_by_histogram(
+    column: NDArray[np.uint8],
+    other: NDArray[np.uint8],
+    height: int,
+    width: int,
+    joint: NDArray[np.int64],
+    table: NDArray[np.float64],
+) -> float:
+    """Return the sum of x log x over a joint table, counted solution by solution."""
+    cells = height * width
+    for c in range(cells):
+        joint[c] = 0
+    for s in range(column.shape[0]):
+        joint[np.int64(column[s]) * width + np.int64(other[s])] += 1
+    total = 0.0
+    for c in range(cells):
+        total += table[joint[c]]
+    return total
 
 
 @kernel
@@ -62,54 +142,46 @@ def fill_similarities(
     work: CountWork,
     similarities: NDArray[np.float64],
 ) -> None:
-    """Fill the symmetric (l, l) matrix of MI (bits) or NMI between genes of a population of shape (n, l).
+    """Fill the symmetric (l, l) matrix of similarities between genes of a population of shape (n, l).
 
-    NMI is MI(X, Y) / H(X, Y), and 0 where H(X, Y) = 0; a constant gene has no similarity to any. `offsets` (l + 1,)
-    are the genes' first rows in ``work.bits``. Mutates `work` and `similarities`.
+    MI in bits; NMI, which is MI(X, Y) / H(X, Y), and 0 where H(X, Y) = 0; or corrected: NMI of the MI less its
+    expectation under independence, (s - 1)(t - 1) / (2 n ln 2) for genes with s and t alleles in the population, and
+    at least 0. A constant gene has no similarity to any. `offsets` (l + 1,) are the genes' first rows in
+    ``work.bits``. Mutates `work` and `similarities`.
     """
     n, n_genes = genotypes.shape
-    words = (n + _WORD_BITS - 1) // _WORD_BITS
-    bits, columns, joint, entropies, table = work.bits, work.columns, work.joint, work.entropies, work.x_log_x
+    bits, columns, counts, joint, table = work.bits, work.columns, work.counts, work.joint, work.x_log_x
+    entropies, supports = work.entropies, work.supports
     _fill_bits(genotypes, offsets, bits, columns)
+    _count_alleles(n, offsets, work)
     log_n = table[n] / n
-    for g in range(n_genes):
-        total = 0.0
-        for a in range(offsets[g], offsets[g + 1]):
-            count = 0
-            for w in range(words):
-                count += _bit_count(bits[a, w])
-            total += table[count]
-        entropies[g] = log_n - total / n
-    for g in range(n_genes):
-        similarities[g, g] = 0.0
-        for h in range(g):
-            if entropies[g] <= 1e-12 or entropies[h] <= 1e-12:
-                similarities[g, h] = 0.0
-                similarities[h, g] = 0.0
-                continue
-            width = offsets[h + 1] - offsets[h]
-            cells = (offsets[g + 1] - offsets[g]) * width
-            total = 0.0
-            if cells <= _BITSET_CELLS:
-                for a in range(offsets[g], offsets[g + 1]):
-                    for b in range(offsets[h], offsets[h + 1]):
-                        count = 0
-                        for w in range(words):
-                            count += _bit_count(bits[a, w] & bits[b, w])
-                        total += table[count]
-            else:
-                for c in range(cells):
-                    joint[c] = 0
-                for s in range(n):
-                    joint[np.int64(columns[g, s]) * width + np.int64(columns[h, s])] += 1
-                for c in range(cells):
-                    total += table[joint[c]]
-            both = log_n - total / n
-            value = max(entropies[g] + entropies[h] - both, 0.0)
-            if measure == NMI:
-                value = value / both if both > 0.0 else 0.0
-            similarities[g, h] = value
-            similarities[h, g] = value
+    for top in range(0, n_genes, _SQUARE):
+        for left in range(0, top + 1, _SQUARE):
+            for g in range(top, min(top + _SQUARE, n_genes)):
+                if left == top:
+                    similarities[g, g] = 0.0
+                first, height = offsets[g], offsets[g + 1] - offsets[g]
+                for h in range(left, min(left + _SQUARE, g)):
+                    value = 0.0
+                    if entropies[g] > 1e-12 and entropies[h] > 1e-12:
+                        other, width = offsets[h], offsets[h + 1] - offsets[h]
+                        if height == 2 and width == 2:
+                            total = _joint_of_two_alleles(
+                                bits[first], bits[other], counts[first], counts[other], n, table
+                            )
+                        elif height * width <= _BITSET_CELLS:
+                            total = _joint_by_bits(bits, first, first + height, other, width, table)
+                        else:
+                            total = _joint_by_histogram(columns[g], columns[h], height, width, joint, table)
+                        both = log_n - total / n
+                        value = max(entropies[g] + entropies[h] - both, 0.0)
+                        if measure == CORRECTED:
+                            bias = (supports[g] - 1) * (supports[h] - 1) / (n * _TWO_LN_2)
+                            value = max(value - bias, 0.0)
+                        if measure != MI:
+                            value = value / both if both > 0.0 else 0.0
+                    similarities[g, h] = value
+                    similarities[h, g] = value
 
 
 @kernel

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage._kernels import MI, NMI, CountWork, fill_similarities, tree_slices, upgma
+from gomea_bn.linkage._kernels import CORRECTED, MI, NMI, CountWork, fill_similarities, tree_slices, upgma
 
 __all__ = ["Custom", "Linkage", "LinkageModel", "LinkageTree", "Univariate", "linkage_model"]
 
 _FILTER_AT = 1.0 - 1e-6
+_MEASURES = {"mi": MI, "nmi": NMI, "corrected": CORRECTED}
 
 
 class Linkage(NamedTuple):
@@ -99,24 +100,36 @@ class LinkageTree:
 
     Parameters
     ----------
-    measure : {"nmi", "mi"}
-        Similarity of two genes: mutual information in bits, or divided by their joint entropy.
+    measure : {"nmi", "mi", "corrected"}
+        Similarity of two genes: mutual information in bits ("mi"), or divided by their joint entropy ("nmi"), or
+        that after its bias is taken off ("corrected").
     filtered : bool
         Drop both children of a merge whose NMI is 1, for they carry the same information as their parent.
-        Has no effect with "mi", where no value marks identity.
+        Has no effect with the other measures, where no value marks identity.
+    max_set_size : int, optional
+        Leave out subsets of more genes; the tree is the same as without.
 
     Notes
     -----
     The root, which holds all genes, is left out: exchanging it copies the donor. With fewer than three genes the
     single genes remain.
+
+    In a population of n, independent genes of which s and t alleles occur have an expected MI of about
+    (s - 1)(t - 1) / (2 n ln 2) bits (Miller 1955), so small populations link genes of many alleles to each other,
+    under "nmi" too. "corrected" subtracts that, takes 0 for what falls below, and then divides by the joint entropy,
+    as the entropy still bounds the MI, which would favour genes of many alleles again.
     """
 
     measure: str = "nmi"
     filtered: bool = True
+    max_set_size: int | None = None
 
     def __post_init__(self) -> None:
-        if self.measure not in ("mi", "nmi"):
-            raise GomeaBnError(f"LinkageTree: measure must be 'mi' or 'nmi', got {self.measure!r}.")
+        if self.measure not in _MEASURES:
+            raise GomeaBnError(
+                f"LinkageTree: measure must be 'mi' or 'nmi', got {self.measure!r}; or it may be 'corrected'."
+            )
+        check_set_size("LinkageTree", self.max_set_size)
         self._similarities = np.empty((0, 0))
 
     def similarities(self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -131,10 +144,12 @@ class LinkageTree:
             x * np.log2(np.maximum(x, 1.0)),
             np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
             np.zeros((n_genes, n), np.uint8),
+            np.zeros(int(offsets[-1]), np.int64),
             np.zeros(largest * largest, np.int64),
             np.zeros(n_genes),
+            np.zeros(n_genes, np.int64),
         )
-        fill_similarities(genotypes, offsets, NMI if self.measure == "nmi" else MI, work, self._similarities)
+        fill_similarities(genotypes, offsets, _MEASURES[self.measure], work, self._similarities)
         return self._similarities
 
     def learn(
@@ -144,23 +159,53 @@ class LinkageTree:
         n_genes = len(alphabet)
         if n_genes < 3:
             return _from_subsets([[gene] for gene in range(n_genes)])
-        children = np.zeros((n_genes - 1, 2), np.int64)
-        strength = np.zeros(n_genes - 1)
-        work = np.zeros((2, n_genes), np.int64)
-        chain = np.zeros(n_genes + 2, np.int64)
         # equal similarities must not favour genes of low index
         order = generator.permutation(n_genes)
         matrix = self.similarities(np.ascontiguousarray(genotypes[:, order]), alphabet[order])
-        upgma(matrix, generator, work[0], work[1], chain, children, strength)
-        sizes, starts = np.zeros(2 * n_genes - 1, np.int64), np.zeros(2 * n_genes - 1, np.int64)
-        leaves = np.zeros(n_genes, np.int64)
-        tree_slices(children, sizes, starts, leaves)
+        tree, children, strength = average_linkage(matrix, generator)
         keep = np.ones(2 * n_genes - 1, np.bool_)
         keep[-1] = False
         if self.filtered and self.measure == "nmi":
             # the root is left out, so its children stay whatever its strength
             keep[children[:-1][strength[:-1] >= _FILTER_AT].ravel()] = False
-        return Linkage(order[leaves], starts[keep], sizes[keep])
+        if self.max_set_size is not None:
+            keep &= tree.sizes <= self.max_set_size
+        return Linkage(order[tree.members], tree.starts[keep], tree.sizes[keep])
+
+
+def check_set_size(model: str, size: int | None) -> None:
+    """Raise `GomeaBnError` unless `size` is None or a positive integer."""
+    if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
+        raise GomeaBnError(f"{model}: max_set_size must be an integer of at least 1 or None, got {size!r}.")
+
+
+def average_linkage(
+    similarities: NDArray[np.float64], generator: np.random.Generator
+) -> tuple[Linkage, NDArray[np.int64], NDArray[np.float64]]:
+    """Return all nodes of the UPGMA tree over at least two genes, the two children of every merge, and its similarity.
+
+    Parameters
+    ----------
+    similarities : ndarray of shape (l, l), float64
+        Symmetric; overwritten.
+    generator : numpy.random.Generator
+        Picks where chains of nearest neighbours begin.
+
+    Returns
+    -------
+    Linkage, ndarray of shape (l - 1, 2), ndarray of shape (l - 1,)
+        Nodes: the l genes, then the merges in order, the root last.
+    """
+    n_genes = len(similarities)
+    children = np.zeros((n_genes - 1, 2), np.int64)
+    strength = np.zeros(n_genes - 1)
+    work = np.zeros((2, n_genes), np.int64)
+    chain = np.zeros(n_genes + 2, np.int64)
+    upgma(similarities, generator, work[0], work[1], chain, children, strength)
+    sizes, starts = np.zeros(2 * n_genes - 1, np.int64), np.zeros(2 * n_genes - 1, np.int64)
+    leaves = np.zeros(n_genes, np.int64)
+    tree_slices(children, sizes, starts, leaves)
+    return Linkage(leaves, starts, sizes), children, strength
 
 
 def linkage_model(model: str | LinkageModel) -> LinkageModel:

@@ -1,0 +1,31 @@
+"""One subset with all genes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.linkage.models import Linkage
+
+__all__ = ["Full"]
+
+
+@dataclass
+class Full:
+    """All genes together.
+
+    Notes
+    -----
+    A donor's genes are all taken or none, so discrete mixing with this model only lets the better of two solutions
+    take the other's place: selection, which makes no new solution (local search still does). It is the family
+    against which others are measured. For real values, where genes are sampled, it is one distribution over all.
+    """
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        """Return the one subset."""
+        genes = np.arange(len(alphabet), dtype=np.int64)
+        return Linkage(genes, np.zeros(1, np.int64), np.full(1, len(alphabet), np.int64))
