@@ -48,6 +48,9 @@ def compile_kernels(announce: Callable[[str], object] = _log_information) -> flo
     rules = edge_rules(None, [v.name for v in variables], [2] * 4)
     for n_threads in (1, 2):
         problem = StructureProblem(scorer, rules)
-        GOMEA(base_population=32).run(problem, Limits(max_generations=2), seed=1, n_threads=n_threads)
+        limits = Limits(max_generations=2)
+        result = GOMEA(base_population=32).run(problem, limits, seed=1, n_threads=n_threads)
+        if result.stopped_by == "interrupt":
+            raise KeyboardInterrupt
     _done = True
     return perf_counter() - began

@@ -167,8 +167,8 @@ class StructureProblem:
 
     def policy_indices(self, genotype: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return the index of every variable's policy in its library, shape (n_nodes,); 0 where there is no choice."""
-        genes = self.rules.bin_gene
-        return np.where(genes >= 0, genotype[np.maximum(genes, 0)], 0).astype(np.int64)
+        # the index -1 of a variable without a gene finds the appended 0
+        return np.append(genotype, np.int16(0))[self.rules.bin_gene].astype(np.int64)
 
     def genotype(self, edges: Sequence[tuple[int, int]], policies: Sequence[int]) -> NDArray[np.int16]:
         """Return the genotype of arcs (parent, child) and of one policy index per variable."""
