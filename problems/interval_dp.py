@@ -122,11 +122,13 @@ class SortedColumn:
         self.values = values
         self.n_rows = len(values)
         self.order = np.argsort(values, kind="stable")
-        self.distinct, counts = np.unique(values, return_counts=True)
+        ascending = values[self.order]
+        starts = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
+        self.distinct = ascending[starts]
         if len(self.distinct) < 2:
             raise GomeaBnError("A constant column cannot be cut; it needs at least two distinct values.")
         self.cuts = midpoint(self.distinct[:-1], self.distinct[1:])
-        self.below = np.cumsum(counts)[:-1]
+        self.below = starts[1:]
         self.low, self.high = float(self.distinct[0]), float(self.distinct[-1])
 
     def rows_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
