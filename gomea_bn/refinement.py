@@ -1,0 +1,321 @@
+"""Better cut points for a learned network, its graph unchanged: exact by dynamic programming, or by RV-GOMEA."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gomea_bn._columns import column_positions, encode_levels, numeric_values
+from gomea_bn._cut_cycle import CutCycle, RefinementSession
+from gomea_bn._workers import StopFlag
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.limits import Callback, HistoryEntry, Limits
+from gomea_bn.network import DiscretizedBayesNet
+from gomea_bn.problems.boundaries import BoundaryProblem
+from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore, SortedColumn
+from gomea_bn.problems.policies import Policy
+from gomea_bn.problems.scores import score_rule
+from gomea_bn.problems.scores import scoring_method as find_method
+from gomea_bn.rvgomea import RVGOMEA
+from gomea_bn.table import Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RefinementResult", "refine_boundaries", "refine_command"]
+
+
+@dataclass(frozen=True)
+class RefinementResult:
+    """A network with refined cut points, and how it was found.
+
+    Attributes
+    ----------
+    network : DiscretizedBayesNet
+        Same graph; tables counted anew from the data.
+    score_before, score_after : float
+        Score in nats of the given and of the refined network, with every continuous column scaled to [0, 1].
+    history : list of HistoryEntry
+        Every improvement (objectives there are minus the score); for "dp" an evaluation is one variable's programme.
+    stopped_by : str
+        "fixpoint" (no variable alone can be improved), or the limit that ended it, or "interrupt".
+    seconds : float
+    """
+
+    network: DiscretizedBayesNet
+    score_before: float
+    score_after: float
+    history: list[HistoryEntry] = field(repr=False)
+    stopped_by: str
+    seconds: float
+
+
+def refine_boundaries(
+    network: DiscretizedBayesNet,
+    data: pd.DataFrame | Table | str | os.PathLike[str],
+    method: str = "dp",
+    bin_counts: str = "fixed",
+    *,
+    scoring_method: str = "density-bic",
+    penalty: str | float = "bic",
+    max_bins: int = 15,
+    width_floor: float = 1e-3,
+    min_bin_count: int = 1,
+    max_seconds: float | None = None,
+    random_state: int | None = None,
+    pseudo_count: float = 1.0,
+    starts: int = 1,
+    variables: Sequence[str] | None = None,
+    callback: Callback | None = None,
+) -> RefinementResult:
+    """Return the network with better cut points, its graph unchanged; the score never drops.
+
+    Parameters
+    ----------
+    network : DiscretizedBayesNet
+    data : DataFrame, Table, or path of a CSV, TSV or Parquet file
+        The rows to fit; normally those that the network was learned from.
+    method : {"dp", "rv-gomea"}
+        "dp" cuts one variable after the other optimally, given the bins of all others, until none can be improved.
+        "rv-gomea" searches the cuts of all variables together, as Ha et al. describe.
+    bin_counts : {"fixed", "free"}
+        Keep the number of bins of every variable, or choose it too ("dp" only).
+    scoring_method : {"density-bic", "density-bd"}
+    penalty : {"bic", "literal", "aic"} or float
+        Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
+    max_bins : int
+        Most bins of a variable, for free bin counts.
+    width_floor : float
+        Narrowest bin that is chosen, as a fraction of the variable's range. Bins that the network already has may be
+        narrower, and stay if nothing allowed scores higher.
+    min_bin_count : int
+        Fewest rows of a bin that is chosen.
+    max_seconds : float, optional
+        Deadline; the best so far is returned.
+    random_state : int, optional
+        Seed of further starts and of "rv-gomea"; the same seed gives the same result.
+    pseudo_count : float
+        Smoothing of the result's tables, added to every table row and spread evenly over its cells.
+    starts : int
+        For "dp": how many starts, the first from the network's own cuts, the others from random quantiles.
+    variables : sequence of str, optional
+        The variables whose cuts may move; by default every continuous one.
+    callback : callable, optional
+        Gets a `Progress` after every step ("dp": one variable); a true return value stops.
+
+    Raises
+    ------
+    GomeaBnError
+        For options out of range, and for data that the network does not fit.
+
+    Notes
+    -----
+    A cycle of optimal steps is monotone in the network's score, and ends in a fixpoint, which need not be the global
+    optimum. Ties: cuts lie midway between neighbouring distinct values; without a width floor, bins around repeated
+    values would have unbounded density.
+    """
+    _check_options(method, bin_counts, starts, max_seconds, random_state)
+    session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables)
+    limits = CutLimits(1, max_bins, width_floor, min_bin_count)
+    own = session.own_cuts
+    before = session.score(own)
+    if method == "dp":
+        compile_refinement_kernels(method)
+        search = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
+        found = search.run(starts, before, np.random.default_rng(random_state))
+        history, stopped_by, seconds = search.history, search.stop.reason or "fixpoint", search.stop.seconds
+    else:
+        problem = BoundaryProblem(
+            session.scored_variables(own),
+            session.parents,
+            session.method,
+            session.rule,
+            limits,
+            session.movable,
+        )
+        compile_refinement_kernels(method)
+        result = RVGOMEA().run(
+            problem,
+            Limits(max_seconds=max_seconds, patience=10.0 if max_seconds is None else None),
+            seed=random_state,
+            initial=problem.encode(own)[None, :],
+            callback=callback,
+        )
+        genotype = np.asarray(result.X, np.float64)
+        found = problem.cut_points(genotype) if problem.evaluate(genotype)[1] == 0 else own
+        history, stopped_by, seconds = result.history, result.stopped_by, result.exec_time
+    after = session.score(found)
+    if not after > before:
+        found, after = own, before
+    metadata = {**network.metadata, "scoring_method": scoring_method, "score": after}
+    metadata["refinement"] = {"method": method, "bin_counts": bin_counts, "score_before": before}
+    refined = DiscretizedBayesNet.from_table(
+        session.table,
+        network.edges,
+        {session.table.names[v]: cuts for v, cuts in found.items()},
+        pseudo_count=pseudo_count,
+        metadata=metadata,
+    )
+    return RefinementResult(refined, before, after, history, stopped_by, seconds)
+
+
+def refine_command(
+    network: Path,
+    data: Path,
+    out: Path,
+    *,
+    method: str = "dp",
+    bin_counts: str = "fixed",
+    scoring_method: str | None = None,
+    penalty: str | float = "bic",
+    max_bins: int = 15,
+    width_floor: float = 1e-3,
+    min_bin_count: int = 1,
+    max_seconds: float | None = 60.0,
+    seed: int | None = None,
+    pseudo_count: float | None = None,
+    starts: int = 1,
+) -> str:
+    """Refine the network of a JSON file with the rows of a file, write it to `out`, and return what to print.
+
+    Parameters
+    ----------
+    network, data, out : Path
+        A network.json, the table, and the JSON file to write.
+    scoring_method : str, optional
+        By default the one that the network was learned with, if the file says so, else "density-bic".
+    pseudo_count : float, optional
+        By default that of the network, else 1.
+    method, bin_counts, penalty, max_bins, width_floor, min_bin_count, max_seconds, seed, starts
+        See `refine_boundaries`.
+
+    Raises
+    ------
+    GomeaBnError
+        For options out of range, and for files that cannot be used.
+    """
+    given = DiscretizedBayesNet.from_json(network)
+    known = given.metadata.get("scoring_method")
+    smoothing = 1.0 if given.pseudo_count is None else given.pseudo_count
+    result = refine_boundaries(
+        given,
+        data,
+        method,
+        bin_counts,
+        scoring_method=scoring_method or (known if isinstance(known, str) else "density-bic"),
+        penalty=penalty,
+        max_bins=max_bins,
+        width_floor=width_floor,
+        min_bin_count=min_bin_count,
+        max_seconds=max_seconds,
+        random_state=seed,
+        pseudo_count=smoothing if pseudo_count is None else pseudo_count,
+        starts=starts,
+    )
+    result.network.to_json(out)
+    bins = [
+        f"  {name}: {given.cardinality(name)} -> {result.network.cardinality(name)} bins"
+        for name in given.cut_points
+    ]
+    used = result.network.metadata["scoring_method"]
+    return "\n".join(
+        [
+            f"Score ({used}, continuous columns scaled to [0, 1]): {result.score_before:.3f} -> "
+            f"{result.score_after:.3f} nats.",
+            *bins,
+            f"Stopped by {result.stopped_by} after {result.seconds:.2f} s. Wrote {out}.",
+        ]
+    )
+
+
+@cache
+def compile_refinement_kernels(method: str) -> None:
+    """Compile or load the kernels of a refinement on a tiny problem, so that no deadline pays for it."""
+    values = np.arange(8.0)
+    variable = ScoredVariable("x", values, 0, (Policy(np.array([2.5, 4.5])),))
+    density = find_method("density-bic")
+    rule = score_rule(density, len(values))
+    limits = CutLimits()
+    if method == "dp":
+        CutProblem(SortedColumn(values), (), (), IntervalScore(density, rule)).optimal(limits)
+    else:
+        problem = BoundaryProblem([variable], [()], density, rule, limits)
+        RVGOMEA().run(problem, Limits(max_generations=3), seed=0)
+
+
+def _check_options(
+    method: str, bin_counts: str, starts: int, max_seconds: float | None, random_state: int | None
+) -> None:
+    if method not in ("dp", "rv-gomea"):
+        raise GomeaBnError(f"method must be 'dp' or 'rv-gomea', got {method!r}.")
+    if bin_counts not in ("fixed", "free"):
+        raise GomeaBnError(f"bin_counts must be 'fixed' or 'free', got {bin_counts!r}.")
+    if method == "rv-gomea" and bin_counts == "free":
+        raise GomeaBnError(
+            "method='rv-gomea' keeps the number of bins; use method='dp' for bin_counts='free'."
+        )
+    if isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or starts < 1:
+        raise GomeaBnError(f"starts must be an integer of at least 1, got {starts!r}.")
+    if max_seconds is not None:
+        Limits(max_seconds=max_seconds)
+    if random_state is not None and (
+        isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0
+    ):
+        raise GomeaBnError(f"random_state must be a non-negative integer or None, got {random_state!r}.")
+
+
+def table_for(network: DiscretizedBayesNet, data: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
+    """Return the rows of `data` as a table with the network's variables, order and levels.
+
+    Raises
+    ------
+    GomeaBnError
+        For missing columns, missing values, unknown levels, constant continuous columns, too few rows.
+    """
+    import pandas as pd
+
+    frame: Any = data
+    if isinstance(data, Table):
+        frame = pd.DataFrame(
+            {
+                column.name: column.values
+                if column.levels is None
+                else pd.Categorical.from_codes(column.values, pd.Index(list(column.levels), dtype=object))
+                for column in data.columns
+            }
+        )
+    elif isinstance(data, (str, os.PathLike)):
+        from gomea_bn.io.frame_files import read_frame
+
+        frame = read_frame(data)
+    elif not isinstance(data, pd.DataFrame):
+        raise GomeaBnError(f"data must be a DataFrame, a Table or a path, got {type(data).__name__}.")
+    if len(frame) < 2:
+        raise GomeaBnError(f"Refining needs at least 2 rows, got {len(frame)}.")
+    positions = column_positions(frame, network.names)
+    columns = []
+    for name in network.names:
+        series = frame.iloc[:, positions[name]]
+        if name in network.levels:
+            levels = network.levels[name]
+            columns.append(Column(name, encode_levels(series, name, levels), levels, "as in the network"))
+            continue
+        values = numeric_values(series, name)
+        low, high = float(values.min()), float(values.max())
+        if low == high:
+            raise GomeaBnError(f"Column '{name}' is constant: {low:g} in all {len(values)} rows.")
+        outside = [cut for cut in network.cut_points[name].tolist() if not low < cut < high]
+        if outside:
+            raise GomeaBnError(
+                f"The network cuts '{name}' at {outside[0]:g}, but its values here lie in ({low:g}, {high:g}); "
+                "refine with the rows that the network was learned from."
+            )
+        columns.append(Column(name, values, None, "as in the network"))
+    return Table(tuple(columns), len(frame), ())
