@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from gomea_bn.limits import Callback, HistoryEntry, Progress
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.interval_dp import Child, Coded, CutLimits, CutProblem, IntervalScore, SortedColumn
-from gomea_bn.problems.policies import Policy, bin_codes, equal_frequency_cuts
+from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
+from gomea_bn.problems.policies import MAX_CARDINALITY, Policy, bin_codes, equal_frequency_cuts
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.table import Table
 
@@ -23,7 +25,7 @@ __all__ = ["CutCycle", "Cuts", "RefinementSession"]
 Cuts = dict[int, NDArray[np.float64]]
 """Inner cuts by index of the variable."""
 
-_LEAST_GAIN = 1e-9  # of the score's size: smaller gains are rounding, and would keep the cycle from ending
+_LEAST_GAIN = 1e-10  # of the score's size: smaller gains are rounding, and would keep the cycle from ending
 
 
 class RefinementSession:
@@ -160,7 +162,7 @@ class CutCycle:
         """Return the best cut points of one variable and by how much they raise the score; -inf for none."""
         self.n_steps += 1
         session = self.session
-        limits = self.limits if self.free else self._fixed(len(cuts) + 1)
+        limits = self._limits(v, len(cuts) + 1, coded)
         outcome: list[tuple[float, NDArray[np.float64]]] = []
 
         def work(_thread: int, _block: int) -> None:
@@ -177,9 +179,17 @@ class CutCycle:
         self.workers.run(work, 1, n_threads=1, inline=False, n_certain=0)
         return outcome[0] if outcome else (-np.inf, cuts)
 
-    def _fixed(self, n_bins: int) -> CutLimits:
-        limits = self.limits
-        return CutLimits(n_bins, n_bins, limits.width_floor, limits.min_bin_count)
+    def _limits(self, v: int, n_bins: int, coded: Sequence[Coded]) -> CutLimits:
+        """Return the limits of a variable with `n_bins` bins: as many, or free as far as its tables may grow."""
+        limits, session = self.limits, self.session
+        if not self.free:
+            return CutLimits(n_bins, n_bins, limits.width_floor, limits.min_bin_count)
+        most = limits.max_bins or MAX_CARDINALITY
+        for family in (v, *session.children[v]):
+            others = {family, *session.parents[family]} - {v}
+            room = DEFAULT_MAX_TABLE_CELLS // prod(coded[other].cardinality for other in others)
+            most = min(most, max(room, n_bins))
+        return CutLimits(limits.min_bins, most, limits.width_floor, limits.min_bin_count)
 
     def _around(self, v: int) -> set[int]:
         """Return parents, children and spouses of a variable."""

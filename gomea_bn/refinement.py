@@ -91,7 +91,7 @@ def refine_boundaries(
     penalty : {"bic", "literal", "aic"} or float
         Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
     max_bins : int
-        Most bins of a variable, for free bin counts.
+        Most bins of a variable, for free bin counts; fewer where a table would exceed a million cells.
     width_floor : float
         Narrowest bin that is chosen, as a fraction of the variable's range. Bins that the network already has may be
         narrower, and stay if nothing allowed scores higher.

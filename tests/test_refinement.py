@@ -148,6 +148,21 @@ def test_only_the_named_variables_move() -> None:
         assert np.array_equal(refined.cut_points[other], network.cut_points[other]) == (other != name)
 
 
+def test_free_bins_stop_where_a_table_would_outgrow_a_million_cells() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: pd.Categorical(rng.integers(0, 60, 2000).astype(str)) for name in "abc"})
+    frame["x"] = rng.integers(0, 10, 2000) + 0.1 * rng.random(2000)  # ten narrow peaks
+    table = read_table(frame, max_levels=60)
+    network = DiscretizedBayesNet.from_table(table, [(name, "x") for name in "abc"], {"x": [5.0]})
+    crowded = refine_boundaries(network, frame, "dp", "free", scoring_method="density-bd").network
+    assert crowded.cardinality("x") <= 1_000_000 // 60**3
+    alone = DiscretizedBayesNet.from_table(table, [], {"x": [5.0]})
+    assert (
+        refine_boundaries(alone, frame, "dp", "free", scoring_method="density-bd").network.cardinality("x")
+        == 15
+    )
+
+
 def test_further_starts_repeat_with_the_seed_and_never_harm() -> None:
     truth, frame = example(8, n_rows=400)
     network = quantile_network(truth, read_table(frame), 6)
