@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn._workers import StopFlag, Workers
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.linkage.models import Linkage, linkage_model
 from gomea_bn.operators._kernels import (
@@ -130,7 +130,7 @@ class GomeaRun:
         callback: Callback | None,
         initial: ArrayLike | None,
     ) -> None:
-        if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
+        if not is_integer(n_threads) or n_threads < 1:
             raise GomeaBnError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
         self.settings = settings
         self.problem = problem

@@ -1,9 +1,21 @@
-"""The one exception that users catch: every refusal says what was wanted, what was got, and what to do."""
+"""The one exception that users catch, and the checks of numbers that options share."""
 
 from __future__ import annotations
 
-__all__ = ["GomeaBnError"]
+from numbers import Integral, Real
+
+__all__ = ["GomeaBnError", "is_integer", "is_real"]
 
 
 class GomeaBnError(ValueError):
     """Raised for input that cannot be used; the message names the column, row or option concerned."""
+
+
+def is_integer(value: object) -> bool:
+    """Return whether a value is an integer, NumPy's included; True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    """Return whether a value is a real number, NumPy's included; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)

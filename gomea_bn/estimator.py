@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._params import Parameters
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.gomea import GOMEA
 from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.limits import Callback, HistoryEntry, Limits
@@ -186,7 +186,9 @@ class BayesNetLearner(Parameters):
         seed = _seed(self.random_state)
         if self.algorithm is not None and not isinstance(self.algorithm, GOMEA):
             raise GomeaBnError(f"algorithm must be a GOMEA or None, got {self.algorithm!r}.")
-        if not isinstance(self.pseudo_count, (int, float)) or not 0 <= self.pseudo_count < np.inf:
+        if self.callback is not None and not callable(self.callback):
+            raise GomeaBnError(f"callback must be a callable that takes a Progress, got {self.callback!r}.")
+        if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < np.inf:
             raise GomeaBnError(
                 f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
             )
@@ -288,7 +290,7 @@ def _both(first: Callback, second: Callback | None) -> Callback:
 def _n_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1):
+    if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
         raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
     if n_jobs > 0:
         return int(n_jobs)
@@ -302,11 +304,7 @@ def _seed(random_state: Any) -> int:
         return int(random_state.integers(2**32))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**32, dtype=np.uint64))
-    if (
-        isinstance(random_state, (int, np.integer))
-        and not isinstance(random_state, bool)
-        and random_state >= 0
-    ):
+    if is_integer(random_state) and random_state >= 0:
         return int(random_state)
     raise GomeaBnError(
         f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._columns import nearest
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, fixed_policy, policy_library
@@ -37,26 +37,28 @@ class LearningOptions:
     initial_indegree: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.discretizer not in POLICY_FAMILIES:
+        if not isinstance(self.discretizer, str) or self.discretizer not in POLICY_FAMILIES:
             raise GomeaBnError(
                 f"discretizer must be one of {sorted(POLICY_FAMILIES)}, got {self.discretizer!r}."
             )
-        if isinstance(self.max_bins, bool) or not isinstance(self.max_bins, (int, np.integer)):
-            raise GomeaBnError(f"max_bins must be an integer, got {self.max_bins!r}.")
-        if not 2 <= self.max_bins <= MAX_CARDINALITY:
-            raise GomeaBnError(f"max_bins must be from 2 to {MAX_CARDINALITY}, got {self.max_bins}.")
-        if self.max_indegree is not None and (
-            isinstance(self.max_indegree, bool)
-            or not isinstance(self.max_indegree, (int, np.integer))
-            or self.max_indegree < 0
-        ):
+        if not is_integer(self.max_bins) or not 2 <= self.max_bins <= MAX_CARDINALITY:
+            raise GomeaBnError(
+                f"max_bins must be an integer from 2 to {MAX_CARDINALITY}, got {self.max_bins!r}."
+            )
+        if self.max_indegree is not None and not (is_integer(self.max_indegree) and self.max_indegree >= 0):
             raise GomeaBnError(
                 f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}."
             )
         if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
-        if not self.initial_indegree >= 0:
-            raise GomeaBnError(f"initial_indegree must be at least 0, got {self.initial_indegree!r}.")
+        if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
+            raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
+        if not isinstance(self.random_repair, bool):
+            raise GomeaBnError(f"random_repair must be True or False, got {self.random_repair!r}.")
+        if not is_real(self.initial_indegree) or not 0 <= self.initial_indegree < np.inf:
+            raise GomeaBnError(
+                f"initial_indegree must be a finite number of at least 0, got {self.initial_indegree!r}."
+            )
 
 
 def learning_problem(table: Table, options: LearningOptions) -> StructureProblem:
@@ -130,6 +132,8 @@ def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
     kinds = {column.name: column.is_continuous for column in table.columns}
     for name in fixed:
         if name not in kinds:
+            if not isinstance(name, str):
+                raise GomeaBnError(f"cut_points: column names are text, got {name!r}.")
             raise GomeaBnError(f"cut_points: no column {name!r}.{nearest(name, list(kinds))}")
         if not kinds[name]:
             raise GomeaBnError(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, isnan
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 
 __all__ = ["Callback", "HistoryEntry", "Limits", "Progress", "Result"]
 
@@ -43,17 +42,13 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_seconds", "patience"):
             value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0
-            ):
+            if value is not None and not (is_real(value) and value > 0):
                 raise GomeaBnError(f"{name} must be a positive number or None, got {value!r}.")
         for name in ("max_evaluations", "max_generations"):
             value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, Integral) or value < 1
-            ):
+            if value is not None and not (is_integer(value) and value >= 1):
                 raise GomeaBnError(f"{name} must be an integer of at least 1 or None, got {value!r}.")
-        if self.target is not None and (not isinstance(self.target, Real) or isnan(float(self.target))):
+        if self.target is not None and (not is_real(self.target) or isnan(self.target)):
             raise GomeaBnError(f"target must be a number or None, got {self.target!r}.")
         if all(
             value is None for value in (self.max_seconds, self.max_evaluations, self.max_generations)

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer
 
 __all__ = ["EdgeRules", "ExpertKnowledge", "edge_rules"]
 
@@ -49,21 +49,12 @@ class ExpertKnowledge:
     def __post_init__(self) -> None:
         for option in ("required_edges", "forbidden_edges"):
             object.__setattr__(self, option, _edge_list(option, getattr(self, option)))
-        tiers = []
-        for tier in self.temporal_order:
-            if isinstance(tier, str):
-                raise GomeaBnError(
-                    f"temporal_order must be a sequence of tiers, each a list of names; got {tier!r}."
-                )
-            tiers.append(tuple(tier))
-        object.__setattr__(self, "temporal_order", tuple(tiers))
-        named = [name for tier in tiers for name in tier]
-        twice = sorted({name for name in named if named.count(name) > 1})
-        if twice:
-            raise GomeaBnError(f"temporal_order names {twice} in more than one tier.")
-        if self.max_indegree is not None and (_not_integer(self.max_indegree) or self.max_indegree < 0):
-            raise GomeaBnError(f"max_indegree must be an integer of at least 0, got {self.max_indegree!r}.")
-        if _not_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= 2**40:
+        object.__setattr__(self, "temporal_order", _tiers(self.temporal_order))
+        if self.max_indegree is not None and not (is_integer(self.max_indegree) and self.max_indegree >= 0):
+            raise GomeaBnError(
+                f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}."
+            )
+        if not is_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= 2**40:
             raise GomeaBnError(
                 f"max_table_cells must be an integer from 2 to 2**40, got {self.max_table_cells!r}."
             )
@@ -108,14 +99,31 @@ class EdgeRules:
         return found
 
 
-def _not_integer(value: object) -> bool:
-    return isinstance(value, bool) or not isinstance(value, (int, np.integer))
+def _tiers(order: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    tiers: list[tuple[str, ...]] = []
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise GomeaBnError(
+            f"temporal_order must be a sequence of tiers, each a list of names; got {order!r}."
+        )
+    for tier in order:
+        if isinstance(tier, str) or not isinstance(tier, Iterable):
+            raise GomeaBnError(
+                f"temporal_order must be a sequence of tiers, each a list of names; got {tier!r}."
+            )
+        tiers.append(tuple(tier))
+    named = [name for tier in tiers for name in tier]
+    twice = sorted({str(name) for name in named if named.count(name) > 1})
+    if twice:
+        raise GomeaBnError(f"temporal_order names {twice} more than once.")
+    return tuple(tiers)
 
 
 def _edge_list(option: str, edges: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise GomeaBnError(f"{option} must be (parent, child) pairs of names, got {edges!r}.")
     listed = []
     for edge in edges:
-        if isinstance(edge, str) or len(tuple(edge)) != 2:
+        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(tuple(edge)) != 2:
             raise GomeaBnError(f"{option} must be (parent, child) pairs of names, got {edge!r}.")
         parent, child = edge
         if parent == child:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_real
 
 __all__ = [
     "POLICY_FAMILIES",
@@ -118,7 +118,12 @@ def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[fl
     GomeaBnError
         If the cuts are not finite and strictly increasing, or lie outside the range of the data.
     """
-    cuts = np.asarray(list(cut_points), dtype=np.float64)
+    if isinstance(cut_points, str) or not isinstance(cut_points, Iterable):
+        raise GomeaBnError(f"cut_points of column {name!r} must be a list of numbers, got {cut_points!r}.")
+    listed = list(cut_points)
+    if not all(is_real(cut) for cut in listed):
+        raise GomeaBnError(f"cut_points of column {name!r} must be a list of numbers, got {listed!r}.")
+    cuts = np.asarray(listed, dtype=np.float64)
     low, high = float(values.min()), float(values.max())
     if not np.isfinite(cuts).all():
         raise GomeaBnError(f"cut_points of column {name!r} must be finite numbers, got {cuts.tolist()}.")

@@ -7,7 +7,7 @@ from math import inf, log
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.problems._score_kernels import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
 
 __all__ = ["SCORING_METHODS", "ScoringMethod", "scoring_method"]
@@ -52,7 +52,7 @@ SCORING_METHODS: dict[str, ScoringMethod] = {
 
 def scoring_method(name: str) -> ScoringMethod:
     """Return the scoring method called `name`; raises `GomeaBnError` with the known names otherwise."""
-    if name not in SCORING_METHODS:
+    if not isinstance(name, str) or name not in SCORING_METHODS:
         raise GomeaBnError(f"scoring_method must be one of {sorted(SCORING_METHODS)}, got {name!r}.")
     return SCORING_METHODS[name]
 
@@ -89,25 +89,21 @@ def score_rule(
     x_log_x[1:] = x[1:] * np.log(x[1:])
     if prior not in ("dirichlet", "bdeu"):
         raise GomeaBnError(f"prior must be 'dirichlet' or 'bdeu', got {prior!r}.")
-    if not 0 < equivalent_sample_size <= 1e6:
+    if not is_real(equivalent_sample_size) or not 0 < equivalent_sample_size <= 1e6:
         raise GomeaBnError(
             f"equivalent_sample_size must be positive and at most a million rows, got {equivalent_sample_size!r}."
         )
+    named = {"bic": log(n_rows) / 2, "literal": log(n_rows / 2), "aic": 1.0}
+    if isinstance(penalty, str) and penalty in named:
+        weight = named[penalty]
+    elif not isinstance(penalty, str) and is_real(penalty) and 0 <= penalty < inf:
+        weight = float(penalty)
+    else:
+        raise GomeaBnError(
+            f"penalty must be 'bic', 'literal', 'aic' or a number of nats >= 0, got {penalty!r}."
+        )
     if method.prior == "penalty":
-        if method.name != "density-bic":
-            weight = 1.0 if method.name == "aic" else log(n_rows) / 2
-        elif penalty == "bic":
-            weight = log(n_rows) / 2
-        elif penalty == "literal":
-            weight = log(n_rows / 2)
-        elif penalty == "aic":
-            weight = 1.0
-        elif isinstance(penalty, (int, float)) and not isinstance(penalty, bool) and 0 <= penalty < inf:
-            weight = float(penalty)
-        else:
-            raise GomeaBnError(
-                f"penalty must be 'bic', 'literal', 'aic' or a number of nats >= 0, got {penalty!r}."
-            )
+        weight = weight if method.name == "density-bic" else named[method.name]
         return ScoreRule(LIKELIHOOD, weight, 0.0, x_log_x, np.zeros(1))
     if method.prior == "bdeu" or (method.name == "density-bd" and prior == "bdeu"):
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
