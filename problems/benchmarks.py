@@ -243,8 +243,8 @@ def _drawn_weights(law: str, n: int, generator: np.random.Generator) -> NDArray[
     if law == "sign":
         return generator.choice([-1.0, 1.0], n)
     if law == "uniform":
-        return generator.random(n)
-    raise GomeaBnError(f"weights must be 'sign' (-1 or 1) or 'uniform' (in [0, 1]), got {law!r}.")
+        return generator.uniform(-1.0, 1.0, n)
+    raise GomeaBnError(f"weights must be 'sign' (-1 or 1) or 'uniform' (in [-1, 1]), got {law!r}.")
 
 
 class MaxCut(_Pairwise):
@@ -276,7 +276,7 @@ class MaxCut(_Pairwise):
     def torus(cls, side: int, *, weights: str = "sign", seed: int | None = None) -> MaxCut:
         """Return a square torus of `side` x `side` vertices, side at least 3, four neighbours each.
 
-        `weights` is "sign" (-1 or 1 alike) or "uniform" (in [0, 1]).
+        `weights` is "sign" (-1 or 1 alike) or "uniform" (in [-1, 1]).
         """
         edges = _torus_edges(_checked_size("side", side, 3))
         return cls(side * side, edges, _drawn_weights(weights, len(edges), np.random.default_rng(seed)))
