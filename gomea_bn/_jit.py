@@ -48,12 +48,11 @@ def kernel_cache_dir() -> Path:
     Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
     (numba issue 1833), so stale code would survive an edit or an upgrade.
     """
-    if _chosen_by_user:
-        return Path(_chosen_by_user)
-    digest = hashlib.sha256(_package_digest().encode())
+    base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
+    digest = hashlib.sha256(b"" if _chosen_by_user else _package_digest().encode())
     for foreign in sorted(_foreign_digests):
         digest.update(foreign.encode())
-    return user_cache_path("gomea-bn") / "kernels" / digest.hexdigest()[:16]
+    return base / digest.hexdigest()[:16]
 
 
 def kernels_are_cached() -> bool:
@@ -64,16 +63,15 @@ def kernels_are_cached() -> bool:
 def extend_cache_key(source: bytes) -> None:
     """Make the cache folder depend on a user's source, whose kernels get compiled into ours.
 
-    Without it, ours would keep the old code of a problem that was edited. Kernels that are already compiled in
-    this process stay as they are.
+    Without it, ours would keep the old code of a problem that was edited, and a process without the user's module
+    could not read the index of cached kernels. What is compiled in this process already stays as it is.
     """
     digest = hashlib.sha256(source).hexdigest()
     if digest in _foreign_digests:
         return
     _foreign_digests.add(digest)
     for compiled in _kernels:
-        if not compiled.signatures:
-            _place_cache(compiled)
+        _place_cache(compiled)
 
 
 def _place_cache(compiled: Any) -> None:
