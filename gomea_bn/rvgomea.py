@@ -1,0 +1,448 @@
+"""Real-valued GOMEA: normal distributions over subsets of variables, in populations of growing size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from numbers import Real
+from time import perf_counter
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn._workers import StopFlag, Workers
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
+from gomea_bn.operators._rv_estimation import RealPopulation, SelectionWork, carry_multipliers
+from gomea_bn.operators._rv_kernels import (
+    ONGOING,
+    TARGET_MET,
+    RealModel,
+    RealRules,
+    RealWork,
+    estimate,
+    initialise,
+    vary,
+)
+from gomea_bn.problems.continuous import RealProblem, new_real_journal
+
+__all__ = ["RVGOMEA"]
+
+_UNLIMITED = 2**62
+# below this expected time a generation runs in the calling thread
+_INLINE_SECONDS = 2e-3
+# a distribution this narrow no longer moves anything
+_LEAST_MULTIPLIER = 1e-10
+# probability of keeping a step that does not improve, where every variable is in one subset only
+_ACCEPT_WORSE = 0.05
+
+
+@dataclass(frozen=True)
+class RVGOMEA:
+    """Gene-pool optimal mixing over real variables with the interleaved multi-start scheme.
+
+    Every generation selects the best solutions, fits a normal distribution to each subset of the linkage model, and
+    offers every solution new values for one subset after another, which it keeps if they improve it. Some solutions
+    are moved along the mean's latest shift (anticipated mean shift), the distributions widen while improvements lie
+    far out and narrow where there are none (AMaLGaM), and solutions that stall are pulled towards the best one.
+
+    Parameters
+    ----------
+    linkage : str or RealLinkageModel
+        "tree" (learned from the correlations every generation, with the root), "interaction-tree" (fixed, from the
+        problem's interactions), "univariate", "full", or an object with ``learn`` and ``learned``.
+    selection : float
+        Share of the population that is selected.
+    accept_worse : float, optional
+        Probability of keeping a step that does not improve. If not given: 0.05 (the published value) where no
+        variable is in two subsets, else 0, for in overlapping subsets such steps add up and take the population
+        apart; the best solution never takes one.
+    reselect : bool
+        Select and estimate anew before every subset instead of once per generation.
+    singular : {"subspace", "diagonal"}
+        How to draw where the selection is too small for a covariance matrix of full rank: in the subspace of the
+        selected solutions, or (as published) from the variances alone.
+    multiplier_decrease : float
+        Factor by which a distribution narrows; it widens by the inverse.
+    deviation_threshold : float
+        Standard deviations between mean and mean improvement above which a distribution widens.
+    stall_limit : int, optional
+        Generations without improvement after which distributions may narrow below 1 and solutions are forced to
+        improve; 25 + n_variables if not given.
+    base_population, growth : int
+        Size of the first population; each further one is `growth` times larger.
+    subgenerations : int
+        Generations of a population per generation of the next larger one.
+    max_population_size : int
+        No larger population is started.
+
+    Notes
+    -----
+    A population stops, with all smaller ones, when a larger one has a better mean, and by itself when its fitness has
+    no variance or its distributions have vanished. Multipliers of relearned subsets come from the former subset that
+    they overlap most. Draws outside the bounds are repeated up to 100 times, then replaced by uniform ones in the
+    initial range; no solution leaves the bounds.
+    """
+
+    linkage: str | RealLinkageModel = "tree"
+    selection: float = 0.35
+    accept_worse: float | None = None
+    reselect: bool = False
+    singular: str = "subspace"
+    multiplier_decrease: float = 0.9
+    deviation_threshold: float = 1.0
+    stall_limit: int | None = None
+    base_population: int = 10
+    growth: int = 2
+    subgenerations: int = 8
+    max_population_size: int = 1 << 17
+
+    def __post_init__(self) -> None:
+        if self.singular not in ("subspace", "diagonal"):
+            raise GomeaBnError(f"singular must be 'subspace' or 'diagonal', got {self.singular!r}.")
+        shares = (
+            ("selection", self.selection, 0.0, 1.0),
+            ("accept_worse", 0.0 if self.accept_worse is None else self.accept_worse, -1e-300, 1.0),
+            ("multiplier_decrease", self.multiplier_decrease, 0.0, 1.0),
+            ("deviation_threshold", self.deviation_threshold, 0.0, inf),
+        )
+        for name, value, above, most in shares:
+            if isinstance(value, bool) or not isinstance(value, Real) or not above < float(value) <= most:
+                raise GomeaBnError(
+                    f"{name} must be a number above {max(above, 0.0)} and at most {most}, got {value!r}."
+                )
+        sizes = (
+            ("base_population", self.base_population, 3),
+            ("growth", self.growth, 2),
+            ("subgenerations", self.subgenerations, 1),
+            ("max_population_size", self.max_population_size, 3),
+            ("stall_limit", 0 if self.stall_limit is None else self.stall_limit, 0),
+        )
+        for name, size, least in sizes:
+            if isinstance(size, bool) or not isinstance(size, int) or size < least:
+                raise GomeaBnError(f"{name} must be an integer of at least {least}, got {size!r}.")
+        if self.max_population_size < self.base_population:
+            raise GomeaBnError(
+                f"max_population_size must be at least base_population ({self.base_population}), "
+                f"got {self.max_population_size}."
+            )
+        real_linkage_model(self.linkage, [])
+
+    def run(
+        self,
+        problem: RealProblem,
+        limits: Limits,
+        *,
+        seed: int | np.random.SeedSequence | None = None,
+        callback: Callback | None = None,
+        initial: NDArray[np.float64] | None = None,
+    ) -> Result:
+        """Return the best solution found within the limits; its ``X`` is float64 of shape (n_variables,).
+
+        Parameters
+        ----------
+        problem : RealProblem
+        limits : Limits
+            A target is met by a feasible solution, and ends the run at that very evaluation.
+        seed : int or SeedSequence, optional
+            Same seed, same result (unless a clock ended the run).
+        callback : callable, optional
+            Gets a `Progress` after every generation; a true return value stops the run.
+        initial : ndarray of shape (k, n_variables), optional
+            Solutions that take the first places of every population.
+        """
+        return _Run(self, problem, limits, seed, callback, initial).result()
+
+
+@dataclass
+class _Population:
+    """One population of the scheme, with its distributions and its generator."""
+
+    data: RealPopulation
+    model: RealModel
+    rules: RealRules
+    work: RealWork
+    generator: np.random.Generator
+    linkage: Linkage | None = None
+    multipliers: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    generations: int = 0
+    active: bool = True
+    mean: tuple[float, float] = (inf, inf)
+    seconds: float = inf
+
+    @property
+    def size(self) -> int:
+        return len(self.data.genotypes)
+
+    @property
+    def converged(self) -> bool:
+        objectives, violations = self.data.objectives[:, 0], self.data.violations
+        if float(self.multipliers.max()) < _LEAST_MULTIPLIER:
+            return True
+        return bool((objectives == objectives[0]).all() and (violations == violations[0]).all())
+
+
+def _checked_initial(problem: RealProblem, initial: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the given solutions, each inside the bounds."""
+    if initial is None:
+        return np.empty((0, problem.n_variables))
+    given = np.asarray(initial, np.float64)
+    if given.ndim != 2 or given.shape[1] != problem.n_variables:
+        raise GomeaBnError(f"initial must have shape (k, {problem.n_variables}), got {given.shape}.")
+    wrong = np.argwhere(~((given >= problem.lower) & (given <= problem.upper)))
+    if len(wrong):
+        row, g = wrong[0].tolist()
+        raise GomeaBnError(
+            f"initial: row {row} has {given[row, g]} for variable {g}, "
+            f"outside its bounds [{problem.lower[g]}, {problem.upper[g]}]."
+        )
+    return given
+
+
+class _Run:
+    """The state of one run; every method works on the calling thread."""
+
+    def __init__(
+        self,
+        settings: RVGOMEA,
+        problem: RealProblem,
+        limits: Limits,
+        seed: int | np.random.SeedSequence | None,
+        callback: Callback | None,
+        initial: NDArray[np.float64] | None,
+    ) -> None:
+        self.settings = settings
+        self.problem = problem
+        self.limits = limits
+        self.callback = callback
+        self.initial = _checked_initial(problem, initial)
+        self.linkage = real_linkage_model(settings.linkage, problem.interactions)
+        if isinstance(seed, np.random.SeedSequence):
+            # spawning counts up inside a sequence: a copy lets the same one be used again
+            self.seeds = np.random.SeedSequence(
+                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
+            )
+        else:
+            self.seeds = np.random.SeedSequence(seed)
+        self.stop = StopFlag(limits.max_seconds)
+        self.kernel_data = problem.kernel_data(1)[0]
+        self.populations: list[_Population] = []
+        self.best = (inf, inf)  # violation, objective
+        self.best_x = np.zeros(problem.n_variables)
+        self.best_f = np.full(problem.n_objectives, inf)
+        self.n_eval = 0
+        self.touched = 0
+        self.n_generations = 0
+        self.n_eval_at_best = 0
+        self.history: list[HistoryEntry] = []
+
+    def result(self) -> Result:
+        """Run to a limit and return the best solution."""
+        with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
+            self._loop()
+        return Result(
+            X=cast(Any, self.best_x.copy()),
+            F=self.best_f.copy(),
+            n_eval=self.n_eval,
+            n_eval_full=self.touched / max(self.problem.n_terms, 1),
+            exec_time=self.stop.seconds,
+            time_to_best=self.history[-1].seconds if self.history else 0.0,
+            history=self.history,
+            stopped_by=self.stop.reason,
+            n_generations=self.n_generations,
+            statistics=self.problem.statistics(),
+            extra={"violation": self.best[0]},
+        )
+
+    def _loop(self) -> None:
+        index = 0
+        while not self.stop.reason:
+            if index < len(self.populations):
+                self._generation(self.populations[index])
+            else:
+                size = self.settings.base_population * self.settings.growth ** len(self.populations)
+                if size <= self.settings.max_population_size:
+                    self._add_population(size)
+                else:
+                    index = next((i for i, p in enumerate(self.populations) if p.active), -1)
+                    if index < 0:
+                        self.stop.raise_for("max_population_size")
+                        return
+                    self._generation(self.populations[index])
+            self._retire()
+            if self.callback is not None and self.callback(self._progress()):
+                self.stop.raise_for("callback")
+            self._check_limits()
+            index = self._next(index)
+
+    def _next(self, index: int) -> int:
+        """Return the population whose turn it is, by the counter schedule."""
+        smallest = next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
+        population = self.populations[index]
+        if population.active and population.generations == 0:
+            return index
+        if population.active and population.generations % self.settings.subgenerations:
+            return smallest
+        following = index + 1
+        while following < len(self.populations) and not self.populations[following].active:
+            following += 1
+        return max(following, smallest)
+
+    def _retire(self) -> None:
+        """Stop populations that a larger one has overtaken, or that have converged."""
+        best_larger = (inf, inf)
+        overtaken = False
+        for population in reversed(self.populations):
+            if not population.active:
+                continue
+            overtaken |= best_larger < population.mean
+            if overtaken or population.converged:
+                population.active = False
+            else:
+                best_larger = min(best_larger, population.mean)
+
+    def _check_limits(self) -> None:
+        limits = self.limits
+        self.stop.check_deadline()
+        if self.n_eval >= limits.evaluations:
+            self.stop.raise_for("max_evaluations")
+        if limits.max_generations is not None and self.n_generations >= limits.max_generations:
+            self.stop.raise_for("max_generations")
+        if limits.patience is not None:
+            least = 1000 * self.problem.n_variables
+            if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
+                self.stop.raise_for("patience")
+
+    def _progress(self) -> Progress:
+        active = [p for p in self.populations if p.active]
+        return Progress(
+            seconds=self.stop.seconds,
+            n_eval=self.n_eval,
+            n_generations=self.n_generations,
+            population_sizes=tuple(p.size for p in active),
+            population_generations=tuple(p.generations for p in active),
+            best=self.best[1],
+            statistics=self.problem.statistics(),
+        )
+
+    def _rules(self, size: int) -> RealRules:
+        settings, problem = self.settings, self.problem
+        return RealRules(
+            problem.lower,
+            problem.upper,
+            problem.initial_range[0],
+            problem.initial_range[1],
+            max(2, int(settings.selection * size)),
+            int(0.5 * settings.selection * size),
+            0.0 if settings.accept_worse is None else float(settings.accept_worse),
+            float(settings.multiplier_decrease),
+            float(settings.deviation_threshold),
+            25 + problem.n_variables if settings.stall_limit is None else settings.stall_limit,
+            settings.reselect,
+            settings.singular == "subspace",
+            -inf if self.limits.target is None else float(self.limits.target),
+        )
+
+    def _add_population(self, size: int) -> None:
+        problem, n_variables = self.problem, self.problem.n_variables
+        generator = np.random.default_rng(self.seeds.spawn(1)[0])
+        genotypes = np.ascontiguousarray(problem.sample(generator, size), np.float64)
+        given = min(size, len(self.initial))
+        genotypes[:given] = self.initial[:given]
+        rules = self._rules(size)
+        data = RealPopulation(
+            genotypes,
+            np.zeros((size, problem.n_terms)),
+            np.zeros((size, problem.n_aux), np.uint64),
+            np.full((size, problem.n_objectives), inf),
+            np.full(size, inf),
+            np.zeros(size, np.int64),
+            np.zeros(size, np.uint8),
+        )
+        model = RealModel(
+            np.zeros(n_variables),
+            np.zeros(n_variables),
+            np.zeros((n_variables, n_variables)),
+            np.zeros(2, np.int64),
+        )
+        work = RealWork(
+            new_real_journal(n_variables, problem.n_terms, problem.n_aux),
+            SelectionWork(np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)),
+            np.arange(n_variables),
+            np.zeros(0, np.int64),
+            np.zeros((rules.n_selected, n_variables)),
+            np.arange(rules.n_selected),
+            np.zeros((n_variables, rules.n_selected)),
+            np.zeros((2, n_variables, n_variables)),
+            np.zeros((4, n_variables)),
+            np.zeros(3, np.int64),
+            self.stop.flag,
+        )
+        population = _Population(data, model, rules, work, generator)
+        self.populations.append(population)
+        self._execute(population, lambda: initialise(self.kernel_data, data, rules, work, generator))
+
+    def _generation(self, population: _Population) -> None:
+        self._execute(population, lambda: self._vary(population))
+        population.generations += 1
+
+    def _vary(self, population: _Population) -> int:
+        data, rules, model = population.data, population.rules, population.model
+        work, generator = population.work, population.generator
+        estimate(data, rules, model, work, generator, self.linkage.learned)
+        former = population.linkage
+        linkage = former
+        if linkage is None or self.linkage.learned:
+            linkage = self.linkage.learn(model.covariance, generator)
+            multipliers = np.ones(len(linkage.starts))
+            if former is not None:
+                marks = np.zeros(self.problem.n_variables, np.int64)
+                carry_multipliers(former, population.multipliers, linkage, multipliers, marks)
+            population.linkage, population.multipliers = linkage, multipliers
+            if len(work.subsets) < len(linkage.starts):
+                work = work._replace(subsets=np.zeros(len(linkage.starts), np.int64))
+            if self.settings.accept_worse is None:
+                disjoint = len(np.unique(linkage.members)) == len(linkage.members)
+                rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
+            population.work, population.rules = work, rules
+        status = vary(self.kernel_data, data, linkage, population.multipliers, rules, model, work, generator)
+        self.kernel_data = self.problem.chunk_ended(0, self.kernel_data)
+        return status
+
+    def _execute(self, population: _Population, kernel: Callable[[], int]) -> None:
+        """Run one generation's kernel, then count and take in what it found."""
+        data, tallies = population.data, population.work.tallies
+        tallies[:] = 0, 0, int(min(self.limits.evaluations - self.n_eval, _UNLIMITED))
+        statuses: list[int] = []
+
+        def task(_thread: int, _block: int) -> None:
+            statuses.append(kernel())
+
+        began = perf_counter()
+        inline = population.seconds < _INLINE_SECONDS
+        # a run that is stopped at once still returns one evaluated solution
+        n_certain = 1 if self.n_eval == 0 else 0
+        self.workers.run(task, 1, n_threads=1, inline=inline, n_certain=n_certain)
+        population.seconds = perf_counter() - began
+        if not statuses:
+            return
+        self.problem.generation_ended()
+        self.n_eval += int(tallies[0])
+        self.touched += int(tallies[1])
+        self.n_generations += 1
+        if statuses[0] == ONGOING:
+            population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))
+        i = int(np.lexsort((data.objectives[:, 0], data.violations))[0])
+        found = (float(data.violations[i]), float(data.objectives[i, 0]))
+        if found < self.best:
+            self.best = found
+            self.best_x[:] = data.genotypes[i]
+            self.best_f[:] = data.objectives[i]
+            self.n_eval_at_best = self.n_eval
+            self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, found[1], population.size))
+        if statuses[0] == TARGET_MET:
+            self.stop.raise_for("target")

@@ -1,0 +1,356 @@
+"""Problems over real variables: their protocol, and benchmark functions with partial evaluation and known optima."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems._continuous_kernels import CirclesData, EllipsoidsData, RosenbrockData, SphereData
+from gomea_bn.problems.base import Journal
+
+__all__ = [
+    "RealKernelProblem",
+    "RealProblem",
+    "circles_in_a_square",
+    "new_real_journal",
+    "rosenbrock",
+    "soreb",
+    "soreb_chain",
+    "sphere",
+]
+
+# largest least distance of n points in the unit square; the first ones have closed forms
+_CIRCLES = {
+    2: 2**0.5,
+    3: 6**0.5 - 2**0.5,
+    4: 1.0,
+    5: 0.5**0.5,
+    6: 13**0.5 / 6,
+    7: 4 - 2 * 3**0.5,
+    8: (6**0.5 - 2**0.5) / 2,
+    9: 0.5,
+    10: 0.421280,
+    20: 0.286612,
+    30: 0.224503,
+}
+_CIRCLES_TOLERANCE = 1e-5
+
+
+class RealProblem(Protocol):
+    """What `RVGOMEA` needs of a problem over real variables whose evaluation is compiled.
+
+    The registered ``evaluate_partial`` is also called with no changed gene: it then brings the objective in line
+    with the terms, which takes back the rounding of many small changes.
+    """
+
+    n_variables: int
+    lower: NDArray[np.float64]  # (n_variables,), -inf for none
+    upper: NDArray[np.float64]  # (n_variables,), inf for none
+    initial_range: tuple[NDArray[np.float64], NDArray[np.float64]]  # least and largest initial values
+    n_objectives: int
+    n_terms: int
+    n_aux: int
+    interactions: list[tuple[int, int]] | None  # pairs of variables that share a term, if known
+
+    def kernel_data(self, n_threads: int) -> list[Any]:
+        """Return one named tuple of arrays per thread."""
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """Return initial solutions, shape (n, n_variables)."""
+
+    def chunk_ended(self, thread: int, data: Any) -> Any:
+        """Return the data for the thread's next kernel."""
+
+    def generation_ended(self) -> None:
+        """Take in what kernels found."""
+
+    def statistics(self) -> dict[str, int]:
+        """Return counts of the problem's own work so far."""
+
+
+def new_real_journal(n_variables: int, n_terms: int, n_aux: int) -> Journal:
+    """Return an empty journal for steps over float64 genes, long enough for any single step."""
+    n_auxes = 4 * (n_variables + n_aux) + 8
+    values: Any = np.zeros(2 * n_variables + 8, np.float64)  # the journal's type speaks of alleles
+    return Journal(
+        np.zeros(3, np.int64),
+        np.zeros(2 * n_variables + 8, np.int64),
+        values,
+        np.zeros(2 * n_terms + 8, np.int64),
+        np.zeros(2 * n_terms + 8, np.float64),
+        np.zeros(n_auxes, np.int64),
+        np.zeros(n_auxes, np.uint64),
+    )
+
+
+def _vector(name: str, value: ArrayLike, n_variables: int) -> NDArray[np.float64]:
+    try:
+        vector = np.broadcast_to(np.asarray(value, np.float64), (n_variables,)).copy()
+    except ValueError:
+        raise GomeaBnError(
+            f"{name} must be a number or have shape ({n_variables},), got shape {np.shape(value)}."
+        ) from None
+    if np.isnan(vector).any():
+        raise GomeaBnError(f"{name} must not be NaN, got it for variable {int(np.isnan(vector).argmax())}.")
+    return vector
+
+
+class RealKernelProblem:
+    """A problem over real variables that is nothing but its kernel data.
+
+    Parameters
+    ----------
+    data : NamedTuple
+        What the registered kernels get; see `gomea_bn.problems.base.register_problem` and `RealProblem`.
+    n_variables : int
+    lower, upper : float or array_like of shape (n_variables,)
+        Bounds, which no solution leaves.
+    initial_range : tuple of two floats or array_likes of shape (n_variables,), optional
+        Initial solutions are uniform in it; the bounds if not given.
+    n_terms, n_aux, n_objectives : int
+        Lengths of a solution's additive terms, derived words and objectives.
+    target : float, optional
+        Objective value at which the problem counts as solved.
+    interactions : list of tuple of int, optional
+        Pairs of variables that share a term.
+
+    Raises
+    ------
+    GomeaBnError
+        For bounds or ranges of wrong shape or order, or an initial range outside the bounds or without end.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        n_variables: int,
+        *,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        initial_range: tuple[ArrayLike, ArrayLike] | None = None,
+        n_terms: int = 0,
+        n_aux: int = 0,
+        n_objectives: int = 1,
+        target: float | None = None,
+        interactions: list[tuple[int, int]] | None = None,
+    ) -> None:
+        if isinstance(n_variables, bool) or not isinstance(n_variables, int) or n_variables < 1:
+            raise GomeaBnError(f"n_variables must be an integer of at least 1, got {n_variables!r}.")
+        self.data = data
+        self.n_variables = n_variables
+        self.lower = _vector("lower", lower, n_variables)
+        self.upper = _vector("upper", upper, n_variables)
+        least, largest = (self.lower, self.upper) if initial_range is None else initial_range
+        self.initial_range = (
+            _vector("initial_range[0]", least, n_variables),
+            _vector("initial_range[1]", largest, n_variables),
+        )
+        self.n_terms = n_terms
+        self.n_aux = n_aux
+        self.n_objectives = n_objectives
+        self.target = target
+        self.interactions = interactions
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        least, largest = self.initial_range
+        for name, low, high in (
+            ("bounds", self.lower, self.upper),
+            ("initial_range", least, largest),
+        ):
+            wrong = np.flatnonzero(low > high)
+            if len(wrong):
+                g = int(wrong[0])
+                raise GomeaBnError(f"{name} of variable {g}: {low[g]} is above {high[g]}. Were they swapped?")
+        wrong = np.flatnonzero(~(np.isfinite(least) & np.isfinite(largest)))
+        if len(wrong):
+            raise GomeaBnError(
+                f"Variable {int(wrong[0])} has no finite initial range; give initial_range=(least, largest)."
+            )
+        wrong = np.flatnonzero((least < self.lower) | (largest > self.upper))
+        if len(wrong):
+            g = int(wrong[0])
+            raise GomeaBnError(
+                f"initial_range of variable {g} is [{least[g]}, {largest[g]}], "
+                f"outside its bounds [{self.lower[g]}, {self.upper[g]}]."
+            )
+
+    def kernel_data(self, n_threads: int) -> list[Any]:
+        """Return the data once per thread, each with work space of its own."""
+        if "stamps" not in getattr(self.data, "_fields", ()):
+            return [self.data] * n_threads
+        return [self.data._replace(stamps=self.data.stamps.copy()) for _ in range(n_threads)]
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """Return uniform solutions in the initial range, shape (n, n_variables)."""
+        least, largest = self.initial_range
+        return least + (largest - least) * generator.random((n, self.n_variables))
+
+    def chunk_ended(self, thread: int, data: Any) -> Any:
+        """Return `data`: there is nothing to grow."""
+        return data
+
+    def generation_ended(self) -> None:
+        """Do nothing: there is nothing to merge."""
+
+    def statistics(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}
+
+
+def _window_pairs(n_windows: int, size: int, stride: int) -> list[tuple[int, int]]:
+    pairs = {
+        (w * stride + i, w * stride + j) for w in range(n_windows) for j in range(size) for i in range(j)
+    }
+    return sorted(pairs)
+
+
+def _windowed(
+    data: Any, n_variables: int, windows: tuple[int, int, int], target: float, ranges: dict[str, Any]
+) -> RealKernelProblem:
+    return RealKernelProblem(
+        data,
+        n_variables,
+        n_terms=windows[0],
+        target=target,
+        interactions=_window_pairs(*windows),
+        **ranges,
+    )
+
+
+def _ranges(initial_range: tuple[ArrayLike, ArrayLike], lower: ArrayLike, upper: ArrayLike) -> dict[str, Any]:
+    return {"initial_range": initial_range, "lower": lower, "upper": upper}
+
+
+def sphere(
+    n_variables: int,
+    *,
+    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+    target: float = 1e-10,
+) -> RealKernelProblem:
+    """Return the sum of squares; the optimum is 0 at the origin."""
+    data = SphereData(np.zeros(n_variables))
+    windows = (n_variables, 1, 1)
+    return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
+
+
+def rosenbrock(
+    n_variables: int,
+    *,
+    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+    target: float = 1e-10,
+) -> RealKernelProblem:
+    """Return the sum of 100 (y - x^2)^2 + (1 - x)^2 over neighbours x, y; the optimum is 0 where all are 1.
+
+    From four variables on there is a second local optimum near (-1, 1, ..., 1).
+    """
+    if n_variables < 2:
+        raise GomeaBnError(f"rosenbrock needs at least 2 variables, got {n_variables}.")
+    data = RosenbrockData(np.zeros(n_variables, np.int64))
+    windows = (n_variables - 1, 2, 1)
+    return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
+
+
+def _scaled_rotation(size: int, degrees: float, exponent: float) -> NDArray[np.float64]:
+    """Return the product of the rotations in all coordinate planes, rows scaled by the ellipsoid's coefficients."""
+    cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    rotation = np.eye(size)
+    for i in range(size - 1):
+        for j in range(i + 1, size):
+            plane = np.eye(size)
+            plane[[i, i, j, j], [i, j, i, j]] = cosine, -sine, sine, cosine
+            rotation = plane @ rotation
+    if size == 1:
+        return rotation
+    scales = 10.0 ** (exponent * np.arange(size) / (size - 1) / 2)
+    return np.ascontiguousarray(scales[:, None] * rotation)
+
+
+def soreb(
+    n_variables: int,
+    *,
+    block_size: int = 5,
+    stride: int | None = None,
+    degrees: float = -45.0,
+    exponent: float = 6.0,
+    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+    target: float = 1e-10,
+) -> RealKernelProblem:
+    """Return the sum of rotated ellipsoid blocks; the optimum is 0 at the origin.
+
+    Parameters
+    ----------
+    n_variables : int
+        ``block_size`` plus a multiple of ``stride``.
+    block_size : int
+        Variables per block; j-th coefficient 10^(exponent j / (block_size - 1)).
+    stride : int, optional
+        Distance of the first variables of neighbouring blocks; `block_size` (separate blocks) if not given.
+    degrees : float
+        Angle of the rotation in every coordinate plane.
+    exponent : float
+        Decimal logarithm of a block's condition number.
+    """
+    stride = block_size if stride is None else stride
+    for name, value in (("block_size", block_size), ("stride", stride)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise GomeaBnError(f"{name} must be an integer of at least 1, got {value!r}.")
+    if stride > block_size or n_variables < block_size or (n_variables - block_size) % stride:
+        raise GomeaBnError(
+            f"Blocks of {block_size} variables, {stride} apart, do not cover {n_variables} variables exactly."
+        )
+    n_windows = (n_variables - block_size) // stride + 1
+    data = EllipsoidsData(
+        _scaled_rotation(block_size, degrees, exponent), stride, np.zeros(n_windows + 1, np.int64)
+    )
+    windows = (n_windows, block_size, stride)
+    return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
+
+
+def soreb_chain(
+    n_variables: int,
+    *,
+    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+    target: float = 1e-10,
+) -> RealKernelProblem:
+    """Return rotated ellipsoids of all neighbours: ((x + y)^2 + 10^6 (y - x)^2) / 2 summed; 0 at the origin."""
+    return soreb(
+        n_variables,
+        block_size=2,
+        stride=1,
+        initial_range=initial_range,
+        lower=lower,
+        upper=upper,
+        target=target,
+    )
+
+
+def circles_in_a_square(n_points: int) -> RealKernelProblem:
+    """Return minus the smallest distance of `n_points` points in the unit square, with variables x0, y0, x1, ...
+
+    Its target is 1e-5 above the best known value, for the sizes 2 to 10, 20 and 30.
+    """
+    if isinstance(n_points, bool) or not isinstance(n_points, int) or n_points < 2:
+        raise GomeaBnError(f"circles_in_a_square needs at least 2 points, got {n_points!r}.")
+    firsts = np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1)))).astype(np.int64)
+    n_terms = n_points * (n_points - 1) // 2
+    best = _CIRCLES.get(n_points)
+    return RealKernelProblem(
+        CirclesData(firsts, np.zeros(n_points + 1, np.int64)),
+        2 * n_points,
+        lower=0.0,
+        upper=1.0,
+        n_terms=n_terms,
+        target=None if best is None else -best + _CIRCLES_TOLERANCE,
+    )
