@@ -258,15 +258,14 @@ def test_evaluations_are_counted_in_whole_and_in_terms() -> None:
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("variant", [0, 2, 4])
 def test_a_run_that_the_clock_stopped_can_be_replayed(variant: int, n_threads: int) -> None:
-    for k in range(3):
-        timed = VARIANTS[variant].run(
-            example("ccdcdcdc"), Limits(max_seconds=0.05 + 0.07 * k), seed=k, n_threads=n_threads
-        )
+    # also inside one large generation, where threads have passed the first unfinished solution
+    for base_population, seconds in ((2, 0.05), (4096, 0.1)):
+        settings = replace(VARIANTS[variant], base_population=base_population)
+        kinds = "ccdcdcdc"
+        timed = settings.run(example(kinds), Limits(max_seconds=seconds), seed=1, n_threads=n_threads)
         assert timed.stopped_by == "max_seconds"
-        replayed = VARIANTS[variant].run(example("ccdcdcdc"), Limits(max_evaluations=timed.n_eval), seed=k)
-        assert replayed.n_eval == timed.n_eval
-        assert replayed.X.tolist() == timed.X.tolist()
-        assert replayed.F.tolist() == timed.F.tolist()
+        replayed = settings.run(example(kinds), Limits(max_evaluations=timed.n_eval), seed=1)
+        assert same(replayed, timed)
 
 
 def test_a_clock_that_is_up_at_once_still_gives_a_network() -> None:
