@@ -34,6 +34,10 @@ __all__ = ["GomeaRun", "checked_genotypes", "new_population", "new_work", "varia
 _UNLIMITED = 2**62
 # below this expected time a generation runs in the calling thread
 _INLINE_SECONDS = 2e-3
+# below this many genes times solutions, so does learning linkage
+_INLINE_CELLS = 1 << 16
+# an improvement by less than this share of the objective is rounding
+_MEANINGFUL = 1e-10
 
 
 @dataclass
@@ -138,7 +142,7 @@ class GomeaRun:
         self.callback = callback
         nothing = np.empty((0, problem.n_variables), np.int16)
         self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
-        self.linkage = linkage_model(settings.linkage)
+        model = linkage_model(settings.linkage)
         self.n_threads = 1 if settings.elite_update == "immediate" else n_threads
         if isinstance(seed, np.random.SeedSequence):
             # spawning counts up inside a sequence: a copy lets the same one be used again
@@ -148,6 +152,7 @@ class GomeaRun:
         else:
             self.seeds = np.random.SeedSequence(seed)
         self.stop = StopFlag(limits.max_seconds)
+        self.linkage = model.for_run(self.stop.flag) if hasattr(model, "for_run") else model
         # fixed by the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
         self.populations: list[_Population] = []
@@ -301,7 +306,7 @@ class GomeaRun:
     def _generation(self, population: _Population) -> None:
         data = population.data
         # converged genes carry no choice, yet they are cheap to skip: the tree is over all genes
-        linkage: Linkage = self.linkage.learn(data.parents, self.problem.alphabet, population.sampler)
+        linkage = self._learn_linkage(population)
         rules = self._rules(population.size)
         for work_index, work in enumerate(self.works):
             if len(work.subsets) < len(linkage.starts) or len(work.donors) < population.size:
@@ -318,6 +323,18 @@ class GomeaRun:
 
         self._run_blocks(population, kernel, 2 * len(linkage.starts) + 1 + self.climb_cost)
         population.generations += 1
+
+    def _learn_linkage(self, population: _Population) -> Linkage:
+        """Learn the linkage of a population on a thread where it may take long, so that the deadline is seen."""
+        learned: list[Linkage] = []
+
+        def learn(_thread: int, _block: int) -> None:
+            parents = population.data.parents
+            learned.append(self.linkage.learn(parents, self.problem.alphabet, population.sampler))
+
+        inline = self.problem.n_variables * population.size < _INLINE_CELLS
+        self.workers.run(learn, 1, n_threads=1, inline=inline, n_certain=1)
+        return learned[0]
 
     def _run_blocks(self, population: _Population, kernel: Any, cost_bound: int) -> None:
         """Run one generation's blocks, then count, merge finds, and update best, mean and parents.
@@ -358,7 +375,8 @@ class GomeaRun:
             n_counted = int(unfinished[0]) + int(data.tallies[unfinished[0], 0] != NOT_RUN)
         self.n_eval += int(data.tallies[:n_counted, 1].sum())
         self.touched += int(data.tallies[:n_counted, 2].sum())
-        self.n_generations += 1
+        # a generation that was stopped before its first evaluation has not happened
+        self.n_generations += n_counted > 0
         if n_counted:
             order = np.lexsort((data.objectives[:n_counted, 0], data.violations[:n_counted]))
             best = int(order[0])
@@ -368,7 +386,9 @@ class GomeaRun:
                 self.elite.objectives[:] = data.objectives[best]
                 self.elite.violation[0] = data.violations[best]
             if not self.history or self.elite.objectives[0] != self.history[-1].objective:
-                self.n_eval_at_best = self.n_eval
+                former = self.history[-1].objective if self.history else np.inf
+                if not former - self.elite.objectives[0] < _MEANINGFUL * abs(former):
+                    self.n_eval_at_best = self.n_eval
                 self.history.append(
                     HistoryEntry(
                         self.stop.seconds, self.n_eval, float(self.elite.objectives[0]), population.size

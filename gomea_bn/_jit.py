@@ -49,7 +49,7 @@ def kernel_cache_dir() -> Path:
     (numba issue 1833), so stale code would survive an edit or an upgrade.
     """
     base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
-    digest = hashlib.sha256(b"" if _chosen_by_user else _package_digest().encode())
+    digest = hashlib.sha256(_package_digest().encode())
     for foreign in sorted(_foreign_digests):
         digest.update(foreign.encode())
     return base / digest.hexdigest()[:16]

@@ -123,7 +123,7 @@ def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tup
             raise GomeaBnError(f"An edge must be a pair (parent, child), got {edge!r}.")
         parent, child = edge
         for end in (parent, child):
-            if end not in index:
+            if not isinstance(end, str) or end not in index:
                 raise GomeaBnError(
                     f"Edge '{parent}' → '{child}': no variable '{end}'.{nearest(str(end), names)}"
                 )

@@ -87,7 +87,8 @@ class Workers:
     ) -> None:
         if error is not None:
             self.stop.raise_for("error")
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        # an error, such as Ctrl-C during compilation, does not wait for what cannot be stopped
+        self._pool.shutdown(wait=error is None, cancel_futures=True)
 
     def run(
         self, task: Callable[[int, int], Any], n_blocks: int, *, n_threads: int, inline: bool, n_certain: int

@@ -242,12 +242,30 @@ class BayesNetLearner(Parameters):
         return self
 
     def score(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str], y: object = None) -> float:
-        """Return the mean log density per row of a table, in nats and original units; higher is better."""
-        return self._fitted().score(_read(_frame(X)))
+        """Return the mean log density per row of a table, in nats and original units; higher is better.
+
+        With ``missing="drop"`` it is the mean over the rows without missing values.
+        """
+        densities = self.score_samples(X)
+        complete = densities[~np.isnan(densities)]
+        if not len(complete):
+            raise GomeaBnError("score needs at least one row without missing values.")
+        return float(complete.mean())
 
     def score_samples(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str]) -> NDArray[np.float64]:
-        """Return the log density of every row, shape (n_rows,), in nats and original units."""
-        return self._fitted().log_density(_read(_frame(X)))
+        """Return the log density of every row, shape (n_rows,), in nats and original units.
+
+        With ``missing="drop"`` rows with missing or infinite values get nan; otherwise they are refused.
+        """
+        network, frame = self._fitted(), _read(_frame(X))
+        if self.missing != "drop":
+            return network.log_density(frame)
+        known = frame[[name for name in frame.columns if str(name) in network.names]]
+        complete = ~known.isin([np.inf, -np.inf]).any(axis=1) & known.notna().all(axis=1)
+        densities = np.full(len(frame), np.nan)
+        if complete.any():
+            densities[complete.to_numpy()] = network.log_density(frame[complete])
+        return densities
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""

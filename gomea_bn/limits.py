@@ -25,7 +25,7 @@ class Limits:
     max_evaluations : int, optional
         Changed solutions evaluated, exact.
     max_generations : int, optional
-        Summed over the populations of the multi-start scheme.
+        Summed over the populations of the multi-start scheme; an initialisation counts as one.
     patience : float, optional
         Stop once the evaluations exceed `patience` times those at the last improvement, but not before
         1,000 evaluations per gene. Deterministic, unlike a clock.

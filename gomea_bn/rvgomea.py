@@ -406,7 +406,8 @@ class _Run:
             if len(work.subsets) < len(linkage.starts):
                 work = work._replace(subsets=np.zeros(len(linkage.starts), np.int64))
             if self.settings.accept_worse is None:
-                disjoint = len(np.unique(linkage.members)) == len(linkage.members)
+                # subsets of a tree are overlapping slices of the same members
+                disjoint = int(linkage.sizes.sum()) == len(np.unique(linkage.members))
                 rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
             population.work, population.rules = work, rules
         status = vary(self.kernel_data, data, linkage, population.multipliers, rules, model, work, generator)

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
+from gomea_bn._gomea_run import GomeaRun
 from gomea_bn._jit import kernels_are_cached
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Limits
@@ -22,11 +23,12 @@ _LOG = logging.getLogger("gomea_bn")
 _done = False
 
 
-def _log_information(message: str) -> None:
-    _LOG.info(message)
+def _log(message: str) -> None:
+    """Log as a warning, which Python shows on standard error unless told otherwise: the wait needs a reason."""
+    _LOG.warning(message)
 
 
-def compile_kernels(announce: Callable[[str], object] = _log_information) -> float:
+def compile_kernels(announce: Callable[[str], object] = _log) -> float:
     """Make sure that every kernel of a learning run is compiled and loaded; returns the seconds this took.
 
     Parameters
@@ -49,8 +51,9 @@ def compile_kernels(announce: Callable[[str], object] = _log_information) -> flo
     for n_threads in (1, 2):
         problem = StructureProblem(scorer, rules)
         limits = Limits(max_generations=2)
-        result = GOMEA(base_population=32).run(problem, limits, seed=1, n_threads=n_threads)
-        if result.stopped_by == "interrupt":
-            raise KeyboardInterrupt
+        # not GOMEA.run, which keeps Ctrl-C for the end of a generation: compiling would have to end first
+        with GomeaRun(GOMEA(base_population=32), problem, limits, 1, n_threads, None, None) as run:
+            while run.step():
+                pass
     _done = True
     return perf_counter() - began

@@ -31,6 +31,7 @@ class CountWork(NamedTuple):
     joint: NDArray[np.int64]  # (largest joint table,)
     entropies: NDArray[np.float64]  # (l,)
     supports: NDArray[np.int64]  # (l,) how many alleles occur
+    stop: NDArray[np.uint8]  # (1,) set from outside to interrupt, which leaves the matrix unfinished
 
 
 @kernel
@@ -156,6 +157,8 @@ def fill_similarities(
     _count_alleles(n, offsets, work)
     log_n = table[n] / n
     for top in range(0, n_genes, _SQUARE):
+        if work.stop[0] != 0:
+            return
         for left in range(0, top + 1, _SQUARE):
             for g in range(top, min(top + _SQUARE, n_genes)):
                 if left == top:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.linkage._kernels import CORRECTED, MI, NMI, CountWork, fill_similarities, tree_slices, upgma
 
 __all__ = ["Custom", "Linkage", "LinkageModel", "LinkageTree", "Univariate", "linkage_model"]
@@ -111,8 +111,9 @@ class LinkageTree:
 
     Notes
     -----
-    The root, which holds all genes, is left out: exchanging it copies the donor. With fewer than three genes the
-    single genes remain.
+    Only genes that vary in the population are in the tree: exchanging the others changes nothing. The root, which
+    holds all of them, is left out: exchanging it copies the donor. With fewer than three such genes, single genes
+    remain.
 
     In a population of n, independent genes of which s and t alleles occur have an expected MI of about
     (s - 1)(t - 1) / (2 n ln 2) bits (Miller 1955), so small populations link genes of many alleles to each other,
@@ -130,13 +131,27 @@ class LinkageTree:
                 f"LinkageTree: measure must be 'mi' or 'nmi', got {self.measure!r}; or it may be 'corrected'."
             )
         check_set_size("LinkageTree", self.max_set_size)
-        self._similarities = np.empty((0, 0))
+        self._matrix = np.empty(0)
+        self._stop: NDArray[np.uint8] = np.zeros(1, np.uint8)
+
+    def for_run(self, stop: NDArray[np.uint8]) -> LinkageTree:
+        """Return a copy with a matrix of its own, so that runs can go on side by side.
+
+        Parameters
+        ----------
+        stop : ndarray of shape (1,), uint8
+            Setting it ends learning early; the family is then of single genes.
+        """
+        copied = replace(self)
+        copied._stop = stop
+        return copied
 
     def similarities(self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the similarity matrix of shape (n_variables, n_variables); overwritten by the next call."""
         n, n_genes = genotypes.shape
-        if self._similarities.shape[0] != n_genes:
-            self._similarities = np.empty((n_genes, n_genes))
+        if self._matrix.size < n_genes**2:
+            self._matrix = np.empty(n_genes**2)
+        matrix = self._matrix[: n_genes**2].reshape(n_genes, n_genes)
         offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
         largest = int(alphabet.max())
         x = np.arange(n + 1, dtype=np.float64)
@@ -148,20 +163,23 @@ class LinkageTree:
             np.zeros(largest * largest, np.int64),
             np.zeros(n_genes),
             np.zeros(n_genes, np.int64),
+            self._stop,
         )
-        fill_similarities(genotypes, offsets, _MEASURES[self.measure], work, self._similarities)
-        return self._similarities
+        fill_similarities(genotypes, offsets, _MEASURES[self.measure], work, matrix)
+        return matrix
 
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
     ) -> Linkage:
         """Return the nodes of the tree but its root, single genes first, then merges in order."""
-        n_genes = len(alphabet)
-        if n_genes < 3:
-            return _from_subsets([[gene] for gene in range(n_genes)])
+        varying = np.flatnonzero((genotypes != genotypes[0]).any(axis=0))
+        n_genes = len(varying)
         # equal similarities must not favour genes of low index
-        order = generator.permutation(n_genes)
-        matrix = self.similarities(np.ascontiguousarray(genotypes[:, order]), alphabet[order])
+        order = generator.permutation(varying)
+        if n_genes >= 3:
+            matrix = self.similarities(np.ascontiguousarray(genotypes[:, order]), alphabet[order])
+        if n_genes < 3 or self._stop[0]:
+            return Linkage(order, np.arange(n_genes, dtype=np.int64), np.ones(n_genes, np.int64))
         tree, children, strength = average_linkage(matrix, generator)
         keep = np.ones(2 * n_genes - 1, np.bool_)
         keep[-1] = False
@@ -175,7 +193,7 @@ class LinkageTree:
 
 def check_set_size(model: str, size: int | None) -> None:
     """Raise `GomeaBnError` unless `size` is None or a positive integer."""
-    if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
+    if size is not None and (not is_integer(size) or size < 1):
         raise GomeaBnError(f"{model}: max_set_size must be an integer of at least 1 or None, got {size!r}.")
 
 

@@ -122,10 +122,10 @@ def evaluate_windows(
     k = solution.genotype.shape[0] - n_windows + 1
     key = 0
     for gene in range(k - 1):
-        key = key << 1 | solution.genotype[gene]
+        key = key << 1 | np.int64(solution.genotype[gene])
     total = 0.0
     for window in range(n_windows):
-        key = (key << 1 | solution.genotype[window + k - 1]) & (n_keys - 1)
+        key = (key << 1 | np.int64(solution.genotype[window + k - 1])) & (n_keys - 1)
         total += data.tables[window, key]
     solution.objectives[0] = total
     solution.violation[0] = 0.0
@@ -156,12 +156,13 @@ def evaluate_windows_partial(
             continue
         after, flips = 0, 0
         for other in range(first, first + k - 1):
-            after = after << 1 | (genotype[other] & 1)
-            flips = flips << 1 | (genotype[other] >> 1)
+            gene_bits = np.int64(genotype[other])
+            after = after << 1 | (gene_bits & 1)
+            flips = flips << 1 | (gene_bits >> 1)
         for window in range(first, last + 1):
-            other = window + k - 1
-            after = (after << 1 | (genotype[other] & 1)) & (n_keys - 1)
-            flips = (flips << 1 | (genotype[other] >> 1)) & (n_keys - 1)
+            gene_bits = np.int64(genotype[window + k - 1])
+            after = (after << 1 | (gene_bits & 1)) & (n_keys - 1)
+            flips = (flips << 1 | (gene_bits >> 1)) & (n_keys - 1)
             delta += data.tables[window, after] - data.tables[window, after ^ flips]
         touched += last - first + 1
     _clear_flipped(solution, journal)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.problems._benchmark_kernels import (
     BlockData,
     HiffData,
@@ -44,7 +44,7 @@ def _exact(values: ArrayLike, largest_sum: float, what: str) -> NDArray[np.float
 
 
 def _checked_size(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+    if not is_integer(value) or value < least:
         raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
     return int(value)
 
@@ -288,7 +288,7 @@ class MaxCut(_Pairwise):
         """Return `n_edges` different edges drawn uniformly; `weights` as for `torus`."""
         n = _checked_size("n_vertices", n_vertices, 2)
         most = n * (n - 1) // 2
-        if not 0 <= n_edges <= most:
+        if not is_integer(n_edges) or not 0 <= n_edges <= most:
             raise GomeaBnError(f"n_edges must be from 0 to {most} for {n} vertices, got {n_edges!r}.")
         generator = np.random.default_rng(seed)
         edges = np.stack(np.triu_indices(n, 1), axis=1)[generator.choice(most, n_edges, replace=False)]

@@ -18,7 +18,7 @@ from gomea_bn.problems._score_kernels import (
     cache_merge,
     score_families,
 )
-from gomea_bn.problems.policies import MAX_CARDINALITY, Policy, bin_codes
+from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.scores import ScoringMethod
 
 __all__ = ["Family", "FamilyScorer", "ScoredVariable", "new_cache", "new_scratch"]
@@ -75,14 +75,11 @@ def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
     )
 
 
-def _log_width_sum(values: NDArray[np.float64], policy: Policy) -> float:
-    """Return the sum over rows of the log bin width, with the column scaled to [0, 1]; -inf-safe."""
-    low, high = values.min(), values.max()
-    edges = np.concatenate(([low], policy.cut_points, [high]))
-    counts = np.bincount(bin_codes(values, policy.cut_points), minlength=policy.n_bins)
+def _log_width_sum(counts: NDArray[np.int64], edges: NDArray[np.float64]) -> float:
+    """Return the sum over rows of the log bin width, for bins between `edges`, scaled to a range of 1."""
     held = counts > 0
     # a difference of logarithms, for the quotient of a narrow bin and a huge range may underflow
-    return float(np.sum(counts[held] * (np.log(np.diff(edges)[held]) - np.log(high - low))))
+    return float(np.sum(counts[held] * (np.log(np.diff(edges)[held]) - np.log(edges[-1] - edges[0]))))
 
 
 class FamilyScorer:
@@ -137,12 +134,20 @@ class FamilyScorer:
                 constant.append(0.0)
             else:
                 values = np.asarray(variable.values, np.float64)
-                cut_cost = np.log(max(len(np.unique(values)) - 1, 1)) if self.method.charges_cuts else 0.0
+                order = np.argsort(values)
+                ranked = values[order]
+                n_gaps = int(np.count_nonzero(ranked[1:] != ranked[:-1]))
+                cut_cost = np.log(max(n_gaps, 1)) if self.method.charges_cuts else 0.0
                 for policy in variable.policies:
-                    codes.append(bin_codes(values, policy.cut_points))
+                    ends = np.searchsorted(ranked, policy.cut_points, side="right")
+                    counts = np.diff(ends, prepend=0, append=len(values))
+                    column = np.empty(len(values), np.uint8)
+                    column[order] = np.repeat(np.arange(policy.n_bins, dtype=np.uint8), counts)
+                    codes.append(column)
                     cardinality.append(policy.n_bins)
                     cost = cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
-                    constant.append(-_log_width_sum(values, policy) - cost)
+                    edges = np.concatenate((ranked[:1], policy.cut_points, ranked[-1:]))
+                    constant.append(-_log_width_sum(counts, edges) - cost)
             offsets.append(len(codes))
         generator = np.random.default_rng(_KEY_SEED)
         keys = generator.integers(1, 2**63, size=(2, len(codes)), dtype=np.int64).astype(np.uint64)

@@ -106,6 +106,7 @@ def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> t
         Largest number of bins, at least 2 and at most 255.
     """
     cut = POLICY_FAMILIES[family]
+    values = np.sort(values)  # once: every policy sorts again, which is quick for sorted values
     found = {tuple(cut(values, k)): None for k in range(2, max_bins + 1)}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(found, key=len))
 

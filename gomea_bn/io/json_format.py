@@ -66,6 +66,8 @@ def from_json(source: str | os.PathLike[str], kind: type[Net]) -> Net:
         For a file that cannot be read, is not such JSON, has another format version, or describes no valid
         network.
     """
+    if not isinstance(source, (str, os.PathLike)):
+        raise GomeaBnError(f"A network is read from a path or JSON text, got {type(source).__name__}.")
     if isinstance(source, str) and source.lstrip()[:1] == "{":
         text, where = source, "JSON text"
     else:
