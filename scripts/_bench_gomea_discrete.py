@@ -195,7 +195,7 @@ def run_package(case: Case, *, grey: bool, seed: int) -> Run:
 
     with tempfile.TemporaryDirectory() as folder:
         function = (case.grey_box if grey else case.black_box)(Path(folder))
-    limit = 100_000 if grey else 1_000_000
+    limit = 50_000 if grey else 500_000
     while True:
         model = linkage.LinkageTree()  # the package keeps no reference to it
         options: dict[str, Any] = {"max_number_of_seconds": MAX_SECONDS}
@@ -216,7 +216,7 @@ def run_package(case: Case, *, grey: bool, seed: int) -> Run:
             return Run(output["evaluations"][hits[0]], output["time"][hits[0]])
         if seconds > MAX_SECONDS:
             return Run(np.inf, np.inf)
-        limit *= 4
+        limit *= 2
 
 
 def run_case(case: Case, n_runs: int | None = None) -> tuple[list[Run], list[Run], list[Run]]:
