@@ -34,6 +34,8 @@ __all__ = ["GomeaRun", "checked_genotypes", "new_population", "new_work", "varia
 _UNLIMITED = 2**62
 # below this expected time a generation runs in the calling thread
 _INLINE_SECONDS = 2e-3
+# the same where there is only one thread: handing over then only serves the deadline
+_ALONE_SECONDS = 0.05
 # below this many genes times solutions, so does learning linkage
 _INLINE_CELLS = 1 << 16
 # an improvement by less than this share of the objective is rounding
@@ -90,7 +92,7 @@ def new_population(problem: CompiledProblem, parents: NDArray[np.int16]) -> Popu
     )
 
 
-def new_work(problem: CompiledProblem, stop: NDArray[np.uint8]) -> MixingWork:
+def new_work(problem: CompiledProblem, stop: NDArray[np.uint8], target: float | None = None) -> MixingWork:
     """Return one thread's work space."""
     return MixingWork(
         new_journal(problem.alphabet, problem.n_terms, problem.n_aux),
@@ -99,6 +101,7 @@ def new_work(problem: CompiledProblem, stop: NDArray[np.uint8]) -> MixingWork:
         np.zeros(0, np.int64),
         np.zeros(1, np.int64),
         stop,
+        np.full(1, -np.inf if target is None else target),
     )
 
 
@@ -168,7 +171,7 @@ class GomeaRun:
         asked = settings.local_search
         self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
         self.climb_cost = int(np.where(problem.ordinal, 2, problem.alphabet - 1).sum()) * self.climbs
-        self.works = [new_work(problem, self.stop.flag) for _ in range(self.n_threads)]
+        self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
 
     def _rules(self, size: int) -> MixingRules:
         return variation_rules(self.problem, size, climbs=self.climbs, settings=self.settings)
@@ -294,6 +297,8 @@ class GomeaRun:
         parents[:given] = self.initial[:given]
         data = new_population(problem, parents)
         population = _Population(data, sampler, [np.random.default_rng(s) for s in seeds[1:]])
+        if self.populations:
+            population.seconds = self.settings.growth * self.populations[-1].seconds
         self.populations.append(population)
         rules = self._rules(size)
 
@@ -358,7 +363,7 @@ class GomeaRun:
             data[thread] = self.problem.chunk_ended(thread, data[thread])
 
         began = perf_counter()
-        inline = population.seconds < _INLINE_SECONDS
+        inline = population.seconds < (_INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS)
         # a run that is stopped at once still returns one evaluated solution
         n_certain = 1 if self.n_eval == 0 else 0
         self._newest = population

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -13,12 +14,13 @@ import numba
 import numba.core.config as numba_config
 from platformdirs import user_cache_path
 
-__all__ = ["extend_cache_key", "kernel", "kernel_cache_dir", "kernels_are_cached"]
+__all__ = ["extend_cache_key", "kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
+_STAMP = "learner-compiled"
 _foreign_digests: set[str] = set()
 _kernels: list[Any] = []
 
@@ -49,15 +51,23 @@ def kernel_cache_dir() -> Path:
     (numba issue 1833), so stale code would survive an edit or an upgrade.
     """
     base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
-    digest = hashlib.sha256(_package_digest().encode())
+    # numba keys kernels by the path of their source as well, so another checkout has kernels of its own
+    digest = hashlib.sha256(f"{Path(__file__).parent}{_package_digest()}".encode())
     for foreign in sorted(_foreign_digests):
         digest.update(foreign.encode())
     return base / digest.hexdigest()[:16]
 
 
 def kernels_are_cached() -> bool:
-    """Return whether any kernel lies in the cache folder."""
-    return any(kernel_cache_dir().rglob("*.nbi"))
+    """Return whether all kernels of the learner lie in the cache folder."""
+    return (kernel_cache_dir() / _STAMP).exists()
+
+
+def note_kernels_cached() -> None:
+    """Leave the mark that `kernels_are_cached` looks for; without a writable folder there is none."""
+    with suppress(OSError):
+        kernel_cache_dir().mkdir(parents=True, exist_ok=True)
+        (kernel_cache_dir() / _STAMP).touch()
 
 
 def extend_cache_key(source: bytes) -> None:

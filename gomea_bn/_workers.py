@@ -58,6 +58,9 @@ class StopFlag:
             yield
             return
         former = signal.getsignal(signal.SIGINT)
+        if former == signal.SIG_IGN:
+            yield
+            return
 
         def note(_signal: int, _frame: FrameType | None) -> None:
             if self.reason == "interrupt":

@@ -212,6 +212,45 @@ def show(network: Annotated[Path, typer.Argument(help="A network.json.")]) -> No
 
 
 @main.command()
+def refine(
+    network: Annotated[Path, typer.Argument(help="A network.json.")],
+    data: Annotated[Path, typer.Argument(help="The table: CSV, TSV or Parquet.")],
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")],
+    method: Annotated[str, typer.Option(help="dp (exact, one variable at a time) or rv-gomea.")] = "dp",
+    bin_counts: Annotated[str, typer.Option(help="fixed, or free (dp only).")] = "fixed",
+    scoring_method: Annotated[str | None, typer.Option(help="Default: the network's own.")] = None,
+    penalty: Annotated[str, typer.Option(help="bic, literal, aic, or nats per parameter.")] = "bic",
+    max_bins: Annotated[int, typer.Option(help="Most bins of a variable, if free.")] = 15,
+    width_floor: Annotated[float, typer.Option(help="Least bin width, as a share of the range.")] = 1e-3,
+    min_bin_count: Annotated[int, typer.Option(help="Fewest rows of a bin.")] = 1,
+    max_seconds: Annotated[float, typer.Option(help="Limit; 0 for none.")] = 60.0,
+    seed: Annotated[int | None, typer.Option(help="Repeats an rv-gomea run.")] = None,
+) -> None:
+    """Move the cut points of a saved network to where its data want them; the graph stays."""
+    from gomea_bn.refinement import refine_command
+
+    _compile(_say)
+    try:
+        text = refine_command(
+            network,
+            data,
+            out,
+            method=method,
+            bin_counts=bin_counts,
+            scoring_method=scoring_method,
+            penalty=read_penalty(penalty),
+            max_bins=max_bins,
+            width_floor=width_floor,
+            min_bin_count=min_bin_count,
+            max_seconds=max_seconds or None,
+            seed=seed,
+        )
+    except GomeaBnError as error:
+        _fail(str(error), UNUSABLE_DATA)
+    _say(text, to_error=False)
+
+
+@main.command()
 def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
     """Print versions, cores, where compiled kernels are kept, and which optional libraries are there."""
     import platform

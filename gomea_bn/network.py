@@ -312,7 +312,12 @@ class DiscretizedBayesNet(Exports):
 
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise GomeaBnError(f"n must be an integer of at least 0, got {n!r}.")
-        generator = np.random.default_rng(random_state)
+        try:
+            generator = np.random.default_rng(random_state)
+        except (TypeError, ValueError) as error:
+            raise GomeaBnError(
+                f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
+            ) from error
         codes = [np.zeros(n, dtype=np.int32) for _ in self._names]
         drawn: dict[str, Any] = {}
         for position in self._order:

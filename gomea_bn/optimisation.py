@@ -8,14 +8,15 @@ from typing import Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Callback, Limits, Progress, Result
-from gomea_bn.problems.python_problem import PythonProblem
+from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem
+from gomea_bn.rvgomea import RVGOMEA
 
 __all__ = ["optimise"]
 
 
 def optimise(
     problem: Any,
-    algorithm: GOMEA | None = None,
+    algorithm: GOMEA | RVGOMEA | None = None,
     *,
     seed: Any = None,
     max_seconds: float | None = None,
@@ -34,10 +35,10 @@ def optimise(
     Parameters
     ----------
     problem : object
-        One of the package's problems, a `KernelProblem` of one's own, or any object with ``n_variables``,
-        ``alphabet`` and ``evaluate(x)`` (see `PythonProblem`).
-    algorithm : GOMEA, optional
-        The default is `GOMEA()`.
+        One of the package's problems, a `KernelProblem` or `RealKernelProblem` of one's own, or any object with
+        ``n_variables``, ``evaluate(x)`` and ``alphabet`` or ``bounds`` (see `PythonProblem`, `RealPythonProblem`).
+    algorithm : GOMEA or RVGOMEA, optional
+        The default is `GOMEA()`, and `RVGOMEA()` for real variables.
     seed : int or SeedSequence, optional
         Same seed, same result (unless a clock ended the run), at any number of threads.
     max_seconds, max_evaluations, max_generations, patience : number, optional
@@ -49,7 +50,7 @@ def optimise(
     initial : array_like of shape (k, n_variables), optional
         Solutions that take the first places of every population.
     n_threads : int
-        Threads for compiled problems; Python functions run one at a time whatever this says.
+        Threads for compiled discrete problems; Python functions run one at a time whatever this says.
     verbose : bool
         Show a live table.
 
@@ -69,15 +70,19 @@ def optimise(
     (20, 'target')
     """
     if not hasattr(problem, "kernel_data"):
-        problem = PythonProblem(problem)
+        problem = RealPythonProblem(problem) if hasattr(problem, "bounds") else PythonProblem(problem)
+    is_real = not hasattr(problem, "alphabet")
     if target is None:
         target = getattr(problem, "target", None)
     if termination is not None and not callable(termination):
         raise GomeaBnError(f"termination must be a callable that takes a Progress, got {termination!r}.")
     if algorithm is None:
-        algorithm = GOMEA()
-    if not hasattr(algorithm, "run"):
-        raise GomeaBnError(f"algorithm must be a GOMEA or another object with run(...), got {algorithm!r}.")
+        algorithm = RVGOMEA() if is_real else GOMEA()
+    if not isinstance(algorithm, RVGOMEA if is_real else GOMEA):
+        raise GomeaBnError(
+            f"algorithm must be {'an RVGOMEA for real variables' if is_real else 'a GOMEA for discrete variables'}, "
+            f"got {algorithm!r}."
+        )
     unlimited = all(
         limit is None for limit in (max_seconds, max_evaluations, max_generations, patience, target)
     )
@@ -90,7 +95,9 @@ def optimise(
     def combined(progress: Progress) -> bool:
         return sum(bool(call(progress)) for call in calls) > 0
 
-    options: dict[str, Any] = {"seed": seed, "initial": initial, "n_threads": n_threads}
+    options: dict[str, Any] = {"seed": seed, "initial": initial}
+    if not is_real:
+        options["n_threads"] = n_threads
     if not verbose:
         return algorithm.run(problem, limits, callback=combined if calls else None, **options)
     from gomea_bn.progress import LiveTable

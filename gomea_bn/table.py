@@ -167,12 +167,27 @@ def read_table(
     if dropped.size:
         _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
         kept = np.setdiff1d(np.arange(len(frame)), dropped)
-        series = [one.iloc[kept] for one in series]
+        pairs = [_without_gaps(one, one.iloc[kept], how) for one, how in zip(series, stored)]
+        series, stored = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     columns = tuple(
         _column(one, name, how, chosen.get(name), max_levels) for one, name, how in zip(series, names, stored)
     )
     _check_not_constant(columns)
     return Table(columns, len(frame) - dropped.size, tuple(dropped.tolist()))
+
+
+def _without_gaps(whole: pd.Series[Any], kept: pd.Series[Any], stored: str) -> tuple[pd.Series[Any], str]:
+    """Return the kept rows of a column and how they are stored.
+
+    pandas keeps integers as floats once one is missing; without the missing ones they are integers again.
+    """
+    if (
+        stored == "float"
+        and whole.isna().any()
+        and bool((kept % 1 == 0).all() and (kept.abs() < _LARGEST_EXACT).all())
+    ):
+        return kept.astype("int64"), "integer"
+    return kept, stored
 
 
 def _check_options(missing: str, max_levels: int, min_rows: int) -> None:

@@ -128,7 +128,7 @@ class LinkageTree:
     def __post_init__(self) -> None:
         if self.measure not in _MEASURES:
             raise GomeaBnError(
-                f"LinkageTree: measure must be 'mi' or 'nmi', got {self.measure!r}; or it may be 'corrected'."
+                f"LinkageTree: measure must be one of {sorted(_MEASURES)}, got {self.measure!r}."
             )
         check_set_size("LinkageTree", self.max_set_size)
         self._matrix = np.empty(0)

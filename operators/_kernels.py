@@ -60,6 +60,7 @@ class MixingWork(NamedTuple):
     donors: NDArray[np.int64]  # (n,)
     budget: NDArray[np.int64]  # (1,) evaluations left
     stop: NDArray[np.uint8]  # (1,) set from outside to interrupt
+    target: NDArray[np.float64]  # (1,) a feasible objective this low ends the thread's work
 
 
 @kernel
@@ -116,6 +117,13 @@ def _net_change(solution: Solution, journal: Journal, n_own: int) -> bool:
 
 
 @kernel
+def _note_target(solution: Solution, work: MixingWork) -> None:
+    """End the thread's work once the target is met; solutions before this one are finished by their threads."""
+    if solution.violation[0] == 0.0 and solution.objectives[0] <= work.target[0]:
+        work.budget[0] = 0
+
+
+@kernel
 def _step(
     problem: Any,
     solution: Solution,
@@ -135,6 +143,7 @@ def _step(
     violation, objective = solution.violation[0], solution.objectives[0]
     if violation < former_violation or (violation == former_violation and objective < former):
         journal.counts[:] = 0
+        _note_target(solution, work)
         return True
     if not strict and violation == former_violation and objective == former:
         changed = _net_change(solution, journal, n_own)
@@ -196,6 +205,8 @@ def _mix(
             shuffle(generator, work.donors[:n])
             differs = False
             for d in range(n):
+                if work.donors[d] == i:
+                    continue
                 differs = _donate(
                     solution, population.parents[work.donors[d]], linkage, work.subsets[k], work.journal
                 )
@@ -303,6 +314,7 @@ def initialise_range(
         tallies[2] += evaluate(problem, solution_of(population, i), work.journal, generator)
         tallies[1] += 1
         work.budget[0] -= 1
+        _note_target(solution_of(population, i), work)
         if rules.local_search:
             _climb(problem, population, i, rules, generator, work)
         tallies[0] = CUT_SHORT if _interrupted(work) else FINISHED

@@ -20,7 +20,7 @@ class PythonData(NamedTuple):
 
     full: int  # address of a callable without arguments that evaluates `genotype`
     partial: int  # the same for partial evaluation; 0 if there is none
-    genotype: NDArray[np.int16]  # (l,)
+    genotype: NDArray[np.generic]  # (l,) int16, or float64 for real variables
     changed: NDArray[np.int64]  # (l,) changed genes, of which `sizes[0]` count
     sizes: NDArray[np.int64]  # (1,)
     parent_terms: NDArray[np.float64]  # (n_terms,)

@@ -16,6 +16,7 @@ from gomea_bn.errors import GomeaBnError, is_integer
 __all__ = ["EdgeRules", "ExpertKnowledge", "edge_rules"]
 
 DEFAULT_MAX_TABLE_CELLS = 1_000_000
+_MOST_TABLE_CELLS = 2**27
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ class ExpertKnowledge:
             raise GomeaBnError(
                 f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}."
             )
-        if not is_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= 2**40:
+        if not is_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= _MOST_TABLE_CELLS:
             raise GomeaBnError(
-                f"max_table_cells must be an integer from 2 to 2**40, got {self.max_table_cells!r}."
+                f"max_table_cells must be an integer from 2 to {_MOST_TABLE_CELLS} (a gigabyte), "
+                f"got {self.max_table_cells!r}."
             )
 
 

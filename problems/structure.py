@@ -76,9 +76,9 @@ class StructureProblem:
             bin_variable.astype(np.int64),
             scorer.view_offset,
             np.ascontiguousarray(self.allowed[: self.n_edge_genes, 0]),
-            edge_rules.max_indegree,
-            edge_rules.max_table_cells,
-            random_repair,
+            int(edge_rules.max_indegree),  # a NumPy scalar would be another type, and compile everything anew
+            float(edge_rules.max_table_cells),
+            bool(random_repair),
         )
         self._data: list[StructureData] = []
 

@@ -52,7 +52,7 @@ TARGET = {
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "bic": {},
-    "aic": {"penalty": "aic", "pseudo_count": 8.0},
+    "aic, 8 pseudo-counts": {"penalty": "aic", "pseudo_count": 8.0},
 }
 
 
@@ -129,7 +129,7 @@ def table1(options: argparse.Namespace) -> None:
                             f"{np.max([f['seconds_used'] for f in group]):.2f}",
                         )
                     )
-        columns = ("n", "discretizer", "penalty", "mean KL", "s.e.", "median", "paper", "at most", "accuracy")
+        columns = ("n", "discretizer", "setting", "mean KL", "s.e.", "median", "paper", "at most", "accuracy")
         columns += ("sensitivity", "longest run, s")
         print_table(f"KL in nats, 8 variables, law {law!r}, {options.nets} networks", columns, rows)
 

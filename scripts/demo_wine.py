@@ -8,7 +8,9 @@ Every fifth row is held out. The table comes with scikit-learn.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from math import exp
 from pathlib import Path
 
@@ -69,6 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of search")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal without arrows shows their code instead
+        sys.stdout.reconfigure(errors="backslashreplace")
     frame = wine()
     held_out = np.arange(len(frame)) % 5 == 4
     try:

@@ -234,7 +234,9 @@ class SlowMixing:
             if self.search_donors:
                 donors = list(range(len(self.parents)))
                 self.shuffle(donors)
-                donors = [d for d in donors if (self.parents[d][subset] != genotype[subset]).any()][:1]
+                donors = [
+                    d for d in donors if d != i and (self.parents[d][subset] != genotype[subset]).any()
+                ][:1]
             else:
                 donors = [self.below(len(self.parents) - 1)]
                 donors = [d + (d >= i) for d in donors]

@@ -165,7 +165,7 @@ def test_dropped_rows_are_told(rows, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--max-bins", "1"], "max_bins must be from 2"),
+        (["--max-bins", "1"], "max_bins must be an integer from 2"),
         (["--max-bins", "many"], "--max-bins"),
         (["--max-indegree", "-1"], "--max-indegree"),
         (["--discretizer", "kmeans"], "discretizer must be one of"),
@@ -193,7 +193,7 @@ def test_dropped_rows_are_told(rows, tmp_path):
         (["--require", "a,z"], "no column 'z'"),
         (["--require", "a,b", "--forbid", "a->b"], "both required and forbidden"),
         (["--require", "a,b", "--require", "b,a"], "cycle"),
-        (["--tier", "a", "--tier", "a"], "more than one tier"),
+        (["--tier", "a", "--tier", "a"], "more than once"),
         (["--tier", "a,,b"], "--tier must be column names"),
         (["--tiers", "none.txt"], "cannot be read"),
         (["--max-table-cells", "1"], "max_table_cells must be"),

@@ -89,7 +89,10 @@ def test_contradictions_name_the_culprit(options: dict[str, Any], message: str) 
         ({"max_indegree": -1}, "max_indegree must be an integer of at least 0 or None, got -1"),
         ({"max_indegree": 1.5}, "max_indegree must be an integer of at least 0 or None, got 1.5"),
         ({"max_indegree": True}, "max_indegree must be an integer of at least 0 or None, got True"),
-        ({"max_table_cells": 1}, r"max_table_cells must be an integer from 2 to 2\*\*40, got 1"),
+        (
+            {"max_table_cells": 1},
+            r"max_table_cells must be an integer from 2 to 134217728 .a gigabyte., got 1",
+        ),
         ({"max_table_cells": 2**41}, "max_table_cells must be an integer"),
     ],
 )
@@ -111,10 +114,10 @@ def test_many_required_edges_are_checked_quickly() -> None:
     names = [f"v{i}" for i in range(60)]
     required = list(itertools.combinations(names, 2))
     start = time.perf_counter()
-    edge_rules(ExpertKnowledge(required, max_table_cells=2**40), names, [1] * 60)
+    edge_rules(ExpertKnowledge(required, max_table_cells=134217728), names, [1] * 60)
     assert time.perf_counter() - start < 5
     with pytest.raises(GomeaBnError, match="required_edges contain the cycle v"):
-        edge_rules(ExpertKnowledge([*required, ("v59", "v0")], max_table_cells=2**40), names, [1] * 60)
+        edge_rules(ExpertKnowledge([*required, ("v59", "v0")], max_table_cells=134217728), names, [1] * 60)
 
 
 def test_lists_and_generators_of_rules_are_kept_as_tuples() -> None:

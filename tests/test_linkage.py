@@ -250,7 +250,10 @@ def test_univariate_and_custom_families() -> None:
         (lambda: Custom([]), "at least one subset"),
         (lambda: Custom([[0], []]), r"non-empty and without repeats, got \[\]"),
         (lambda: Custom([[1, 1]]), r"non-empty and without repeats, got \[1, 1\]"),
-        (lambda: LinkageTree("entropy"), "measure must be 'mi' or 'nmi', got 'entropy'"),
+        (
+            lambda: LinkageTree("entropy"),
+            "measure must be one of .*'corrected', 'mi', 'nmi'.*, got 'entropy'",
+        ),
         (lambda: linkage_model("forest"), r"linkage must be one of \['tree', 'tree-mi', 'univariate'\]"),
         (lambda: linkage_model(cast(Any, 3)), r"object with learn\(...\), got 3"),
     ],

@@ -73,6 +73,7 @@ class Bench:
             np.zeros(n, np.int64),
             np.full(1, UNLIMITED),
             np.zeros(1, np.uint8),
+            np.full(1, -np.inf),
         )
 
     @property
