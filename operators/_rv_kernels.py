@@ -202,8 +202,11 @@ def _draw(
 @kernel
 def _shift(
     members: NDArray[np.int64], values: NDArray[np.float64], factor: float, rules: RealRules, model: RealModel
-) -> None:
-    """Move `values` along the mean's shift (anticipated mean shift), halving the move until it is inside."""
+) -> bool:
+    """Move `values` along the mean's shift (anticipated mean shift), halving the move until it is inside.
+
+    Returns whether any part of it was.
+    """
     length = 1.0
     while length > _LEAST_SHIFT:
         inside = True
@@ -214,8 +217,9 @@ def _shift(
         if inside:
             for k in range(members.shape[0]):
                 values[k] += length * factor * model.shift[members[k]]
-            return
+            return True
         length *= 0.5
+    return False
 
 
 @kernel
@@ -336,7 +340,8 @@ def _shift_all(
         solution = _solution(population, i)
         for g in range(n_variables):
             values[g] = solution.genotype[g]
-        _shift(work.all_variables, values, _AMS_SHIFT, rules, model)
+        if not _shift(work.all_variables, values, _AMS_SHIFT, rules, model):
+            continue
         for g in range(n_variables):
             set_gene(solution, work.journal, g, values[g])
         accept_worse = 0.0 if i == elite else rules.accept_worse

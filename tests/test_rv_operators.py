@@ -249,7 +249,7 @@ def test_the_mean_shift_halves_until_it_is_inside() -> None:
     rules, model = rules_of(2, 10), model_of(2)
     model.shift[:] = [1.0, 3.0]
     values = np.zeros(2)
-    _shift(np.array([0, 1]), values, 2.0, rules, model)
+    assert _shift(np.array([0, 1]), values, 2.0, rules, model)
     assert values.tolist() == [2.0, 6.0]
     rules.upper[1] = 1.6
     values[:] = 0.0
@@ -258,6 +258,9 @@ def test_the_mean_shift_halves_until_it_is_inside() -> None:
     values[:] = [1.6, 0.0]
     _shift(np.array([1, 0]), values, 2.0, rules, model)
     assert values[0] == pytest.approx(1.6, abs=1e-8)
+    values[:] = [1.7, 0.0]
+    assert not _shift(np.array([1, 0]), values, 2.0, rules, model)
+    assert values.tolist() == [1.7, 0.0]
 
 
 def adapted(
