@@ -1,23 +1,22 @@
-"""The state of one GOMEA run: populations, their turns, exact budgets, and the best solution."""
+"""The state of one GOMEA run: populations, blocks on threads, exact budgets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import floor, log10
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn._workers import StopFlag, Workers
+from gomea_bn._multi_start import MultiStartRun
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.limits import Callback, Limits
 from gomea_bn.linkage.models import Linkage, linkage_model
 from gomea_bn.operators._kernels import (
     FINISHED,
     NOT_RUN,
-    Elite,
     MixingRules,
     MixingWork,
     PopulationData,
@@ -38,8 +37,6 @@ _INLINE_SECONDS = 2e-3
 _ALONE_SECONDS = 0.05
 # below this many genes times solutions, so does learning linkage
 _INLINE_CELLS = 1 << 16
-# an improvement by less than this share of the objective is rounding
-_MEANINGFUL = 1e-10
 
 
 @dataclass
@@ -57,6 +54,10 @@ class _Population:
     @property
     def size(self) -> int:
         return len(self.data.parents)
+
+    @property
+    def converged(self) -> bool:
+        return bool((self.data.parents == self.data.parents[0]).all())
 
 
 def checked_genotypes(problem: CompiledProblem, genotypes: ArrayLike, what: str) -> NDArray[np.int16]:
@@ -121,11 +122,10 @@ def variation_rules(
     )
 
 
-class GomeaRun:
-    """One run, advanced by `step`; a context manager that owns the threads.
+class GomeaRun(MultiStartRun):
+    """One run of GOMEA."""
 
-    Every method works on the calling thread; only kernels run elsewhere.
-    """
+    populations: list[_Population]
 
     def __init__(
         self,
@@ -139,64 +139,19 @@ class GomeaRun:
     ) -> None:
         if not is_integer(n_threads) or n_threads < 1:
             raise GomeaBnError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
-        self.settings = settings
-        self.problem = problem
-        self.limits = limits
-        self.callback = callback
         nothing = np.empty((0, problem.n_variables), np.int16)
         self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
         model = linkage_model(settings.linkage)
-        self.n_threads = 1 if settings.elite_update == "immediate" else n_threads
-        if isinstance(seed, np.random.SeedSequence):
-            # spawning counts up inside a sequence: a copy lets the same one be used again
-            self.seeds = np.random.SeedSequence(
-                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
-            )
-        else:
-            self.seeds = np.random.SeedSequence(seed)
-        self.stop = StopFlag(limits.max_seconds)
+        threads = 1 if settings.elite_update == "immediate" else n_threads
+        super().__init__(settings, problem, limits, seed, callback, threads, np.int16)
+        self.settings = settings
         self.linkage = model.for_run(self.stop.flag) if hasattr(model, "for_run") else model
         # fixed by the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
-        self.populations: list[_Population] = []
-        self.elite = Elite(
-            np.zeros(problem.n_variables, np.int16), np.full(problem.n_objectives, np.inf), np.full(1, np.inf)
-        )
-        self._turn = 0
-        self.n_eval = 0
-        self.touched = 0
-        self.n_generations = 0
-        self.n_eval_at_best = 0
-        self.history: list[HistoryEntry] = []
         asked = settings.local_search
         self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
         self.climb_cost = int(np.where(problem.ordinal, 2, problem.alphabet - 1).sum()) * self.climbs
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
-
-    def _rules(self, size: int) -> MixingRules:
-        return variation_rules(self.problem, size, climbs=self.climbs, settings=self.settings)
-
-    def __enter__(self) -> Self:
-        self.workers = Workers(self.n_threads, self.stop)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        self.workers.__exit__(kind, error, trace)
-
-    def result(self) -> Result:
-        """Return the best solution so far."""
-        return Result(
-            X=self.elite.genotype.copy(),
-            F=self.elite.objectives.copy(),
-            n_eval=self.n_eval,
-            n_eval_full=self.touched / max(self.problem.n_terms, 1),
-            exec_time=self.stop.seconds,
-            time_to_best=self.history[-1].seconds if self.history else 0.0,
-            history=self.history,
-            stopped_by=self.stop.reason,
-            n_generations=self.n_generations,
-            statistics=self.problem.statistics(),
-        )
 
     def newest(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
         """Return genotypes, objectives and violations of the population whose turn it was."""
@@ -207,85 +162,8 @@ class GomeaRun:
         """Return genotype, objectives and violation of the best solution, each with a leading axis of 1."""
         return self.elite.genotype[None], self.elite.objectives[None], self.elite.violation
 
-    def step(self) -> bool:
-        """Run one generation of the population whose turn it is; returns whether the run goes on."""
-        index = self._turn
-        if index == len(self.populations):
-            size = self.settings.base_population * self.settings.growth ** len(self.populations)
-            if size <= self.settings.max_population_size:
-                self._add_population(size)
-            else:
-                index = next((i for i, p in enumerate(self.populations) if p.active), -1)
-                if index < 0:
-                    self.stop.raise_for("max_population_size")
-                    return False
-                self._generation(self.populations[index])
-        else:
-            self._generation(self.populations[index])
-        self._retire()
-        if self.callback is not None and self.callback(self.progress()):
-            self.stop.raise_for("callback")
-        self._check_limits()
-        self._turn = self._next(index)
-        return not self.stop.reason
-
-    def _next(self, index: int) -> int:
-        """Return the population whose turn it is, by the counter schedule."""
-        smallest = next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
-        population = self.populations[index]
-        if population.active and population.generations == 0:
-            return index
-        if population.active and population.generations % self.settings.subgenerations:
-            return smallest
-        following = index + 1
-        while following < len(self.populations) and not self.populations[following].active:
-            following += 1
-        return max(following, smallest)
-
-    def _retire(self) -> None:
-        """Stop populations that a larger one has overtaken, or that have converged."""
-        best_larger = (np.inf, np.inf)
-        overtaken = False
-        for population in reversed(self.populations):
-            if not population.active:
-                continue
-            overtaken |= best_larger < population.mean
-            parents = population.data.parents
-            if overtaken or bool((parents == parents[0]).all()):
-                population.active = False
-            else:
-                best_larger = min(best_larger, population.mean)
-
-    def _check_limits(self) -> None:
-        limits = self.limits
-        self.stop.check_deadline()
-        if self.n_eval >= limits.evaluations:
-            self.stop.raise_for("max_evaluations")
-        if limits.max_generations is not None and self.n_generations >= limits.max_generations:
-            self.stop.raise_for("max_generations")
-        if (
-            limits.target is not None
-            and self.elite.violation[0] == 0
-            and self.elite.objectives[0] <= limits.target
-        ):
-            self.stop.raise_for("target")
-        if limits.patience is not None:
-            least = 1000 * max(self.problem.n_variables, 1)
-            if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
-                self.stop.raise_for("patience")
-
-    def progress(self) -> Progress:
-        """Return the state of the run."""
-        active = [p for p in self.populations if p.active]
-        return Progress(
-            seconds=self.stop.seconds,
-            n_eval=self.n_eval,
-            n_generations=self.n_generations,
-            population_sizes=tuple(p.size for p in active),
-            population_generations=tuple(p.generations for p in active),
-            best=float(self.elite.objectives[0]),
-            statistics=self.problem.statistics(),
-        )
+    def _rules(self, size: int) -> MixingRules:
+        return variation_rules(self.problem, size, climbs=self.climbs, settings=self.settings)
 
     def _add_population(self, size: int) -> None:
         problem = self.problem
@@ -310,7 +188,6 @@ class GomeaRun:
 
     def _generation(self, population: _Population) -> None:
         data = population.data
-        # converged genes carry no choice, yet they are cheap to skip: the tree is over all genes
         linkage = self._learn_linkage(population)
         rules = self._rules(population.size)
         for work_index, work in enumerate(self.works):
@@ -364,10 +241,8 @@ class GomeaRun:
 
         began = perf_counter()
         inline = population.seconds < (_INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS)
-        # a run that is stopped at once still returns one evaluated solution
-        n_certain = 1 if self.n_eval == 0 else 0
         self._newest = population
-        self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
+        self.execute(task, n_blocks, n_threads=n_threads, inline=inline)
         population.seconds = perf_counter() - began
         self.problem.generation_ended()
         self._count(population)
@@ -383,22 +258,8 @@ class GomeaRun:
         # a generation that was stopped before its first evaluation has not happened
         self.n_generations += n_counted > 0
         if n_counted:
-            order = np.lexsort((data.objectives[:n_counted, 0], data.violations[:n_counted]))
-            best = int(order[0])
-            candidate = (data.violations[best], data.objectives[best, 0])
-            if candidate < (self.elite.violation[0], self.elite.objectives[0]):
-                self.elite.genotype[:] = data.genotypes[best]
-                self.elite.objectives[:] = data.objectives[best]
-                self.elite.violation[0] = data.violations[best]
-            if not self.history or self.elite.objectives[0] != self.history[-1].objective:
-                former = self.history[-1].objective if self.history else np.inf
-                if not former - self.elite.objectives[0] < _MEANINGFUL * abs(former):
-                    self.n_eval_at_best = self.n_eval
-                self.history.append(
-                    HistoryEntry(
-                        self.stop.seconds, self.n_eval, float(self.elite.objectives[0]), population.size
-                    )
-                )
+            found = (data.genotypes[:n_counted], data.objectives[:n_counted], data.violations[:n_counted])
+            self.note_best(*found, population.size)
         if not len(unfinished):
             np.copyto(data.parents, data.genotypes)
             population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))

@@ -107,8 +107,4 @@ class GOMEA:
         initial : array_like of int, shape (k, n_variables), optional
             Genotypes that take the first places of every population.
         """
-        with GomeaRun(self, problem, limits, seed, n_threads, callback, initial) as run:
-            with run.stop.catching_interrupts():
-                while run.step():
-                    pass
-            return run.result()
+        return GomeaRun(self, problem, limits, seed, n_threads, callback, initial).finish()

@@ -94,8 +94,8 @@ class Result:
 
     Attributes
     ----------
-    X : ndarray of shape (n_variables,), int16
-        Best genotype.
+    X : ndarray of shape (n_variables,)
+        Best solution: int16, or float64 for real variables.
     F : ndarray of shape (n_objectives,), float64
         Its objectives, minimised.
     n_eval : int
@@ -111,9 +111,11 @@ class Result:
     n_generations : int
     statistics : dict of str to int
         The problem's own counts.
+    extra : dict
+        "violation" of the best solution; 0 means feasible.
     """
 
-    X: NDArray[np.int16]
+    X: NDArray[Any]
     F: NDArray[np.float64]
     n_eval: int
     n_eval_full: float

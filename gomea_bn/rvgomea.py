@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from math import inf
 from numbers import Real
 from time import perf_counter
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._workers import StopFlag, Workers
+from gomea_bn._multi_start import MultiStartRun
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.limits import Callback, Limits, Result
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
 from gomea_bn.operators._rv_estimation import RealPopulation, SelectionWork, carry_multipliers
@@ -155,7 +154,7 @@ class RVGOMEA:
         initial : ndarray of shape (k, n_variables), optional
             Solutions that take the first places of every population.
         """
-        return _Run(self, problem, limits, seed, callback, initial).result()
+        return RealRun(self, problem, limits, seed, callback, initial).finish()
 
 
 @dataclass
@@ -203,8 +202,10 @@ def _checked_initial(problem: RealProblem, initial: NDArray[np.float64] | None) 
     return given
 
 
-class _Run:
-    """The state of one run; every method works on the calling thread."""
+class RealRun(MultiStartRun):
+    """One run of RV-GOMEA."""
+
+    populations: list[_Population]
 
     def __init__(
         self,
@@ -215,119 +216,11 @@ class _Run:
         callback: Callback | None,
         initial: NDArray[np.float64] | None,
     ) -> None:
-        self.settings = settings
-        self.problem = problem
-        self.limits = limits
-        self.callback = callback
         self.initial = _checked_initial(problem, initial)
+        super().__init__(settings, problem, limits, seed, callback, 1, np.float64)
+        self.settings = settings
         self.linkage = real_linkage_model(settings.linkage, problem.interactions)
-        if isinstance(seed, np.random.SeedSequence):
-            # spawning counts up inside a sequence: a copy lets the same one be used again
-            self.seeds = np.random.SeedSequence(
-                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
-            )
-        else:
-            self.seeds = np.random.SeedSequence(seed)
-        self.stop = StopFlag(limits.max_seconds)
         self.kernel_data = problem.kernel_data(1)[0]
-        self.populations: list[_Population] = []
-        self.best = (inf, inf)  # violation, objective
-        self.best_x = np.zeros(problem.n_variables)
-        self.best_f = np.full(problem.n_objectives, inf)
-        self.n_eval = 0
-        self.touched = 0
-        self.n_generations = 0
-        self.n_eval_at_best = 0
-        self.history: list[HistoryEntry] = []
-
-    def result(self) -> Result:
-        """Run to a limit and return the best solution."""
-        with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
-            self._loop()
-        return Result(
-            X=cast(Any, self.best_x.copy()),
-            F=self.best_f.copy(),
-            n_eval=self.n_eval,
-            n_eval_full=self.touched / max(self.problem.n_terms, 1),
-            exec_time=self.stop.seconds,
-            time_to_best=self.history[-1].seconds if self.history else 0.0,
-            history=self.history,
-            stopped_by=self.stop.reason,
-            n_generations=self.n_generations,
-            statistics=self.problem.statistics(),
-            extra={"violation": self.best[0]},
-        )
-
-    def _loop(self) -> None:
-        index = 0
-        while not self.stop.reason:
-            if index < len(self.populations):
-                self._generation(self.populations[index])
-            else:
-                size = self.settings.base_population * self.settings.growth ** len(self.populations)
-                if size <= self.settings.max_population_size:
-                    self._add_population(size)
-                else:
-                    index = next((i for i, p in enumerate(self.populations) if p.active), -1)
-                    if index < 0:
-                        self.stop.raise_for("max_population_size")
-                        return
-                    self._generation(self.populations[index])
-            self._retire()
-            if self.callback is not None and self.callback(self._progress()):
-                self.stop.raise_for("callback")
-            self._check_limits()
-            index = self._next(index)
-
-    def _next(self, index: int) -> int:
-        """Return the population whose turn it is, by the counter schedule."""
-        smallest = next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
-        population = self.populations[index]
-        if population.active and population.generations == 0:
-            return index
-        if population.active and population.generations % self.settings.subgenerations:
-            return smallest
-        following = index + 1
-        while following < len(self.populations) and not self.populations[following].active:
-            following += 1
-        return max(following, smallest)
-
-    def _retire(self) -> None:
-        """Stop populations that a larger one has overtaken, or that have converged."""
-        best_larger = (inf, inf)
-        overtaken = False
-        for population in reversed(self.populations):
-            if not population.active:
-                continue
-            overtaken |= best_larger < population.mean
-            if overtaken or population.converged:
-                population.active = False
-            else:
-                best_larger = min(best_larger, population.mean)
-
-    def _check_limits(self) -> None:
-        limits = self.limits
-        self.stop.check_deadline()
-        if self.n_eval >= limits.evaluations:
-            self.stop.raise_for("max_evaluations")
-        if limits.max_generations is not None and self.n_generations >= limits.max_generations:
-            self.stop.raise_for("max_generations")
-        if limits.patience is not None:
-            least = 1000 * self.problem.n_variables
-            if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
-                self.stop.raise_for("patience")
-
-    def _progress(self) -> Progress:
-        active = [p for p in self.populations if p.active]
-        return Progress(
-            seconds=self.stop.seconds,
-            n_eval=self.n_eval,
-            n_generations=self.n_generations,
-            population_sizes=tuple(p.size for p in active),
-            population_generations=tuple(p.generations for p in active),
-            best=self.best[1],
-            statistics=self.problem.statistics(),
-        )
 
     def _rules(self, size: int) -> RealRules:
         settings, problem = self.settings, self.problem
@@ -410,9 +303,7 @@ class _Run:
                 disjoint = int(linkage.sizes.sum()) == len(np.unique(linkage.members))
                 rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
             population.work, population.rules = work, rules
-        status = vary(self.kernel_data, data, linkage, population.multipliers, rules, model, work, generator)
-        self.kernel_data = self.problem.chunk_ended(0, self.kernel_data)
-        return status
+        return vary(self.kernel_data, data, linkage, population.multipliers, rules, model, work, generator)
 
     def _execute(self, population: _Population, kernel: Callable[[], int]) -> None:
         """Run one generation's kernel, then count and take in what it found."""
@@ -422,12 +313,11 @@ class _Run:
 
         def task(_thread: int, _block: int) -> None:
             statuses.append(kernel())
+            self.kernel_data = self.problem.chunk_ended(0, self.kernel_data)
 
         began = perf_counter()
         inline = population.seconds < _INLINE_SECONDS
-        # a run that is stopped at once still returns one evaluated solution
-        n_certain = 1 if self.n_eval == 0 else 0
-        self.workers.run(task, 1, n_threads=1, inline=inline, n_certain=n_certain)
+        self.execute(task, 1, n_threads=1, inline=inline)
         population.seconds = perf_counter() - began
         if not statuses:
             return
@@ -437,13 +327,6 @@ class _Run:
         self.n_generations += 1
         if statuses[0] == ONGOING:
             population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))
-        i = int(np.lexsort((data.objectives[:, 0], data.violations))[0])
-        found = (float(data.violations[i]), float(data.objectives[i, 0]))
-        if found < self.best:
-            self.best = found
-            self.best_x[:] = data.genotypes[i]
-            self.best_f[:] = data.objectives[i]
-            self.n_eval_at_best = self.n_eval
-            self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, found[1], population.size))
+        self.note_best(data.genotypes, data.objectives, data.violations, population.size)
         if statuses[0] == TARGET_MET:
             self.stop.raise_for("target")
