@@ -158,10 +158,6 @@ class GomeaRun(MultiStartRun):
         data = self._newest.data
         return data.parents, data.objectives, data.violations
 
-    def best(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
-        """Return genotype, objectives and violation of the best solution, each with a leading axis of 1."""
-        return self.elite.genotype[None], self.elite.objectives[None], self.elite.violation
-
     def _rules(self, size: int) -> MixingRules:
         return variation_rules(self.problem, size, climbs=self.climbs, settings=self.settings)
 

@@ -137,6 +137,14 @@ class MultiStartRun(ABC):
             extra={"violation": float(self.elite.violation[0])},
         )
 
+    def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the best solution, its objectives and violation, each with a leading axis of 1."""
+        return self.elite.genotype[None], self.elite.objectives[None], self.elite.violation
+
+    @abstractmethod
+    def newest(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return solutions, objectives and violations of the population whose turn it was."""
+
     def step(self) -> bool:
         """Run one generation of the population whose turn it is; returns whether the run goes on."""
         index = self._turn

@@ -1,4 +1,4 @@
-"""Evaluating given genotypes of a discrete problem, outside any search."""
+"""Evaluating given solutions of a problem, outside any search."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn._gomea_run import checked_genotypes, new_population, new_work, variation_rules
+from gomea_bn.limits import Limits
 from gomea_bn.operators._kernels import initialise_range
 from gomea_bn.problems.base import CompiledProblem
+from gomea_bn.problems.continuous import RealProblem
+from gomea_bn.rvgomea import RVGOMEA, RealRun
 
-__all__ = ["evaluate_genotypes"]
+__all__ = ["evaluate_genotypes", "evaluate_solutions"]
 
 
 def evaluate_genotypes(
@@ -40,3 +43,21 @@ def evaluate_genotypes(
     problem.chunk_ended(0, data)
     problem.generation_ended()
     return population.objectives, population.violations, population.genotypes
+
+
+def evaluate_solutions(
+    problem: RealProblem, solutions: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return objectives (n, n_objectives) and violations (n,) of solutions of shape (n, n_variables), float64.
+
+    Raises
+    ------
+    GomeaBnError
+        For a wrong shape, or values outside the bounds.
+    """
+    given = np.asarray(solutions, np.float64)
+    settings = RVGOMEA(base_population=max(len(given), 3))
+    with RealRun(settings, problem, Limits(max_generations=1), 0, None, given) as run:
+        run.step()
+    data = run.populations[0].data
+    return data.objectives[: len(given)], data.violations[: len(given)]

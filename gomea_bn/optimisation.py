@@ -8,7 +8,7 @@ from typing import Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Callback, Limits, Progress, Result
-from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem
+from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.rvgomea import RVGOMEA
 
 __all__ = ["optimise"]
@@ -69,8 +69,7 @@ def optimise(
     >>> int(result.X.sum()), result.stopped_by
     (20, 'target')
     """
-    if not hasattr(problem, "kernel_data"):
-        problem = RealPythonProblem(problem) if hasattr(problem, "bounds") else PythonProblem(problem)
+    problem = as_compiled(problem)
     is_real = not hasattr(problem, "alphabet")
     if target is None:
         target = getattr(problem, "target", None)

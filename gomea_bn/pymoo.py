@@ -12,72 +12,79 @@ from pymoo.core.problem import Problem
 from pymoo.util.display.single import SingleObjectiveOutput
 
 from gomea_bn._gomea_run import GomeaRun
+from gomea_bn._multi_start import MultiStartRun
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.evaluation import evaluate_genotypes
-from gomea_bn.gomea import GOMEA as Settings
+from gomea_bn.evaluation import evaluate_genotypes, evaluate_solutions
+from gomea_bn.gomea import GOMEA as DiscreteSettings
 from gomea_bn.limits import Limits
-from gomea_bn.problems.python_problem import PythonProblem
+from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem, as_compiled
+from gomea_bn.rvgomea import RVGOMEA as RealSettings
+from gomea_bn.rvgomea import RealRun
 
-__all__ = ["GOMEA", "as_problem"]
+__all__ = ["GOMEA", "RVGOMEA", "as_problem"]
 
 
 class _PymooProblem(Problem):  # type: ignore[misc]
-    """One of our discrete problems as pymoo sees it; a violation is its one inequality constraint."""
+    """One of our problems as pymoo sees it; a violation is its one inequality constraint."""
 
     def __init__(self, problem: Any) -> None:
+        self.real = not hasattr(problem, "alphabet")
+        if self.real:
+            # pymoo samples between its bounds, so without finite ones the initial range serves
+            finite = np.isfinite(problem.lower) & np.isfinite(problem.upper)
+            lower = np.where(finite, problem.lower, problem.initial_range[0])
+            upper = np.where(finite, problem.upper, problem.initial_range[1])
+        else:
+            lower, upper = np.zeros(problem.n_variables), np.asarray(problem.alphabet, float) - 1.0
         super().__init__(
             n_var=problem.n_variables,
             n_obj=problem.n_objectives,
             n_ieq_constr=1,
-            xl=np.zeros(problem.n_variables),
-            xu=np.asarray(problem.alphabet, float) - 1.0,
-            vtype=int,
+            xl=lower,
+            xu=upper,
+            vtype=float if self.real else int,
         )
         self.wrapped = problem
 
     def _evaluate(self, x: Any, out: dict[str, Any], *_args: Any, **_kwargs: Any) -> None:
-        genotypes = np.rint(np.asarray(x, float)).astype(np.int64)
-        objectives, violations, _repaired = evaluate_genotypes(self.wrapped, genotypes)
+        if self.real:
+            objectives, violations = evaluate_solutions(self.wrapped, x)
+        else:
+            genotypes = np.rint(np.asarray(x, float)).astype(np.int64)
+            objectives, violations, _repaired = evaluate_genotypes(self.wrapped, genotypes)
         out["F"] = objectives
         out["G"] = violations[:, None]
 
 
 def as_problem(problem: Any) -> Problem:
-    """Return a discrete problem as a pymoo problem with integer variables.
+    """Return a problem as a pymoo problem with integer or real variables.
 
     Parameters
     ----------
     problem : object
-        One of the package's discrete problems, or an object with ``n_variables``, ``alphabet``, ``evaluate``.
+        One of the package's problems, or an object with ``n_variables``, ``evaluate``, and ``alphabet`` or ``bounds``.
 
     Notes
     -----
-    Values are rounded to integers. A problem that repairs genotypes is evaluated at the repaired one.
+    Values of integer variables are rounded. A problem that repairs genotypes is evaluated at the repaired one.
     """
-    return _PymooProblem(problem if hasattr(problem, "kernel_data") else PythonProblem(problem))
+    return _PymooProblem(as_compiled(problem))
 
 
 class _FromPymoo:
-    """A pymoo problem with bounded integer variables, as a plain Python problem."""
+    """A pymoo problem with bounds, as a plain Python problem."""
 
     def __init__(self, problem: Problem) -> None:
         lower, upper = problem.bounds()
         if lower is None or upper is None or not np.isfinite([lower, upper]).all():
-            raise GomeaBnError(
-                "GOMEA needs a pymoo problem with finite bounds xl and xu of its integer variables."
-            )
-        if problem.vtype not in (int, bool, np.bool_, np.int64) and getattr(problem, "vars", None) is None:
-            raise GomeaBnError(
-                f"GOMEA searches integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
-            )
+            raise GomeaBnError("GOMEA and RVGOMEA need a pymoo problem with finite bounds xl and xu.")
         self.problem = problem
-        self.lower = np.asarray(lower, np.int64)
         self.n_variables = int(problem.n_var)
         self.n_objectives = int(problem.n_obj)
-        self.alphabet = np.asarray(upper, np.int64) - self.lower + 1
 
-    def evaluate(self, x: Any) -> tuple[Any, float]:
-        answer = self.problem.evaluate(self.lower + x, return_as_dictionary=True)
+    def answer(self, x: Any) -> tuple[Any, float]:
+        """Return objectives and the sum of violated constraints."""
+        answer = self.problem.evaluate(x, return_as_dictionary=True)
         violation = 0.0
         if self.problem.n_ieq_constr:
             violation += float(np.maximum(answer["G"], 0.0).sum())
@@ -86,8 +93,93 @@ class _FromPymoo:
         return answer["F"], violation
 
 
-class GOMEA(Algorithm):  # type: ignore[misc]
-    """GOMEA as a pymoo algorithm: one pymoo iteration is one generation of the multi-start scheme.
+class _IntegersFromPymoo(_FromPymoo):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        if problem.vtype not in (int, bool, np.bool_, np.int64):
+            raise GomeaBnError(
+                f"GOMEA searches integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
+            )
+        lower, upper = problem.bounds()
+        self.lower = np.asarray(lower, np.int64)
+        self.alphabet = np.asarray(upper, np.int64) - self.lower + 1
+
+    def evaluate(self, x: Any) -> tuple[Any, float]:
+        return self.answer(self.lower + x)
+
+
+class _RealsFromPymoo(_FromPymoo):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        if problem.vtype not in (None, float, np.float64):
+            raise GomeaBnError(
+                f"RVGOMEA searches real variables; this pymoo problem has vtype {problem.vtype!r}."
+            )
+        self.bounds = problem.bounds()
+        self.evaluate = self.answer
+
+
+class _MultiStart(Algorithm):  # type: ignore[misc]
+    """One of our algorithms in pymoo: one iteration is one generation of the multi-start scheme."""
+
+    def __init__(self, settings: Any, **kwargs: Any) -> None:
+        super().__init__(output=kwargs.pop("output", SingleObjectiveOutput()), **kwargs)
+        self.settings = settings
+        self._run: MultiStartRun | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the running search out of copies, which pymoo takes for its history."""
+        return {**self.__dict__, "_run": None}
+
+    def _new_run(self, seed: int) -> MultiStartRun:
+        raise NotImplementedError
+
+    def _shown(self, x: Any) -> Any:
+        """Return a solution in pymoo's terms."""
+        return x.copy()
+
+    def _initialize_infill(self) -> None:
+        self._run = self._new_run(int(self.random_state.integers(2**32)))
+
+    def _initialize_advance(self, infills: Any = None, **_kwargs: Any) -> None:
+        self._advance()
+
+    def _infill(self) -> None:
+        return None
+
+    def _advance(self, infills: Any = None, **_kwargs: Any) -> None:
+        if self._run is None:
+            raise GomeaBnError(
+                f"A copy of a running {type(self).__name__} cannot go on; continue with the original."
+            )
+        with self._run as run:
+            if not run.step():
+                self.termination.force_termination = True
+        self.evaluator.n_eval = run.n_eval
+        self.pop = self._population(run.newest())
+        self._best = run.best()
+
+    def _set_optimum(self) -> None:
+        """Take the best of all populations, where pymoo would take the newest population's."""
+        self.opt = self._population(self._best)
+
+    def _population(self, solutions: tuple[Any, Any, Any]) -> Population:
+        individuals = []
+        for x, f, violation in zip(*solutions, strict=True):
+            individual = Individual(X=self._shown(x), F=f.copy())
+            # the whole violation goes to one constraint, so that pymoo's sum over them is right
+            constraints = np.zeros(self.problem.n_ieq_constr + self.problem.n_eq_constr)
+            constraints[:1] = violation
+            inequalities, equalities = np.split(constraints, [self.problem.n_ieq_constr])
+            individual.set("G", inequalities)
+            individual.set("H", equalities)
+            individual.evaluated.update(("F", "G", "H"))
+            individuals.append(individual)
+        return Population.create(*individuals)
+
+
+class GOMEA(_MultiStart):
+    """GOMEA as a pymoo algorithm, for integer or boolean variables.
 
     Parameters
     ----------
@@ -109,60 +201,44 @@ class GOMEA(Algorithm):  # type: ignore[misc]
     -20.0
     """
 
-    def __init__(self, settings: Settings | None = None, **kwargs: Any) -> None:
-        super().__init__(output=kwargs.pop("output", SingleObjectiveOutput()), **kwargs)
-        self.settings = settings or Settings()
-        self._run: GomeaRun | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the running search out of copies, which pymoo takes for its history."""
-        return {**self.__dict__, "_run": None}
+    def __init__(self, settings: DiscreteSettings | None = None, **kwargs: Any) -> None:
+        super().__init__(settings or DiscreteSettings(), **kwargs)
 
     def _setup(self, problem: Problem, **_kwargs: Any) -> None:
-        if isinstance(problem, _PymooProblem):
+        if isinstance(problem, _PymooProblem) and not problem.real:
             self._searched: Any = problem.wrapped
             self._lower: Any = 0
         else:
-            adapted = _FromPymoo(problem)
+            adapted = _IntegersFromPymoo(problem)
             self._searched = PythonProblem(adapted)
             self._lower = adapted.lower
 
-    def _initialize_infill(self) -> None:
-        seed = int(self.random_state.integers(2**32))
-        self._run = GomeaRun(
-            self.settings, self._searched, Limits(max_generations=2**62), seed, 1, None, None
-        )
+    def _new_run(self, seed: int) -> MultiStartRun:
+        return GomeaRun(self.settings, self._searched, Limits(max_generations=2**62), seed, 1, None, None)
 
-    def _initialize_advance(self, infills: Any = None, **_kwargs: Any) -> None:
-        self._advance()
+    def _shown(self, x: Any) -> Any:
+        return self._lower + x.astype(np.int64)
 
-    def _infill(self) -> None:
-        return None
 
-    def _advance(self, infills: Any = None, **_kwargs: Any) -> None:
-        if self._run is None:
-            raise GomeaBnError("A copy of a running GOMEA cannot go on; continue with the original.")
-        with self._run as run:
-            if not run.step():
-                self.termination.force_termination = True
-        self.evaluator.n_eval = run.n_eval
-        self.pop = self._population(run.newest())
-        self._best = run.best()
+class RVGOMEA(_MultiStart):
+    """RV-GOMEA as a pymoo algorithm, for real variables.
 
-    def _set_optimum(self) -> None:
-        """Take the best of all populations, where pymoo would take the newest population's."""
-        self.opt = self._population(self._best)
+    Parameters
+    ----------
+    settings : gomea_bn.RVGOMEA, optional
+        Options of the search.
+    **kwargs
+        pymoo's own options.
+    """
 
-    def _population(self, solutions: tuple[Any, Any, Any]) -> Population:
-        individuals = []
-        for x, f, violation in zip(*solutions, strict=True):
-            individual = Individual(X=self._lower + x.astype(np.int64), F=f.copy())
-            # the whole violation goes to one constraint, so that pymoo's sum over them is right
-            constraints = np.zeros(self.problem.n_ieq_constr + self.problem.n_eq_constr)
-            constraints[:1] = violation
-            inequalities, equalities = np.split(constraints, [self.problem.n_ieq_constr])
-            individual.set("G", inequalities)
-            individual.set("H", equalities)
-            individual.evaluated.update(("F", "G", "H"))
-            individuals.append(individual)
-        return Population.create(*individuals)
+    def __init__(self, settings: RealSettings | None = None, **kwargs: Any) -> None:
+        super().__init__(settings or RealSettings(), **kwargs)
+
+    def _setup(self, problem: Problem, **_kwargs: Any) -> None:
+        if isinstance(problem, _PymooProblem) and problem.real:
+            self._searched: Any = problem.wrapped
+        else:
+            self._searched = RealPythonProblem(_RealsFromPymoo(problem))
+
+    def _new_run(self, seed: int) -> MultiStartRun:
+        return RealRun(self.settings, self._searched, Limits(max_generations=2**62), seed, None, None)

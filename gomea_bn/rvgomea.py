@@ -222,6 +222,11 @@ class RealRun(MultiStartRun):
         self.linkage = real_linkage_model(settings.linkage, problem.interactions)
         self.kernel_data = problem.kernel_data(1)[0]
 
+    def newest(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return solutions, objectives and violations of the population whose turn it was."""
+        data = self._newest.data
+        return data.genotypes, data.objectives, data.violations
+
     def _rules(self, size: int) -> RealRules:
         settings, problem = self.settings, self.problem
         return RealRules(
@@ -317,6 +322,7 @@ class RealRun(MultiStartRun):
 
         began = perf_counter()
         inline = population.seconds < _INLINE_SECONDS
+        self._newest = population
         self.execute(task, 1, n_threads=1, inline=inline)
         population.seconds = perf_counter() - began
         if not statuses:

@@ -12,7 +12,7 @@ from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.problems._python_kernels import PythonData
 from gomea_bn.problems.continuous import RealKernelProblem
 
-__all__ = ["PythonProblem", "RealPythonProblem"]
+__all__ = ["PythonProblem", "RealPythonProblem", "as_compiled"]
 
 
 class _Exchange:
@@ -227,3 +227,10 @@ class RealPythonProblem(_Exchange):
         if not ((solutions >= self.lower) & (solutions <= self.upper)).all():
             raise GomeaBnError("sample returned values outside the bounds.")
         return solutions
+
+
+def as_compiled(problem: Any) -> Any:
+    """Return a problem that kernels can evaluate: one of the package's as it is, else a Python object wrapped."""
+    if hasattr(problem, "kernel_data"):
+        return problem
+    return RealPythonProblem(problem) if hasattr(problem, "bounds") else PythonProblem(problem)

@@ -79,6 +79,37 @@ def test_without_feasible_solutions_the_least_violation_wins():
     assert optimise(NeverFeasible(), seed=1, max_evaluations=3_000).X.tolist() == [0] * 6
 
 
+class Ellipsoid:
+    n_variables, bounds = 5, (-5.0, (5, 5, 5, 5, 0.5))
+    scale = 10.0 ** np.arange(5)
+
+    def evaluate(self, x):
+        return float((self.scale * (x - 1.0) ** 2).sum())
+
+
+class PartialEllipsoid(Ellipsoid):
+    n_terms = 5
+
+    def evaluate(self, x):
+        terms = self.scale * (x - 1.0) ** 2
+        return terms.sum(), 0.0, terms
+
+    def evaluate_partial(self, x, changed, parent_terms):
+        terms = parent_terms.copy()
+        terms[changed] = self.scale[changed] * (x[changed] - 1.0) ** 2
+        return terms.sum(), 0.0, terms
+
+
+def test_bounds_make_a_real_problem_and_hold():
+    results = [optimise(p, seed=1, max_evaluations=20_000) for p in (Ellipsoid(), PartialEllipsoid())]
+    for result in results:
+        np.testing.assert_allclose(result.X, [1, 1, 1, 1, 0.5], atol=1e-3)
+        assert result.X[4] <= 0.5
+        assert result.X.dtype == np.float64
+    assert results[1].n_eval_full < results[1].n_eval
+    np.testing.assert_array_equal(results[0].X, optimise(Ellipsoid(), seed=1, max_evaluations=20_000).X)
+
+
 class Mixed:
     n_variables, alphabet = 4, (2, 5, 3, 9)
 
@@ -159,7 +190,11 @@ def test_wrong_answers_are_refused(answer, message):
         ({}, {"max_evaluations": 5, "initial": np.zeros((1, 4), int)}, "shape"),
         ({}, {"max_evaluations": 0}, "max_evaluations"),
         ({}, {"max_seconds": -1}, "max_seconds"),
-        ({}, {"max_evaluations": 5, "algorithm": "GOMEA"}, "algorithm"),
+        ({}, {"max_evaluations": 5, "algorithm": "GOMEA"}, "algorithm must be a GOMEA"),
+        ({"bounds": (0, 1)}, {"max_evaluations": 5, "algorithm": GOMEA()}, "algorithm must be an RVGOMEA"),
+        ({"bounds": (1, 0)}, {"max_evaluations": 5}, "swapped"),
+        ({"bounds": 3}, {"max_evaluations": 5}, "bounds must be"),
+        ({"bounds": (0, np.inf)}, {"max_evaluations": 5}, "no finite initial range"),
     ],
 )
 def test_mistakes_are_named(changes, options, message):

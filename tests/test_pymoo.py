@@ -13,7 +13,8 @@ from pymoo.operators.sampling.rnd import IntegerRandomSampling
 from pymoo.optimize import minimize
 
 from gomea_bn import GomeaBnError
-from gomea_bn.pymoo import GOMEA, as_problem
+from gomea_bn.problems.continuous import sphere
+from gomea_bn.pymoo import GOMEA, RVGOMEA, as_problem
 
 
 class Sum(ElementwiseProblem):
@@ -82,11 +83,39 @@ def test_a_copy_of_a_running_search_says_that_it_cannot_go_on():
         copy.deepcopy(algorithm).next()
 
 
-def test_unbounded_or_real_pymoo_problems_are_refused():
+class Parabola(ElementwiseProblem):
+    """Smallest distance to (0.3, 0.3, 0.3) of points whose sum is at most 0.6."""
+
+    def __init__(self):
+        super().__init__(n_var=3, n_obj=1, n_ieq_constr=1, xl=0.0, xu=1.0)
+
+    def _evaluate(self, x, out, *args, **kwargs):
+        out["F"] = float(((x - 0.3) ** 2).sum())
+        out["G"] = x.sum() - 0.6
+
+
+def test_the_real_valued_algorithm_solves_a_constrained_pymoo_problem():
+    result = minimize(Parabola(), RVGOMEA(), ("n_eval", 20_000), seed=1)
+    np.testing.assert_allclose(result.X, 0.2, atol=1e-3)
+    assert result.CV[0] == 0.0
+    again = minimize(Parabola(), RVGOMEA(), ("n_eval", 20_000), seed=1)
+    np.testing.assert_array_equal(result.X, again.X)
+
+
+def test_our_real_problems_go_both_ways():
+    problem = as_problem(sphere(4))
+    x = np.random.default_rng(1).uniform(problem.xl, problem.xu, (5, 4))
+    np.testing.assert_allclose(problem.evaluate(x, return_as_dictionary=True)["F"][:, 0], (x**2).sum(axis=1))
+    assert minimize(problem, RVGOMEA(), ("n_eval", 5_000), seed=1).F[0] < 1e-6
+
+
+def test_unbounded_or_unfit_pymoo_problems_are_refused():
     class Real(ElementwiseProblem):
         def __init__(self):
             super().__init__(n_var=2, n_obj=1, xl=0.0, xu=1.0, vtype=float)
 
+    with pytest.raises(GomeaBnError, match="RVGOMEA searches real variables"):
+        minimize(Sum(), RVGOMEA(), ("n_gen", 2))
     with pytest.raises(GomeaBnError, match="vtype"):
         minimize(Real(), GOMEA(), ("n_gen", 2))
     with pytest.raises(GomeaBnError, match="finite bounds"):
