@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn._bits import bit_count
 from gomea_bn._jit import kernel
 from gomea_bn._random import random_below
 
@@ -32,14 +33,6 @@ class CountWork(NamedTuple):
     entropies: NDArray[np.float64]  # (l,)
     supports: NDArray[np.int64]  # (l,) how many alleles occur
     stop: NDArray[np.uint8]  # (1,) set from outside to interrupt, which leaves the matrix unfinished
-
-
-@kernel
-def _bit_count(word: np.uint64) -> int:
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel
@@ -74,7 +67,7 @@ def _count_alleles(n: int, offsets: NDArray[np.int64], work: CountWork) -> None:
         for a in range(offsets[g], offsets[g + 1]):
             count = 0
             for w in range(work.bits.shape[1]):
-                count += _bit_count(work.bits[a, w])
+                count += bit_count(work.bits[a, w])
             work.counts[a] = count
             support += count > 0
             total += work.x_log_x[count]
@@ -94,7 +87,7 @@ def _joint_of_two_alleles(
     """Return the sum of x log x over a 2 x 2 table, from the bit sets and counts of both genes' first alleles."""
     both = 0
     for w in range(first.shape[0]):
-        both += _bit_count(first[w] & other[w])
+        both += bit_count(first[w] & other[w])
     total = table[both] + table[n_first - both]
     return total + table[n_other - both] + table[n - n_first - n_other + both]
 
@@ -109,7 +102,7 @@ def _joint_by_bits(
         for b in range(other, other + width):
             count = 0
             for w in range(bits.shape[1]):
-                count += _bit_count(bits[a, w] & bits[b, w])
+                count += bit_count(bits[a, w] & bits[b, w])
             total += table[count]
     return total
 

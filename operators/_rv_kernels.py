@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn._jit import kernel
 from gomea_bn._random import shuffle
 from gomea_bn.linkage.models import Linkage
+from gomea_bn.operators._kernels import solution_of
 from gomea_bn.operators._rv_estimation import (
     RealPopulation,
     SelectionWork,
@@ -23,7 +24,7 @@ from gomea_bn.operators._rv_estimation import (
     select,
     solve_lower,
 )
-from gomea_bn.problems.base import Journal, Solution, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.base import Journal, evaluate, evaluate_partial, set_gene, undo
 
 __all__ = ["RealModel", "RealRules", "RealWork", "estimate", "initialise", "vary"]
 
@@ -79,17 +80,6 @@ class RealWork(NamedTuple):
 
 
 @kernel
-def _solution(population: RealPopulation, i: int) -> Solution:
-    return Solution(
-        population.genotypes[i],
-        population.terms[i],
-        population.aux[i],
-        population.objectives[i],
-        population.violations[i : i + 1],
-    )
-
-
-@kernel
 def _status(population: RealPopulation, i: int, rules: RealRules, work: RealWork) -> int:
     if population.violations[i] == 0.0 and population.objectives[i, 0] <= rules.target:
         return TARGET_MET
@@ -108,7 +98,7 @@ def _step(
     generator: np.random.Generator,
 ) -> bool:
     """Evaluate the changes in the journal, keep improvements (others by chance); returns whether it improved."""
-    solution, journal = _solution(population, i), work.journal
+    solution, journal = solution_of(population, i), work.journal
     objective, violation = solution.objectives[0], solution.violation[0]
     work.tallies[1] += evaluate_partial(problem, solution, journal, generator)
     work.tallies[0] += 1
@@ -136,7 +126,7 @@ def initialise(
         # a run that is stopped at once still returns one evaluated solution
         if i > 0 and (work.tallies[2] <= 0 or work.stop[0] != 0):
             return CUT_SHORT
-        work.tallies[1] += evaluate(problem, _solution(population, i), work.journal, generator)
+        work.tallies[1] += evaluate(problem, solution_of(population, i), work.journal, generator)
         work.tallies[0] += 1
         work.tallies[2] -= 1
         status = _status(population, i, rules, work)
@@ -304,7 +294,7 @@ def _vary_subset(
         if n_shifted > 0:
             n_shifted -= 1
             _shift(members, values, _AMS_SHIFT * multipliers[subset], rules, model)
-        solution = _solution(population, i)
+        solution = solution_of(population, i)
         for k in range(size):
             set_gene(solution, work.journal, members[k], values[k])
         accept_worse = 0.0 if i == elite else rules.accept_worse
@@ -337,7 +327,7 @@ def _shift_all(
         if left == 0:
             break
         left -= 1
-        solution = _solution(population, i)
+        solution = solution_of(population, i)
         for g in range(n_variables):
             values[g] = solution.genotype[g]
         if not _shift(work.all_variables, values, _AMS_SHIFT, rules, model):
@@ -366,7 +356,7 @@ def _force(
 ) -> int:
     """Blend subsets with the best solution, ever less, until one improves solution i, else make it the best one."""
     n_subsets = linkage.starts.shape[0]
-    solution, donor = _solution(population, i), population.genotypes[best]
+    solution, donor = solution_of(population, i), population.genotypes[best]
     blend = 0.5
     while blend > _LEAST_BLEND:
         shuffle(generator, work.subsets[:n_subsets])
@@ -450,5 +440,5 @@ def vary(
     model.counts[0] += 1
     for i in range(n):
         # rounding of many small changes would otherwise pile up
-        evaluate_partial(problem, _solution(population, i), work.journal, generator)
+        evaluate_partial(problem, solution_of(population, i), work.journal, generator)
     return ONGOING

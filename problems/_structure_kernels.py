@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn._bits import bit_count, lowest_bit
 from gomea_bn._jit import kernel
 from gomea_bn._random import random_below, shuffle
 from gomea_bn.problems._score_kernels import (
@@ -63,21 +64,6 @@ class StructureData(NamedTuple):
     shared: FamilyCache
     own: FamilyCache
     work: StructureWork
-
-
-@kernel
-def bit_count(word: np.uint64) -> int:
-    """Return the number of ones (the compiler turns this into one instruction)."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@kernel
-def lowest_bit(word: np.uint64) -> int:
-    """Return the index of the lowest one of a word that is not zero."""
-    return bit_count((word & (~word + ONE)) - ONE)
 
 
 @kernel
