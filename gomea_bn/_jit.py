@@ -89,7 +89,9 @@ def _place_cache(compiled: Any) -> None:
     former = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
     setattr(numba_config, "CACHE_DIR", str(kernel_cache_dir()))  # noqa: B010
     try:
-        compiled.enable_caching()
+        # a function without a source file, as in an interactive session, is compiled in every process
+        with suppress(RuntimeError):
+            compiled.enable_caching()
     finally:
         setattr(numba_config, "CACHE_DIR", former)  # noqa: B010
 

@@ -224,7 +224,7 @@ def register_problem(
     _REGISTRY[data_class] = _Implementation(evaluate, evaluate_partial)
     for function in (evaluate, evaluate_partial):
         python_function = getattr(function, "py_func", function)
-        if not python_function.__module__.startswith("gomea_bn."):
+        if not (python_function.__module__ or "").startswith("gomea_bn."):
             source = inspect.getsourcefile(python_function)
             if source is not None and Path(source).exists():
                 extend_cache_key(Path(source).read_bytes())

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,15 +37,23 @@ def test_the_first_python_block_is_the_call_in_six_lines(capsys):
     assert len(names["learner"].network_.edges) >= 5
 
 
-def test_all_python_blocks_run_in_order(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in blocks("python"):
-        exec(block, names)
-    printed = capsys.readouterr().out
-    assert "True [12. 13.]" in printed  # the required edge and the fixed cuts
-    assert printed.rstrip().endswith("True")  # the run that is repeated
-    assert {path.name for path in tmp_path.iterdir()} == {"network.json", "network.bif", "network.dot"}
+def test_all_python_blocks_run_in_order(tmp_path):
+    (tmp_path / "readme.py").write_text("\n".join(blocks("python")), encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "readme.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert "True [12. 13.]" in lines  # the required edge and the fixed cuts
+    assert lines[-1] == "True"  # the run that is repeated
+    assert [line for line in lines if line in ("[-20.]", "[-66.]")] == [
+        "[-20.]",
+        "[-66.]",
+        "[-20.]",
+        "[-20.]",
+    ]
+    written = {path.name for path in tmp_path.iterdir()} - {"readme.py", "__pycache__"}
+    assert written == {"network.json", "network.bif", "network.dot"}
 
 
 def test_the_first_screen_has_the_two_commands_before_the_call():
