@@ -54,14 +54,21 @@ class RefinementSession:
                 raise GomeaBnError(
                     f"variables: no continuous variable {name!r}.{nearest(str(name), continuous)}"
                 )
-        self.movable = [v for v in self.own_cuts if variables is None or names[v] in variables]
+        known = network.metadata.get("fixed_cut_points")
+        self.fixed = set(known) if isinstance(known, list) else set()
+        if variables is None:
+            self.movable = [v for v in self.own_cuts if names[v] not in self.fixed]
+        else:
+            self.movable = [v for v in self.own_cuts if names[v] in variables]
 
     def scored_variables(self, cuts: Cuts) -> list[ScoredVariable]:
         """Return the variables with one policy each."""
         return [
             ScoredVariable(c.name, c.values, len(c.levels))
             if c.levels is not None
-            else ScoredVariable(c.name, c.values, 0, (Policy(cuts[v]),))
+            else ScoredVariable(
+                c.name, c.values, 0, (Policy(cuts[v], v in self.movable or c.name not in self.fixed),)
+            )
             for v, c in enumerate(self.table.columns)
         ]
 

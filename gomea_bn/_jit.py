@@ -14,7 +14,7 @@ import numba
 import numba.core.config as numba_config
 from platformdirs import user_cache_path
 
-__all__ = ["extend_cache_key", "kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached"]
+__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached", "note_source"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,13 +70,16 @@ def note_kernels_cached() -> None:
         (kernel_cache_dir() / _STAMP).touch()
 
 
-def extend_cache_key(source: bytes) -> None:
-    """Make the cache folder depend on a user's source, whose kernels get compiled into ours.
+def note_source(function: Callable[..., Any]) -> None:
+    """Make the cache folder depend on the source of a user's function, which gets compiled into our kernels.
 
     Without it, ours would keep the old code of a problem that was edited, and a process without the user's module
     could not read the index of cached kernels. What is compiled in this process already stays as it is.
     """
-    digest = hashlib.sha256(source).hexdigest()
+    source = function.__code__.co_filename
+    if (function.__module__ or "").startswith("gomea_bn.") or not os.path.isfile(source):
+        return
+    digest = hashlib.sha256(Path(source).read_bytes()).hexdigest()
     if digest in _foreign_digests:
         return
     _foreign_digests.add(digest)
@@ -102,6 +105,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Kernels cannot allocate: numba's reference counting is off, because counting up and down the dozens of arrays
     of a problem's named tuple at every inner call made a step fifteen times slower.
     """
+    note_source(function)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
     compiled = numba.njit(**options)(function)
     if not getattr(numba_config, "DISABLE_JIT"):  # noqa: B009

@@ -224,6 +224,7 @@ class BayesNetLearner(Parameters):
                 "seed": seed,
                 "n_eval": result.n_eval,
                 "n_rows": table.n_rows,
+                "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": _digest(table),
             },
         )

@@ -106,7 +106,8 @@ def refine_boundaries(
     starts : int
         For "dp": how many starts, the first from the network's own cuts, the others from random quantiles.
     variables : sequence of str, optional
-        The variables whose cuts may move; by default every continuous one.
+        The variables whose cuts may move; by default every continuous one but those that the network's metadata
+        name as fixed by the user when it was learned.
     callback : callable, optional
         Gets a `Progress` after every step ("dp": one variable); a true return value stops.
 

@@ -73,7 +73,12 @@ def evaluate_python(
 def evaluate_python_partial(
     data: PythonData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Evaluate changed genes in Python, partially where the problem can; returns the number of changed terms."""
+    """Evaluate changed genes in Python, partially where the problem can; returns the number of changed terms.
+
+    Without a change nothing is called: Python's last answer stands.
+    """
+    if journal.counts[0] == 0:
+        return 0
     for g in range(solution.genotype.shape[0]):
         data.genotype[g] = solution.genotype[g]
     n_terms = solution.terms.shape[0]

@@ -7,9 +7,7 @@ implementation by that tuple's class, so an operator's kernel compiles once per 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +15,7 @@ from numba.core import types
 from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn._jit import extend_cache_key, kernel
+from gomea_bn._jit import kernel, note_source
 
 __all__ = [
     "CompiledProblem",
@@ -223,11 +221,7 @@ def register_problem(
     """
     _REGISTRY[data_class] = _Implementation(evaluate, evaluate_partial)
     for function in (evaluate, evaluate_partial):
-        python_function = getattr(function, "py_func", function)
-        if not (python_function.__module__ or "").startswith("gomea_bn."):
-            source = inspect.getsourcefile(python_function)
-            if source is not None and Path(source).exists():
-                extend_cache_key(Path(source).read_bytes())
+        note_source(getattr(function, "py_func", function))
 
 
 def evaluate(data: Any, solution: Solution, journal: Journal, generator: np.random.Generator) -> int:

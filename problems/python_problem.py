@@ -120,8 +120,14 @@ class _Exchange:
     def chunk_ended(self, thread: int, data: PythonData) -> PythonData:
         """Return `data`; raises what the user's function raised."""
         if self._errors:
-            raise self._errors[0]
+            error = self._errors[0]
+            self._errors.clear()
+            raise error
         return data
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out of copies what is bound to this object's memory; a copy makes its own."""
+        return {**self.__dict__, "_data": [], "_callables": [], "_errors": []}
 
     def generation_ended(self) -> None:
         """Do nothing: there is nothing to merge."""

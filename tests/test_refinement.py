@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gomea_bn._cut_cycle import RefinementSession
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.estimator import BayesNetLearner
 from gomea_bn.ground_truth import random_network
 from gomea_bn.limits import Progress
 from gomea_bn.metrics import kl_divergence
@@ -428,3 +429,21 @@ def test_problem_without_a_cut_is_refused() -> None:
     with pytest.raises(GomeaBnError, match="No variable has a cut point"):
         refine_boundaries(network, frame, "rv-gomea")
     assert refine_boundaries(network, frame, "dp").network == network
+
+
+@pytest.mark.parametrize("scoring_method", ["density-bic", "density-bd"])
+def test_cuts_that_the_user_fixed_stay_and_cost_nothing(scoring_method: str) -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=300)})
+    learner = BayesNetLearner(
+        scoring_method=scoring_method, cut_points={"x": [-0.5, 0.5]}, max_evaluations=3000, random_state=1
+    ).fit(frame)
+    result = refine_boundaries(learner.network_, frame, bin_counts="free", scoring_method=scoring_method)
+    assert result.score_before == pytest.approx(learner.score_, abs=1e-9)
+    assert result.network.cut_points["x"].tolist() == [-0.5, 0.5]
+    assert result.network.cut_points["y"].tolist() != learner.network_.cut_points["y"].tolist()
+    moved = refine_boundaries(
+        learner.network_, frame, bin_counts="free", scoring_method=scoring_method, variables=["x"]
+    )
+    assert moved.network.cut_points["x"].tolist() != [-0.5, 0.5]
