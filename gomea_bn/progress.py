@@ -25,8 +25,9 @@ class LiveTable:
 
     Examples
     --------
-    >>> with LiveTable() as table:  # doctest: +SKIP
-    ...     learner.set_params(callback=table).fit(frame)
+    >>> from gomea_bn import BayesNetLearner
+    >>> with LiveTable() as table:
+    ...     learner = BayesNetLearner(callback=table)
     """
 
     def __init__(self, console: Console | None = None) -> None:
