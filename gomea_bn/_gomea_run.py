@@ -48,6 +48,7 @@ class _Population:
     generators: list[np.random.Generator]
     generations: int = 0
     active: bool = True
+    evaluated: bool = False
     mean: tuple[float, float] = (np.inf, np.inf)
     seconds: float = field(default=np.inf)
 
@@ -211,7 +212,10 @@ class GomeaRun(MultiStartRun):
             learned.append(self.linkage.learn(parents, self.problem.alphabet, population.sampler))
 
         inline = self.problem.n_variables * population.size < _INLINE_CELLS
-        self.workers.run(learn, 1, n_threads=1, inline=inline, n_certain=1)
+        self.execute(learn, 1, what="linkage", n_threads=1, inline=inline)
+        if not learned:
+            genes = np.arange(self.problem.n_variables)
+            return Linkage(genes, genes, np.ones(len(genes), np.int64))
         return learned[0]
 
     def _run_blocks(self, population: _Population, kernel: Any, cost_bound: int) -> None:
@@ -238,7 +242,9 @@ class GomeaRun(MultiStartRun):
         began = perf_counter()
         inline = population.seconds < (_INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS)
         self._newest = population
-        self.execute(task, n_blocks, n_threads=n_threads, inline=inline)
+        what = "vary" if population.generations or population.evaluated else "initialise"
+        self.execute(task, n_blocks, what=what, n_threads=n_threads, inline=inline)
+        population.evaluated = True
         population.seconds = perf_counter() - began
         self.problem.generation_ended()
         self._count(population)

@@ -14,6 +14,8 @@ import numba
 import numba.core.config as numba_config
 from platformdirs import user_cache_path
 
+from gomea_bn._fingerprint import fingerprint
+
 __all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached", "note_source"]
 
 P = ParamSpec("P")
@@ -79,7 +81,7 @@ def note_source(function: Callable[..., Any]) -> None:
     source = function.__code__.co_filename
     if (function.__module__ or "").startswith("gomea_bn.") or not os.path.isfile(source):
         return
-    digest = hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    digest = hashlib.sha256(Path(source).read_bytes() + fingerprint(function).encode()).hexdigest()
     if digest in _foreign_digests:
         return
     _foreign_digests.add(digest)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._workers import StopFlag, Workers
+from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.operators._kernels import Elite
 
@@ -18,6 +19,8 @@ __all__ = ["MultiStartRun", "ScheduledPopulation", "Scheme"]
 
 # an improvement by less than this share of the objective is rounding
 _MEANINGFUL = 1e-10
+# (class of kernel data, kind of work) whose kernels this process has compiled or loaded
+_COMPILED: set[tuple[type, str]] = set()
 
 
 class Scheme(Protocol):
@@ -75,11 +78,19 @@ class MultiStartRun(ABC):
         n_threads: int,
         dtype: type[np.generic],
     ) -> None:
+        if problem.n_objectives != 1:
+            raise GomeaBnError(f"This search takes one objective, the problem has {problem.n_objectives}.")
         self.scheme = settings
         self.problem = problem
         self.limits = limits
         self.callback = callback
         self.n_threads = n_threads
+        if (
+            seed is not None
+            and not isinstance(seed, np.random.SeedSequence)
+            and (not is_integer(seed) or seed < 0)
+        ):
+            raise GomeaBnError(f"seed must be a non-negative integer, a SeedSequence or None, got {seed!r}.")
         if isinstance(seed, np.random.SeedSequence):
             # spawning counts up inside a sequence: a copy lets the same one be used again
             self.seeds = np.random.SeedSequence(
@@ -88,6 +99,7 @@ class MultiStartRun(ABC):
         else:
             self.seeds = np.random.SeedSequence(seed)
         self.stop = StopFlag(limits.max_seconds)
+        self._data_class = type(problem.kernel_data(1)[0])
         self.populations = []
         self.elite = Elite(
             np.zeros(problem.n_variables, dtype), np.full(problem.n_objectives, inf), np.full(1, inf)
@@ -202,9 +214,16 @@ class MultiStartRun(ABC):
             self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population_size))
 
     def execute(
-        self, task: Callable[[int, int], Any], n_blocks: int, *, n_threads: int, inline: bool
+        self, task: Callable[[int, int], Any], n_blocks: int, *, what: str, n_threads: int, inline: bool
     ) -> None:
-        """Run a generation's blocks; a run that is stopped at once still evaluates one solution."""
+        """Run the blocks of `what`; a run that is stopped at once still evaluates one solution.
+
+        The first time for a kind of problem stays in the calling thread, for it compiles, and compiling on another
+        thread waits for ever if a module that is being imported started the run.
+        """
+        first = (self._data_class, what)
+        inline |= first not in _COMPILED
+        _COMPILED.add(first)
         n_certain = 1 if self.n_eval == 0 else 0
         self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
 

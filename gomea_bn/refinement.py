@@ -127,8 +127,8 @@ def refine_boundaries(
     limits = CutLimits(1, max_bins, width_floor, min_bin_count)
     own = session.own_cuts
     before = session.score(own)
-    if method == "dp":
-        compile_refinement_kernels(method)
+    if method == "dp" or not any(len(own[v]) for v in session.movable):
+        compile_refinement_kernels("dp")
         search = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
         found = search.run(starts, before, np.random.default_rng(random_state))
         history, stopped_by, seconds = search.history, search.stop.reason or "fixpoint", search.stop.seconds

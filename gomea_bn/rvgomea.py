@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from numbers import Real
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._multi_start import MultiStartRun
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.limits import Callback, Limits, Result
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
@@ -110,7 +109,7 @@ class RVGOMEA:
             ("deviation_threshold", self.deviation_threshold, 0.0, inf),
         )
         for name, value, above, most in shares:
-            if isinstance(value, bool) or not isinstance(value, Real) or not above < float(value) <= most:
+            if not is_real(value) or not above < float(value) <= most:
                 raise GomeaBnError(
                     f"{name} must be a number above {max(above, 0.0)} and at most {most}, got {value!r}."
                 )
@@ -122,7 +121,7 @@ class RVGOMEA:
             ("stall_limit", 0 if self.stall_limit is None else self.stall_limit, 0),
         )
         for name, size, least in sizes:
-            if isinstance(size, bool) or not isinstance(size, int) or size < least:
+            if not is_integer(size) or size < least:
                 raise GomeaBnError(f"{name} must be an integer of at least {least}, got {size!r}.")
         if self.max_population_size < self.base_population:
             raise GomeaBnError(
@@ -323,7 +322,8 @@ class RealRun(MultiStartRun):
         began = perf_counter()
         inline = population.seconds < _INLINE_SECONDS
         self._newest = population
-        self.execute(task, 1, n_threads=1, inline=inline)
+        what = "vary" if population.linkage is not None else "initialise"
+        self.execute(task, 1, what=what, n_threads=1, inline=inline)
         population.seconds = perf_counter() - began
         if not statuses:
             return

@@ -15,7 +15,9 @@ from numba.core import types
 from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn._fingerprint import fingerprint
 from gomea_bn._jit import kernel, note_source
+from gomea_bn.errors import GomeaBnError
 
 __all__ = [
     "CompiledProblem",
@@ -167,8 +169,12 @@ class KernelProblem:
         n_objectives: int = 1,
         target: float | None = None,
     ) -> None:
+        check_registered(data)
         self.data = data
-        self.alphabet = np.asarray(alphabet, np.int64)
+        self.alphabet = np.atleast_1d(np.asarray(alphabet))
+        if not np.issubdtype(self.alphabet.dtype, np.integer) or self.alphabet.min(initial=1) < 1:
+            raise GomeaBnError(f"alphabet must be integers of at least 1, one per gene, got {alphabet!r}.")
+        self.alphabet = self.alphabet.astype(np.int64)
         self.n_variables = len(self.alphabet)
         self.n_terms = n_terms
         self.n_aux = n_aux
@@ -197,6 +203,15 @@ class KernelProblem:
         return {}
 
 
+def check_registered(data: Any) -> None:
+    """Raise `GomeaBnError` unless kernels are registered for the class of `data`."""
+    if type(data) not in _REGISTRY:
+        raise GomeaBnError(
+            f"No kernels are registered for {type(data).__name__}; call register_problem with the class of the "
+            "problem's data, a NamedTuple, first."
+        )
+
+
 class _Implementation(NamedTuple):
     evaluate: Callable[..., int]
     evaluate_partial: Callable[..., int]
@@ -218,7 +233,15 @@ def register_problem(
         ``(data, solution, journal, generator) -> number of touched terms``. The first builds everything from
         ``solution.genotype``; the second is called after the genes in ``journal`` changed, and updates terms,
         auxiliary state and objectives through `set_gene`, `set_term` and `set_aux`.
+
+    Notes
+    -----
+    The class's ``__name__`` gets a digest of the functions: numba tells named tuples apart by their names only, so that
+    two problems with classes of one name, or one that is edited in a notebook, would share compiled code.
     """
+    if not (data_class.__module__ or "").startswith("gomea_bn."):
+        digest = fingerprint(evaluate, evaluate_partial)[:12]
+        data_class.__name__ = f"{data_class.__module__}.{data_class.__qualname__}_{digest}".replace(".", "_")
     _REGISTRY[data_class] = _Implementation(evaluate, evaluate_partial)
     for function in (evaluate, evaluate_partial):
         note_source(getattr(function, "py_func", function))

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.problems._continuous_kernels import CirclesData, EllipsoidsData, RosenbrockData, SphereData
 from gomea_bn.problems.base import Journal
 
@@ -137,7 +137,7 @@ class RealKernelProblem:
         target: float | None = None,
         interactions: list[tuple[int, int]] | None = None,
     ) -> None:
-        if isinstance(n_variables, bool) or not isinstance(n_variables, int) or n_variables < 1:
+        if not is_integer(n_variables) or n_variables < 1:
             raise GomeaBnError(f"n_variables must be an integer of at least 1, got {n_variables!r}.")
         self.data = data
         self.n_variables = n_variables
@@ -165,7 +165,7 @@ class RealKernelProblem:
             if len(wrong):
                 g = int(wrong[0])
                 raise GomeaBnError(f"{name} of variable {g}: {low[g]} is above {high[g]}. Were they swapped?")
-        wrong = np.flatnonzero(~(np.isfinite(least) & np.isfinite(largest)))
+        wrong = np.flatnonzero(~(np.isfinite(least) & np.isfinite(largest) & np.isfinite(largest - least)))
         if len(wrong):
             raise GomeaBnError(
                 f"Variable {int(wrong[0])} has no finite initial range; give initial_range=(least, largest)."
@@ -302,7 +302,7 @@ def soreb(
     """
     stride = block_size if stride is None else stride
     for name, value in (("block_size", block_size), ("stride", stride)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if not is_integer(value) or value < 1:
             raise GomeaBnError(f"{name} must be an integer of at least 1, got {value!r}.")
     if stride > block_size or n_variables < block_size or (n_variables - block_size) % stride:
         raise GomeaBnError(
@@ -341,7 +341,7 @@ def circles_in_a_square(n_points: int) -> RealKernelProblem:
 
     Its target is 1e-5 above the best known value, for the sizes 2 to 10, 20 and 30.
     """
-    if isinstance(n_points, bool) or not isinstance(n_points, int) or n_points < 2:
+    if not is_integer(n_points) or n_points < 2:
         raise GomeaBnError(f"circles_in_a_square needs at least 2 points, got {n_points!r}.")
     firsts = np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1)))).astype(np.int64)
     n_terms = n_points * (n_points - 1) // 2

@@ -210,8 +210,13 @@ class RealPythonProblem(_Exchange):
     def __init__(self, problem: Any) -> None:
         super().__init__(problem)
         bounds = problem.bounds
-        if not isinstance(bounds, Sequence) or len(bounds) != 2:
+        if not isinstance(bounds, (Sequence, np.ndarray)) or isinstance(bounds, str) or len(bounds) != 2:
             raise GomeaBnError(f"bounds must be (lower, upper), got {bounds!r}.")
+        if np.ndim(bounds[0]) and np.array_equal(bounds[0], bounds[1]):
+            raise GomeaBnError(
+                f"bounds must be (lower, upper), got {bounds!r}, which leaves no variable any room. "
+                "Is it one (low, high) pair per variable? Transpose it."
+            )
         ranges = RealKernelProblem(
             None,
             self.n_variables,

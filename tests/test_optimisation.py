@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from compiled_example import PartialPythonTrap, PythonTrap, compiled_trap
 
-from gomea_bn import GOMEA, GomeaBnError, LinkageTree, Univariate, optimise
+from gomea_bn import (
+    GOMEA,
+    RVGOMEA,
+    GomeaBnError,
+    LinkageTree,
+    Univariate,
+    optimise,
+)
 from gomea_bn.evaluation import evaluate_genotypes
 
 
@@ -108,6 +115,23 @@ def test_bounds_make_a_real_problem_and_hold():
         assert result.X.dtype == np.float64
     assert results[1].n_eval_full < results[1].n_eval
     np.testing.assert_array_equal(results[0].X, optimise(Ellipsoid(), seed=1, max_evaluations=20_000).X)
+
+
+@pytest.mark.parametrize("linkage", ["tree", "full", "univariate"])
+def test_the_real_valued_search_calls_python_as_often_as_it_counts(linkage):
+    class Counting(Ellipsoid):
+        calls = 0
+
+        def evaluate(self, x):
+            self.calls += 1
+            return super().evaluate(x)
+
+    problem = Counting()
+    assert (
+        optimise(problem, RVGOMEA(linkage=linkage), seed=1, max_evaluations=2_000).n_eval
+        == problem.calls
+        == 2_000
+    )
 
 
 class Mixed:
@@ -248,6 +272,18 @@ def run():
     problem = KernelProblem(Data(1.0), np.full(6, 2), n_terms=1)
     return optimise(problem, seed=1, max_evaluations=400).X.tolist()
 """
+
+
+@pytest.mark.long
+def test_a_module_may_run_a_search_while_it_is_imported(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    (tmp_path / "eager.py").write_text(SOURCE.replace("SIGN", "1.0") + "\nprint(run())\n")
+    command = [sys.executable, "-c", "import eager"]
+    out = subprocess.run(
+        command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300
+    ).stdout
+    assert out.strip() == str([0] * 6)
 
 
 @pytest.mark.long
