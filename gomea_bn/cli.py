@@ -227,9 +227,16 @@ def refine(
     seed: Annotated[int | None, typer.Option(help="Repeats an rv-gomea run.")] = None,
 ) -> None:
     """Move the cut points of a saved network to where its data want them; the graph stays."""
-    from gomea_bn.refinement import refine_command
+    from gomea_bn.io.frame_files import read_frame
+    from gomea_bn.network import DiscretizedBayesNet
+    from gomea_bn.refinement import refine_command, table_for
 
-    _compile(_say)
+    try:
+        table_for(DiscretizedBayesNet.from_json(network), read_frame(data))
+    except GomeaBnError as error:
+        _fail(str(error), UNUSABLE_DATA)
+    if not out.parent.is_dir() or out.is_dir():
+        _fail(f"Cannot write {out}: its folder must exist, and it must not be one itself.", FAILED)
     try:
         text = refine_command(
             network,
@@ -246,7 +253,7 @@ def refine(
             seed=seed,
         )
     except GomeaBnError as error:
-        _fail(str(error), UNUSABLE_DATA)
+        _fail(str(error), WRONG_USE)
     _say(text, to_error=False)
 
 

@@ -20,7 +20,7 @@ class Full:
     -----
     A donor's genes are all taken or none, so discrete mixing with this model only lets the better of two solutions
     take the other's place: selection, which makes no new solution (local search still does). It is the family
-    against which others are measured. For real values, where genes are sampled, it is one distribution over all.
+    against which others are measured. For real variables there is `gomea_bn.linkage.real.RealFull`.
     """
 
     def learn(

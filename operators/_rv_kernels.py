@@ -264,7 +264,7 @@ def _vary_subset(
     work: RealWork,
     generator: np.random.Generator,
 ) -> int:
-    """Give every solution but the best new values of one subset, drawn from the selection's distribution."""
+    """Give every solution new values of one subset, drawn from the selection's distribution."""
     multipliers, subset, elite = chosen
     n, size = population.genotypes.shape[0], members.shape[0]
     if rules.reselect:

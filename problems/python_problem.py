@@ -147,7 +147,8 @@ class PythonProblem(_Exchange):
         ``alphabet`` : int or array_like of int, shape (n_variables,), cardinalities.
         ``evaluate(x)`` : returns the objective, or (objectives, violation), or (objectives, violation, terms).
         ``evaluate_partial(x, changed, parent_terms)``, optional : the same for `x` after the genes `changed` (int64
-        indices) changed, given the terms before. Without ``n_terms`` the terms are the objectives.
+        indices) changed, given the terms before. Without ``n_terms`` the terms are the objectives; a problem whose
+        change depends on former values needs terms of its own.
         ``n_terms``, ``n_objectives`` : int, optional.
         ``target`` : float, optional, known optimum.
         ``sample(generator, n)``, optional : initial genotypes, shape (n, n_variables).
