@@ -423,12 +423,13 @@ def test_rv_gomea_repeats_with_the_seed() -> None:
     assert runs[0].score_after >= runs[0].score_before
 
 
-def test_problem_without_a_cut_is_refused() -> None:
+@pytest.mark.parametrize("method", ["dp", "rv-gomea"])
+def test_without_a_cut_that_may_move_the_network_comes_back(method: str) -> None:
     frame = pd.DataFrame({"x": np.linspace(0, 1, 40)})
-    network = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": []})
-    with pytest.raises(GomeaBnError, match="No variable has a cut point"):
-        refine_boundaries(network, frame, "rv-gomea")
-    assert refine_boundaries(network, frame, "dp").network == network
+    bare = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": []})
+    cut = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": [0.31]})
+    assert refine_boundaries(bare, frame, method).network == bare
+    assert refine_boundaries(cut, frame, method, variables=[]).network == cut
 
 
 @pytest.mark.parametrize("scoring_method", ["density-bic", "density-bd"])
