@@ -25,27 +25,25 @@ class ScoringMethod:
     prior : {"penalty", "dirichlet", "bdeu"}
     charges_cuts : bool
         Whether each cut that was chosen from m distinct values costs ln(m - 1).
-    description : str
     """
 
     name: str
     density: bool
     prior: str
     charges_cuts: bool
-    description: str
 
 
 SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method
     for method in (
-        ScoringMethod("density-bic", True, "penalty", False, "log density minus the BIC penalty"),
+        ScoringMethod("density-bic", True, "penalty", False),  # log density minus a price per free parameter
         ScoringMethod(
-            "density-bd", True, "dirichlet", True, "Dirichlet marginal likelihood of the tables, as a density"
-        ),
-        ScoringMethod("bic", False, "penalty", False, "log likelihood minus (ln n)/2 per free parameter"),
-        ScoringMethod("aic", False, "penalty", False, "log likelihood minus 1 per free parameter"),
-        ScoringMethod("k2", False, "dirichlet", False, "marginal likelihood under Dirichlet(1)"),
-        ScoringMethod("bdeu", False, "bdeu", False, "marginal likelihood under Dirichlet(ess / cells)"),
+            "density-bd", True, "dirichlet", True
+        ),  # marginal likelihood of the tables, as a density
+        ScoringMethod("bic", False, "penalty", False),
+        ScoringMethod("aic", False, "penalty", False),
+        ScoringMethod("k2", False, "dirichlet", False),
+        ScoringMethod("bdeu", False, "bdeu", False),
     )
 }
 
