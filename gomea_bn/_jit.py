@@ -1,9 +1,10 @@
-"""The one decorator that compiles kernels, with a disk cache that notices edits in every source file."""
+"""The one decorator that compiles kernels, with a disk cache that notices edits in all sources that matter to it."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -23,31 +24,56 @@ R = TypeVar("R")
 
 _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
 _STAMP = "learner-compiled"
+_HAS_KERNELS = re.compile(rb"^@kernel\b", re.MULTILINE)
+_IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _foreign_digests: set[str] = set()
 _kernels: list[Any] = []
 
 
-def _package_files() -> list[Path]:
-    """Return every Python source of the package, the linked folders included."""
+def _package_sources() -> dict[str, bytes]:
+    """Return the source of every module of the package by its dotted name, the linked folders included."""
     root = Path(__file__).parent
-    found = []
+    found = {}
     for folder, names, files in os.walk(root, followlinks=True):
         names[:] = sorted(name for name in names if name != "__pycache__")
-        found += [Path(folder) / file for file in sorted(files) if file.endswith(".py")]
+        for file in sorted(files):
+            if file.endswith(".py"):
+                path = Path(folder) / file
+                parts = ("gomea_bn", *path.relative_to(root).with_suffix("").parts)
+                found[".".join(parts).removesuffix(".__init__")] = path.read_bytes()
     return found
+
+
+def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
+    """Return the modules whose text compiled code depends on: those with kernels, and all that they import."""
+    waiting = [name for name, text in sources.items() if _HAS_KERNELS.search(text)]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in reached or name not in sources:
+            continue
+        reached.add(name)
+        for module, imported in _IMPORTS.findall(sources[name]):
+            place = module.decode()
+            names = [f"{place}.{part}" for part in re.findall(r"\w+", imported.decode())]
+            waiting += [place, *names]
+    return sorted(
+        reached - {"gomea_bn"}
+    )  # the front module imports every public name, for type checkers only
 
 
 @cache
 def _package_digest() -> str:
+    sources = _package_sources()
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in _package_files():
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
+    for name in _compiled_modules(sources):
+        digest.update(name.encode())
+        digest.update(sources[name])
     return digest.hexdigest()
 
 
 def kernel_cache_dir() -> Path:
-    """Return the folder of compiled kernels, which changes with any source, numba and registered problems.
+    """Return the folder of compiled kernels, which changes with their sources, numba and registered problems.
 
     Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
     (numba issue 1833), so stale code would survive an edit or an upgrade.
