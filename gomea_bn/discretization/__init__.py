@@ -1,0 +1,1 @@
+"""Discretizers of continuous columns, each usable on its own and inside a learner."""
