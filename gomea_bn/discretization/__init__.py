@@ -1,1 +1,35 @@
-"""Discretizers of continuous columns, each usable on its own and inside a learner."""
+"""Discretizers of continuous columns, each usable on its own and inside a learner.
+
+`discretizer(name, **options)` makes one by its name; the classes are
+
+- `BayesianDiscretizer` (Chen, Wheeler & Kochenderfer 2017), and `LDBN`, which couples it with `K2`
+- `MDLDiscretizer` (Friedman & Goldszmidt 1996)
+- `LatentDiscretizer` (Monti & Cooper 1999)
+- `MGCDiscretizer` (Mabrouk et al. 2015)
+- `EqualWidth`, `EqualFrequency`, `KMeans`, `MDLP`: baselines
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
+
+_HOMES = {
+    **{kind: module for module, kind in DISCRETIZERS.values()},
+    "K2": "gomea_bn.discretization.k2",
+    "LDBN": "gomea_bn.discretization.ldbn",
+}
+
+__all__ = ["DISCRETIZERS", "Discretizer", "discretizer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_HOMES})
