@@ -27,7 +27,7 @@ from gomea_bn.discretization.neighbourhood import (
 )
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.problems.policies import equal_frequency_cuts, equal_width_cuts, fixed_policy
+from gomea_bn.problems.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.table import Table, read_table
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ __all__ = [
     "discretizer",
     "joint_codes",
     "source_frame",
+    "starting_bin_count",
     "starting_cuts",
 ]
 
@@ -318,23 +319,32 @@ def source_frame(source: Any) -> pd.DataFrame:
     return source
 
 
+def starting_bin_count(table: Table) -> int:
+    """Return how many bins a column starts with: as many as the largest discrete column has levels.
+
+    Without a discrete column round(ln(columns) + 1), at least 2 (Chen, Wheeler & Kochenderfer 2017, their code).
+    """
+    sizes = [len(column.levels) for column in table.columns if column.levels is not None]
+    return max(sizes) if sizes else max(round(np.log(len(table.columns)) + 1), 2)
+
+
 def starting_cuts(task: DiscretizationTask, how: str = "equal-width", n_bins: int | None = None) -> Cuts:
     """Return first cuts of every continuous column, for methods that need all others cut.
 
-    Fixed columns keep their cuts. By default there are as many bins as the largest discrete column has levels, and
-    without one round(ln(columns) + 1), at least 2 (Chen, Wheeler & Kochenderfer 2017).
+    Fixed columns keep their cuts.
 
     Parameters
     ----------
     task : DiscretizationTask
     how : {"equal-width", "equal-frequency", "network"}
-        "network": the cuts of the given network, equal frequency for columns that it does not know.
+        "equal-width": bins [a, b) as in the code of Chen et al., each cut moved to the mid-point between the values
+        around it, so that no bin is empty. "network": the cuts of the given network, equal frequency for columns that
+        it does not know.
     n_bins : int, optional
+        By default `starting_bin_count`.
     """
-    if n_bins is None:
-        sizes = [len(column.levels) for column in task.table.columns if column.levels is not None]
-        n_bins = max(sizes) if sizes else max(round(np.log(len(task.table.columns)) + 1), 2)
-    cut = equal_width_cuts if how == "equal-width" else equal_frequency_cuts
+    wanted = starting_bin_count(task.table) if n_bins is None else n_bins
+    cut = _equal_width_start if how == "equal-width" else equal_frequency_cuts
     found = {}
     for v, column in enumerate(task.table.columns):
         if not column.is_continuous:
@@ -342,8 +352,21 @@ def starting_cuts(task: DiscretizationTask, how: str = "equal-width", n_bins: in
         if v in task.known_cuts and (how == "network" or v not in task.movable):
             found[v] = task.known_cuts[v]
         else:
-            found[v] = cut(column.values, n_bins)
+            found[v] = cut(column.values, wanted)
     return found
+
+
+def _equal_width_start(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+    """Return mid-points that separate the values as bins [a, b) of equal width would; empty bins merge."""
+    distinct = np.unique(values)
+    width = (distinct[-1] - distinct[0]) / n_bins
+    if width == 0.0:  # neighbouring floats of the smallest size
+        return np.empty(0)
+    bins = np.minimum(np.floor((distinct - distinct[0]) / width), n_bins - 1)
+    last = np.flatnonzero(bins[1:] > bins[:-1])
+    cuts = midpoint(distinct[last], distinct[last + 1])
+    kept: NDArray[np.float64] = cuts[cuts > distinct[0]]
+    return kept
 
 
 def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
