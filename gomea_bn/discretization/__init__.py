@@ -3,7 +3,7 @@
 `discretizer(name, **options)` makes one by its name; the classes are
 
 - `BayesianDiscretizer` (Chen, Wheeler & Kochenderfer 2017), and `LDBN`, which couples it with `K2`
-- `MDLDiscretizer` (Friedman & Goldszmidt 1996)
+- `MDLDiscretizer` (Friedman & Goldszmidt 1996), and `MDLNetwork`, which couples it with structure search
 - `LatentDiscretizer` (Monti & Cooper 1999)
 - `MGCDiscretizer` (Mabrouk et al. 2015)
 - `EqualWidth`, `EqualFrequency`, `KMeans`, `MDLP`: baselines
@@ -12,14 +12,26 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
+
+if TYPE_CHECKING:
+    from gomea_bn.discretization.baselines import MDLP as MDLP
+    from gomea_bn.discretization.baselines import EqualFrequency as EqualFrequency
+    from gomea_bn.discretization.baselines import EqualWidth as EqualWidth
+    from gomea_bn.discretization.baselines import KMeans as KMeans
+    from gomea_bn.discretization.bayesian import BayesianDiscretizer as BayesianDiscretizer
+    from gomea_bn.discretization.k2 import K2 as K2
+    from gomea_bn.discretization.ldbn import LDBN as LDBN
+    from gomea_bn.discretization.mdl import MDLDiscretizer as MDLDiscretizer
+    from gomea_bn.discretization.mdl_structure import MDLNetwork as MDLNetwork
 
 _HOMES = {
     **{kind: module for module, kind in DISCRETIZERS.values()},
     "K2": "gomea_bn.discretization.k2",
     "LDBN": "gomea_bn.discretization.ldbn",
+    "MDLNetwork": "gomea_bn.discretization.mdl_structure",
 }
 
 __all__ = ["DISCRETIZERS", "Discretizer", "discretizer"]

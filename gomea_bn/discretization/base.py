@@ -188,12 +188,17 @@ class Discretizer(Parameters, ABC):
         graph = Graph.of(network, table.names)
         known, fixed = _cuts_of(network, table)
         target = None if y is None else _target(y, table)
-        self._compile()
-        stop = StopFlag(self.max_seconds)
         movable = tuple(
             v for v, column in enumerate(table.columns) if column.is_continuous and v not in fixed
         )
+        for column in (table.columns[v] for v in movable):
+            if column.values.min() == column.values.max():
+                raise GomeaBnError(
+                    f"Column '{column.name}' has one value, {column.values[0]:g}, in all {table.n_rows} rows; drop it."
+                )
         self.stopped_by_ = "fixpoint"
+        self._compile()
+        stop = StopFlag(self.max_seconds)
         with stop.catching_interrupts(), Workers(1, stop) as workers:
             task = DiscretizationTask(table, graph, movable, known, target, stop, workers)
             found = self._find_cuts(task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from gomea_bn._workers import StopFlag
 from gomea_bn.discretization.base import CodedColumn, source_frame
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import FIRST_CACHE_CAPACITY, Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.table import Column, Table
@@ -28,6 +29,7 @@ __all__ = [
     "Parents",
     "best_parent",
     "check_k2_options",
+    "compile_k2_kernels",
     "discrete_table",
     "k2_parents",
     "k2_scorer",
@@ -125,9 +127,9 @@ class K2(Parameters):
         table = discrete_table(X, self.max_levels)
         coded = [CodedColumn(c.values, len(c.levels or ())) for c in table.columns]
         orders = orders_to_try(self.order, table.names, self.n_restarts, self.random_state)
-        scorer = k2_scorer(table.names, coded)
-        total_k2_score(scorer, [()] * len(coded))  # compiles or loads the kernel before the clock starts
+        compile_k2_kernels()
         stop = StopFlag(self.max_seconds)
+        scorer = k2_scorer(table.names, coded)
         best: Parents = [()] * len(coded)
         best_score, best_order, tried = -np.inf, orders[0], 0
         with stop.catching_interrupts():
@@ -275,3 +277,12 @@ def check_k2_options(max_indegree: Any, n_restarts: Any, max_seconds: Any, rando
         raise GomeaBnError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")
     if random_state is not None and not (is_integer(random_state) and random_state >= 0):
         raise GomeaBnError(f"random_state must be a non-negative integer or None, got {random_state!r}.")
+
+
+@cache
+def compile_k2_kernels() -> None:
+    """Compile or load the kernels on a tiny table, so that no deadline pays for it."""
+    coded = CodedColumn(np.array([0, 1, 1, 0], np.int32), 2)
+    scorer = k2_scorer(("a", "b"), (coded, coded))
+    scorer.reserve(FIRST_CACHE_CAPACITY)  # a cache that grows needs a kernel too
+    total_k2_score(scorer, [(), (0,)])

@@ -23,6 +23,7 @@ from gomea_bn.discretization.k2 import (
     Parents,
     best_parent,
     check_k2_options,
+    compile_k2_kernels,
     k2_scorer,
     named_edges,
     orders_to_try,
@@ -163,6 +164,7 @@ class LDBN(Discretizer):
 
     def _compile(self) -> None:
         compile_bayesian_kernels()
+        compile_k2_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         orders = orders_to_try(self.order, task.table.names, self.n_restarts, self.random_state)
