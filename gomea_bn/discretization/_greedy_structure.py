@@ -9,8 +9,8 @@ from math import log, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization._mdl_search import Criterion
 from gomea_bn.discretization.base import DiscretizationTask
+from gomea_bn.discretization.description_length import Criterion
 from gomea_bn.discretization.neighbourhood import CodedColumn
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules

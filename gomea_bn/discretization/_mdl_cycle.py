@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization._mdl_search import Criterion, SearchOptions, ThresholdProblem, Thresholds
+from gomea_bn.discretization._mdl_search import SearchOptions, ThresholdProblem, Thresholds
 from gomea_bn.discretization.base import DiscretizationTask
-from gomea_bn.discretization.description_length import Described, DescriptionLength, total_length
+from gomea_bn.discretization.description_length import Criterion, Described, DescriptionLength, total_length
 from gomea_bn.discretization.neighbourhood import CodedColumn, Graph, coded_bins
 from gomea_bn.limits import HistoryEntry
 from gomea_bn.problems.interval_dp import SortedColumn
@@ -103,6 +103,8 @@ class MDLCycle:
     history : list of HistoryEntry
         The description length after every step that was taken; `n_eval` counts steps tried.
     n_cycles : int
+    degenerate : dict of int to str
+        For the columns whose last step was degenerate (see `ThresholdProblem`), why.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class MDLCycle:
         self.options = options
         self.published = published
         self.history: list[HistoryEntry] = []
+        self.degenerate: dict[int, str] = {}
         self.n_cycles = 0
         self.n_steps = 0
 
@@ -168,6 +171,9 @@ class MDLCycle:
                 self._raw_child_parameters(v, coded, graph) if self.published else None,
             )
             found = problem.find(self.options, incumbent=cuts, stop=task.stop.flag)
+            self.degenerate.pop(v, None)
+            if problem.degenerate:
+                self.degenerate[v] = problem.degenerate
             return (0.0, None) if found is None else (problem.value(cuts) - found.value, found)
 
         return task.interruptible(search)

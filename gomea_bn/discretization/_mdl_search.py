@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,65 +20,18 @@ from gomea_bn.discretization._mdl_kernels import (
     merge_path,
     pair_losses,
 )
+from gomea_bn.discretization.description_length import Criterion
 from gomea_bn.discretization.neighbourhood import Neighbourhood, joint_codes
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems._interval_kernels import Cells, IntervalTables, fill_cells
 from gomea_bn.problems.interval_dp import SortedColumn, _zoomed
 from gomea_bn.problems.policies import equal_frequency_cuts
 
-__all__ = ["CRITERIA", "SEARCHES", "Criterion", "SearchOptions", "ThresholdProblem", "Thresholds"]
+__all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
 
-CRITERIA = ("mdl", "bic", "aic")
 SEARCHES = ("exact", "merge", "split", "single-threshold")
 EXACT_CELLS = 1000
 _MAX_ZOOMS = 40
 _NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
-
-
-class Criterion:
-    """What parameters, partitions and edges cost, in nats.
-
-    Parameters
-    ----------
-    name : {"mdl", "bic", "aic"}
-        "mdl": (ln n)/2 per parameter, and the codes of partitions, numbers of bins and edges. "bic" and "aic":
-        (ln n)/2 or 1 per parameter, and nothing else.
-    n_rows : int
-
-    Attributes
-    ----------
-    weight : float
-        Nats per free parameter.
-    codes_partitions : bool
-        Whether partitions, numbers of bins and edges cost too.
-    x_log_x : ndarray of shape (n_rows + 1,)
-    """
-
-    def __init__(self, name: str, n_rows: int) -> None:
-        if name not in CRITERIA:
-            raise GomeaBnError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {name!r}.")
-        self.name = name
-        self.n_rows = n_rows
-        self.weight = 1.0 if name == "aic" else log(n_rows) / 2
-        self.codes_partitions = name == "mdl"
-        x = np.arange(n_rows + 1, dtype=np.float64)
-        self.x_log_x = np.zeros(n_rows + 1)
-        self.x_log_x[1:] = x[1:] * np.log(x[1:])
-
-    def partition(self, n_values: int, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the code length of which thresholds are used: (m-1) H((k-1)/(m-1)), shape of `n_bins`."""
-        if not self.codes_partitions or n_values < 2:
-            return np.zeros(len(n_bins))
-        share = (n_bins - 1) / (n_values - 1)
-        inside = (share > 0) & (share < 1)
-        p = share[inside]
-        length = np.zeros(len(n_bins))
-        length[inside] = -(n_values - 1) * (p * np.log(p) + (1 - p) * np.log1p(-p))
-        return length
-
-    def cardinality(self, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the code length of the number of bins, ln k, shape of `n_bins`."""
-        return np.log(n_bins) if self.codes_partitions else np.zeros(len(n_bins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +65,11 @@ class ThresholdProblem:
         Parameters of the children's tables per bin of the variable, by default sum over children of
         ``||S_c|| (||X_c|| - 1)``, S_c the child's other parents.
 
+    Attributes
+    ----------
+    degenerate : str
+        Why the answer of the last "single-threshold" search follows from its penalty alone; empty where it does not.
+
     Notes
     -----
     The description length is the local part of Friedman & Goldszmidt (1996, equation 14), m = distinct values,
@@ -134,6 +91,7 @@ class ThresholdProblem:
     ) -> None:
         self.column = column
         self.criterion = criterion
+        self.degenerate = ""
         phi, n_rows = criterion.x_log_x, column.n_rows
         self.n_blocks = bool(around.parents) + len(around.families)
         n_per_bin = 0.0
@@ -344,38 +302,35 @@ class ThresholdProblem:
         pair_losses(self._merge_data(self._cells(below)), losses)
         fewer, all_of_them = self.layers(np.array([n_cells - 1, n_cells])).tolist()
         saved = all_of_them - fewer
-        self._warn_if_decided(np.diff(np.concatenate(([0], below, [self.column.n_rows]))), saved)
+        self.degenerate = self._why_decided(
+            np.diff(np.concatenate(([0], below, [self.column.n_rows]))), saved
+        )
         kept = np.flatnonzero(losses > saved)
         if len(kept) >= max_bins:
             kept = np.sort(kept[np.argsort(-losses[kept], kind="stable")[: max_bins - 1]])
         chosen: NDArray[np.int64] = candidates[kept]
         return chosen
 
-    def _warn_if_decided(self, rows: NDArray[np.int64], saved: float) -> None:
-        """Warn where the rule's answer follows from its penalty, whatever the data say.
+    def _why_decided(self, rows: NDArray[np.int64], saved: float) -> str:
+        """Return why the rule's answer follows from its penalty, whatever the data say; empty where it does not.
 
         Merging cells of a and b rows loses between 0 and phi(a+b) - phi(a) - phi(b) per neighbour, phi(x) = x ln x.
         """
         if len(rows) < 3:
-            return
+            return ""
         phi = self.criterion.x_log_x
         a, b = rows[:-1], rows[1:]
-        most = self.n_blocks * float((phi[a + b] - phi[a] - phi[b]).max())
-        if saved >= 0 and saved < most:
-            return
-        what = (
-            f"removing one of the {len(rows) - 1} thresholds lengthens the code of the partition by more than it "
-            "saves, so none is removed"
-            if saved < 0
-            else f"no two neighbouring cells hold enough rows to be worth the {saved:.3g} nats of a threshold, so all "
-            "are removed"
-        )
-        warnings.warn(
-            f"search='single-threshold' is degenerate here: {what}, whatever the data say. Set n_cells to 20 to 100 "
-            "equal-frequency cells, or use search='exact' or 'merge'.",
-            UserWarning,
-            stacklevel=2,
-        )
+        if saved < 0:
+            return (
+                f"removing one of {len(rows) - 1} thresholds lengthens the code of the partition by more than it "
+                "saves elsewhere, so none goes"
+            )
+        if saved >= self.n_blocks * float((phi[a + b] - phi[a] - phi[b]).max()):
+            return (
+                f"no two neighbouring cells hold enough rows to be worth the {saved:.3g} nats of a threshold, so "
+                "all go"
+            )
+        return ""
 
     def _merge_data(self, cells: Cells) -> MergeData:
         """Return the cells' counts sorted by counter."""

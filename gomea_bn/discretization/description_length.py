@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._columns import Level, nearest
-from gomea_bn.discretization._mdl_search import Criterion
 from gomea_bn.discretization.neighbourhood import CodedColumn, Graph, coded_bins, joint_codes
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import DiscretizedBayesNet
@@ -21,7 +20,56 @@ from gomea_bn.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Described", "DescriptionLength", "description_length", "total_length"]
+__all__ = ["CRITERIA", "Criterion", "Described", "DescriptionLength", "description_length", "total_length"]
+
+
+CRITERIA = ("mdl", "bic", "aic")
+
+
+class Criterion:
+    """What parameters, partitions and edges cost, in nats.
+
+    Parameters
+    ----------
+    name : {"mdl", "bic", "aic"}
+        "mdl": (ln n)/2 per parameter, and the codes of partitions, numbers of bins and edges. "bic" and "aic":
+        (ln n)/2 or 1 per parameter, and nothing else.
+    n_rows : int
+
+    Attributes
+    ----------
+    weight : float
+        Nats per free parameter.
+    codes_partitions : bool
+        Whether partitions, numbers of bins and edges cost too.
+    x_log_x : ndarray of shape (n_rows + 1,)
+    """
+
+    def __init__(self, name: str, n_rows: int) -> None:
+        if name not in CRITERIA:
+            raise GomeaBnError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {name!r}.")
+        self.name = name
+        self.n_rows = n_rows
+        self.weight = 1.0 if name == "aic" else log(n_rows) / 2
+        self.codes_partitions = name == "mdl"
+        x = np.arange(n_rows + 1, dtype=np.float64)
+        self.x_log_x = np.zeros(n_rows + 1)
+        self.x_log_x[1:] = x[1:] * np.log(x[1:])
+
+    def partition(self, n_values: int, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the code length of which thresholds are used: (m-1) H((k-1)/(m-1)), shape of `n_bins`."""
+        if not self.codes_partitions or n_values < 2:
+            return np.zeros(len(n_bins))
+        share = (n_bins - 1) / (n_values - 1)
+        inside = (share > 0) & (share < 1)
+        p = share[inside]
+        length = np.zeros(len(n_bins))
+        length[inside] = -(n_values - 1) * (p * np.log(p) + (1 - p) * np.log1p(-p))
+        return length
+
+    def cardinality(self, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the code length of the number of bins, ln k, shape of `n_bins`."""
+        return np.log(n_bins) if self.codes_partitions else np.zeros(len(n_bins))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,21 +12,15 @@ from numpy.typing import NDArray
 
 from gomea_bn._columns import nearest
 from gomea_bn.discretization._mdl_cycle import Cuts, MDLColumns, MDLCycle
-from gomea_bn.discretization._mdl_search import (
-    CRITERIA,
-    SEARCHES,
-    Criterion,
-    SearchOptions,
-    ThresholdProblem,
-)
+from gomea_bn.discretization._mdl_search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, source_frame, starting_cuts
-from gomea_bn.discretization.description_length import DescriptionLength
+from gomea_bn.discretization.description_length import CRITERIA, Criterion, DescriptionLength
 from gomea_bn.discretization.levels import LevelGroups, grouped_columns, level_groups
 from gomea_bn.discretization.neighbourhood import CodedColumn, CodedFamily, Graph, Neighbourhood, Network
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import HistoryEntry
 from gomea_bn.problems.interval_dp import SortedColumn
-from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.table import Table
 
 if TYPE_CHECKING:
@@ -65,9 +59,10 @@ class MDLDiscretizer(Discretizer):
         or come from an ordered pandas categorical, or the named ones, which must have an order. All other discrete
         columns keep their levels.
     start : {"equal-width", "equal-frequency", "network"}
-        First bins of every column; levels start apart.
+        First bins of every column.
     start_bins : int, optional
-        Their number; by default as many as the largest discrete column has levels (see `base.starting_cuts`).
+        Their number, and that of first groups of levels (of equal frequency). By default as many bins as the largest
+        discrete column has levels (see `base.starting_cuts`), and every level apart.
     order : sequence of str, optional
         The order of a cycle, all columns that are cut or grouped; by default children before their parents.
     max_bins : int
@@ -189,13 +184,33 @@ class MDLDiscretizer(Discretizer):
         published = self.variant == "published"
         options = SearchOptions(self.search, self.max_bins, self.n_cells)
         cycle = MDLCycle(columns, criterion, options, published=published)
-        cuts = {**starting_cuts(task, self.start, self.start_bins), **separate_levels(columns)}
+        cuts = {
+            **starting_cuts(task, self.start, self.start_bins),
+            **starting_groups(columns, self.start_bins),
+        }
         cycle.note(cycle.length(cuts, graph).total)
         max_cycles = 10 if published and self.max_cycles is None else self.max_cycles
         found = cycle.run(cuts, graph, self._order_of(columns, graph), max_cycles)
         if max_cycles is not None and cycle.n_cycles >= max_cycles:
             self.stopped_by_ = "max_cycles"
+        self._warn_of_degenerate(cycle)
         return self._keep(cycle, found, graph)
+
+    def _warn_of_degenerate(self, cycle: MDLCycle) -> None:
+        """Warn, once, of the columns for which the single-threshold rule decided without looking at the data."""
+        reasons = cycle.degenerate
+        if not reasons:
+            return
+        names = cycle.columns.task.table.names
+        listed = "; ".join(f"{names[v]!r}: {reasons[v]}" for v in sorted(reasons)[:3])
+        more = f"; and {len(reasons) - 3} columns more" if len(reasons) > 3 else ""
+        warnings.warn(
+            f"search='single-threshold' is degenerate, whatever the data say, for {listed}{more}. Such steps are kept "
+            "only if they shorten the description. Set n_cells to fewer cells, say 20 to 100, or use "
+            "search='exact' or 'merge'.",
+            UserWarning,
+            stacklevel=4,
+        )
 
     def _keep(self, cycle: MDLCycle, cuts: Cuts, graph: Graph) -> Cuts:
         """Set the attributes of a result and return the cuts of the continuous columns."""
@@ -239,9 +254,12 @@ def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
     return Graph((*graph.names, "classes given as y"), (*parents, ()))
 
 
-def separate_levels(columns: MDLColumns) -> Cuts:
-    """Return the cuts of the grouped columns that keep all their levels apart."""
-    return {v: columns.sorted(v).cuts for v in columns.grouped}
+def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
+    """Return first cuts of the grouped columns: so many groups of equal frequency, or all levels apart."""
+    return {
+        v: columns.sorted(v).cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
+        for v in columns.grouped
+    }
 
 
 def check_choice(option: str, value: object, known: Sequence[str]) -> None:
@@ -276,7 +294,5 @@ def compile_mdl_kernels() -> None:
     other = CodedColumn(codes, 2)
     around = Neighbourhood((other,), (CodedFamily(other, (other,)),))
     problem = ThresholdProblem(SortedColumn(np.arange(12.0)), around, Criterion("mdl", 12))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for search in SEARCHES:
-            problem.find(SearchOptions(search))
+    for search in SEARCHES:
+        problem.find(SearchOptions(search))

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization._greedy_structure import GreedyStructure, compile_greedy_kernels
 from gomea_bn.discretization._mdl_cycle import Cuts, MDLColumns, MDLCycle
-from gomea_bn.discretization._mdl_search import CRITERIA, Criterion, SearchOptions
+from gomea_bn.discretization._mdl_search import SearchOptions
 from gomea_bn.discretization.base import DiscretizationTask, source_frame, starting_cuts
+from gomea_bn.discretization.description_length import CRITERIA, Criterion
 from gomea_bn.discretization.levels import level_groups, network_over_levels
 from gomea_bn.discretization.mdl import (
     STARTS,
@@ -22,7 +23,7 @@ from gomea_bn.discretization.mdl import (
     check_choice,
     check_count,
     check_search,
-    separate_levels,
+    starting_groups,
 )
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, is_real
@@ -65,7 +66,7 @@ class MDLNetwork(MDLDiscretizer):
     start : {"equal-frequency", "equal-width", "network"}
         First bins of every column; "network" takes those of the network given to `fit`.
     start_bins : sequence of int
-        Numbers of first bins; one start each.
+        Numbers of first bins, and of first groups of levels; one start each.
     max_indegree : int, optional
         Most parents of a column.
     knowledge : ExpertKnowledge, optional
@@ -184,6 +185,7 @@ class MDLNetwork(MDLDiscretizer):
             if task.expired or self.start == "network":
                 break
         best, cycle = min(found, key=lambda pair: pair[0].length)
+        self._warn_of_degenerate(cycle)
         kept = self._keep(cycle, best.cuts, best.graph)
         self.history_ = list(best.history)
         self.network_ = self._network(task, best)
@@ -192,7 +194,7 @@ class MDLNetwork(MDLDiscretizer):
     def _improve(self, cycle: MDLCycle, first: Graph, n_bins: int, rules: EdgeRules) -> _State:
         """Return what rounds from one start come to."""
         task = cycle.columns.task
-        start = {**starting_cuts(task, self.start, n_bins), **separate_levels(cycle.columns)}
+        start = {**starting_cuts(task, self.start, n_bins), **starting_groups(cycle.columns, n_bins)}
         length = cycle.length(start, first).total
         cycle.note(length)
         best = _State(start, first, length, tuple(cycle.history))
