@@ -29,7 +29,10 @@ from gomea_bn.problems.policies import equal_frequency_cuts
 __all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
 
 SEARCHES = ("exact", "merge", "split", "single-threshold")
-EXACT_CELLS = 1000
+EXACT_CELLS, GRID_CELLS = (
+    1000,
+    400,
+)  # distinct values that are solved at once, and cells of a grid for more of them
 _MAX_ZOOMS = 40
 _NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
 
@@ -190,9 +193,10 @@ class ThresholdProblem:
         self, options: SearchOptions, incumbent: NDArray[np.float64] | None, stop: NDArray[np.uint8]
     ) -> Thresholds | None:
         """Return the best thresholds: exact for at most `n_cells` distinct values, else by ever finer grids."""
-        column, n_cells = self.column, options.n_cells or EXACT_CELLS
-        if len(column.cuts) < n_cells:
+        column = self.column
+        if len(column.cuts) < (options.n_cells or EXACT_CELLS):
             return self._programme(self._candidates, options.max_bins, stop)[0]
+        n_cells = options.n_cells or GRID_CELLS
         candidates = column.grid(n_cells)
         if incumbent is not None and len(incumbent):
             candidates = np.union1d(candidates, column.gaps(incumbent))

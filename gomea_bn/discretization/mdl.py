@@ -69,8 +69,9 @@ class MDLDiscretizer(Discretizer):
         Most bins or groups of a column.
     n_cells : int, optional
         Candidates are the borders of so many cells of equal frequency, instead of all mid-points between
-        neighbouring values. The exact search takes at most 1,000 at a time by default, and then refines its grid
-        around the chosen ones until they lie between neighbouring values.
+        neighbouring values. The exact search is exact up to so many distinct values, 1,000 by default; above, it solves
+        a grid of so many cells, 400 by default, and refines it around the chosen thresholds until they lie between
+        neighbouring values.
     max_cycles : int, optional
     kinds, missing, max_levels
         See `gomea_bn.read_table`.
