@@ -34,7 +34,7 @@ class CostRule(NamedTuple):
 class PartitionWork(NamedTuple):
     """Work space and result; mutated."""
 
-    counts: NDArray[np.int32]  # (n_counters,)
+    counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
     costs: NDArray[np.float64]  # (n_cells + 1,) least cost of the cells before an edge, the edge included
     bounds: NDArray[np.float64]  # (n_cells + 1,) upper bounds of `costs`, infinite where none is known
     origins: NDArray[np.int32]  # (n_cells + 1,) where the last interval of that best begins
@@ -61,6 +61,17 @@ def _absorb(cells: Cells, c: int, rule: CostRule, counts: NDArray[np.int32]) -> 
 
 
 @kernel
+def _clear(cells: Cells, low: int, high: int, counts: NDArray[np.int32]) -> None:
+    """Set the counts of the cells `low` to `high` - 1 back to 0."""
+    if cells.starts[high] - cells.starts[low] < counts.shape[0]:
+        for e in range(cells.starts[low], cells.starts[high]):
+            counts[cells.entries[e]] = 0
+    else:
+        for j in range(counts.shape[0]):
+            counts[j] = 0
+
+
+@kernel
 def best_partition(cells: Cells, rule: CostRule, work: PartitionWork) -> None:
     """Fill ``work.costs`` and ``work.origins`` with the cheapest partition of the cells before every edge.
 
@@ -78,19 +89,20 @@ def best_partition(cells: Cells, rule: CostRule, work: PartitionWork) -> None:
             return
         if costs[a] == inf:
             continue
-        for j in range(counts.shape[0]):
-            counts[j] = 0
+        end = n_cells
         before = costs[a] - rule.first[a]
         cost = 0.0
         for b in range(a, n_cells):
             cost += _absorb(cells, b, rule, counts)
             total = before + cost + rule.last[b]
             if total - rule.slack > bounds[b + 1]:
+                end = b + 1
                 break
             total += rule.edge_costs[b]
             if total < costs[b + 1] - _LEAST_GAIN:
                 costs[b + 1] = total
                 origins[b + 1] = a
+        _clear(cells, a, end, counts)
 
 
 @kernel
@@ -100,15 +112,12 @@ def best_split(cells: Cells, rule: CostRule, work: PartitionWork, low: int, high
     The gain is 0 and the cut is `low` if no cut is cheaper. Uses ``work.costs``.
     """
     costs, counts = work.costs, work.counts
-    for j in range(counts.shape[0]):
-        counts[j] = 0
     cost = 0.0
     for b in range(low, high):
         cost += _absorb(cells, b, rule, counts)
         costs[b + 1] = cost + rule.last[b] - rule.first[low]
     whole = costs[high]
-    for j in range(counts.shape[0]):
-        counts[j] = 0
+    _clear(cells, low, high, counts)
     cost = 0.0
     best, place = whole, low
     for a in range(high - 1, low, -1):
@@ -116,6 +125,7 @@ def best_split(cells: Cells, rule: CostRule, work: PartitionWork, low: int, high
         total = costs[a] + rule.edge_costs[a - 1] + cost + rule.last[high - 1] - rule.first[a]
         if total < best - _LEAST_GAIN:
             best, place = total, a
+    _clear(cells, low + 1, high, counts)
     return place, whole - best
 
 
@@ -125,10 +135,9 @@ def partition_cost(cells: Cells, rule: CostRule, work: PartitionWork, edges: NDA
     counts = work.counts
     total = 0.0
     for k in range(edges.shape[0] - 1):
-        for j in range(counts.shape[0]):
-            counts[j] = 0
         for c in range(edges[k], edges[k + 1]):
             total += _absorb(cells, c, rule, counts)
+        _clear(cells, edges[k], edges[k + 1], counts)
         end = edges[k + 1] - 1
         total += rule.last[end] - rule.first[edges[k]] + rule.edge_costs[end]
     return total
