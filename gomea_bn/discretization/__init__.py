@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
 
 if TYPE_CHECKING:
-    from gomea_bn.discretization.baselines import MDLP as MDLP
-    from gomea_bn.discretization.baselines import EqualFrequency as EqualFrequency
-    from gomea_bn.discretization.baselines import EqualWidth as EqualWidth
-    from gomea_bn.discretization.baselines import KMeans as KMeans
-    from gomea_bn.discretization.bayesian import BayesianDiscretizer as BayesianDiscretizer
-    from gomea_bn.discretization.k2 import K2 as K2
-    from gomea_bn.discretization.ldbn import LDBN as LDBN
-    from gomea_bn.discretization.mdl import MDLDiscretizer as MDLDiscretizer
-    from gomea_bn.discretization.mdl_structure import MDLNetwork as MDLNetwork
+    from gomea_bn.discretization.baselines import MDLP, EqualFrequency, EqualWidth, KMeans
+    from gomea_bn.discretization.bayesian import BayesianDiscretizer
+    from gomea_bn.discretization.k2 import K2
+    from gomea_bn.discretization.ldbn import LDBN
+    from gomea_bn.discretization.mdl import MDLDiscretizer
+    from gomea_bn.discretization.mdl_structure import MDLNetwork
 
 _HOMES = {
     **{kind: module for module, kind in DISCRETIZERS.values()},
@@ -34,7 +31,20 @@ _HOMES = {
     "MDLNetwork": "gomea_bn.discretization.mdl_structure",
 }
 
-__all__ = ["DISCRETIZERS", "Discretizer", "discretizer"]
+__all__ = [
+    "DISCRETIZERS",
+    "K2",
+    "LDBN",
+    "MDLP",
+    "BayesianDiscretizer",
+    "Discretizer",
+    "EqualFrequency",
+    "EqualWidth",
+    "KMeans",
+    "MDLDiscretizer",
+    "MDLNetwork",
+    "discretizer",
+]
 
 
 def __getattr__(name: str) -> Any:
