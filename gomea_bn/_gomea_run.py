@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn._multi_start import MultiStartRun
+from gomea_bn._elite_run import EliteRun
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import Callback, Limits
 from gomea_bn.linkage.models import Linkage, linkage_model
@@ -123,7 +123,7 @@ def variation_rules(
     )
 
 
-class GomeaRun(MultiStartRun):
+class GomeaRun(EliteRun):
     """One run of GOMEA."""
 
     populations: list[_Population]
