@@ -79,7 +79,9 @@ class _OtherValue(Mutation):  # type: ignore[misc]
         wrapped = problem.wrapped
         alphabet = np.asarray(wrapped.alphabet)
         chosen = random_state.random(X.shape) < 1.0 / X.shape[1]
-        another = (X + 1 + np.floor(random_state.random(X.shape) * (alphabet - 1)).astype(np.int64)) % alphabet
+        another = (
+            X + 1 + np.floor(random_state.random(X.shape) * (alphabet - 1)).astype(np.int64)
+        ) % alphabet
         step = X + np.where(random_state.random(X.shape) < 0.5, -1, 1)
         # at the end of its range an ordinal gene can only step back
         step = np.where(step < 0, np.minimum(1, alphabet - 1), np.where(step >= alphabet, X - 1, step))
