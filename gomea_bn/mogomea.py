@@ -26,7 +26,8 @@ class MOGOMEA:
     Parameters
     ----------
     linkage : str or LinkageModel
-        "tree" (NMI, filtered), "tree-mi", "univariate", or an object with ``learn``.
+        "tree-corrected" (NMI less its bias, which clusters of a few solutions make large), "tree" (NMI, filtered),
+        "tree-mi", "univariate", or an object with ``learn``.
     local_search : bool, optional
         Climb once over all genes after initialisation and after mixing. None asks the problem.
     forced_improvement : bool
@@ -57,10 +58,10 @@ class MOGOMEA:
     cluster, if the cluster's objective does not get worse. A population stops when all its genotypes are equal.
     """
 
-    linkage: str | LinkageModel = "tree"
+    linkage: str | LinkageModel = "tree-corrected"
     local_search: bool | None = None
     forced_improvement: bool = True
-    search_donors: bool = False
+    search_donors: bool = True
     archive_update: str = "generation"
     archive_size: int = 10_000
     base_population: int = 8
