@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from string import ascii_letters
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,10 +119,10 @@ def _factor(network: DiscretizedBayesNet, name: str, cards: dict[str, int]) -> _
 def _times(first: _Factor, second: _Factor) -> _Factor:
     """Return the product over the variables of both."""
     names = tuple(dict.fromkeys((*first.names, *second.names)))
-    places = {name: place for place, name in enumerate(names)}
+    letters = dict(zip(names, ascii_letters, strict=False))
 
-    def axes(of: Sequence[str]) -> list[int]:
-        return [places[name] for name in of]
+    def spelt(of: Sequence[str]) -> str:
+        return "".join(letters[name] for name in of)
 
-    cells = np.einsum(first.cells, axes(first.names), second.cells, axes(second.names), axes(names))
-    return _Factor(names, np.asarray(cells))
+    formula = f"{spelt(first.names)},{spelt(second.names)}->{spelt(names)}"
+    return _Factor(names, np.asarray(np.einsum(formula, first.cells, second.cells)))

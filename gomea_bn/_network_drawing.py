@@ -6,11 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from gomea_bn._columns import nearest
 from gomea_bn._network_layout import NetworkLayout, network_layout
-from gomea_bn._plot_axes import BLUE, GREY, INK, LITERAL, ORANGE, plain_legend, plain_text
+from gomea_bn._plot_axes import (
+    BLUE,
+    GREY,
+    INK,
+    LITERAL,
+    ORANGE,
+    plain_legend,
+    plain_text,
+    size_in_points,
+    text_width,
+)
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mark", "WithEdges", "edge_marks", "plot_network"]
 
+Dashes: TypeAlias = tuple[float, Sequence[float]]
 Mark: TypeAlias = Literal["common", "reversed", "added", "missing"]
 
 
@@ -31,8 +42,8 @@ class WithEdges(Protocol):
         """(parent, child) pairs."""
 
 
-_STYLES: dict[str, tuple[str, str | tuple[int, tuple[float, ...]], float]] = {
-    "common": (INK, "-", 1.3),
+_STYLES: dict[Mark, tuple[str, Dashes, float]] = {
+    "common": (INK, (0, ()), 1.3),
     "reversed": (ORANGE, (0, (6, 2, 1.5, 2)), 1.6),
     "added": (BLUE, (0, (5, 2)), 1.6),
     "missing": (GREY, (0, (1.2, 2)), 1.3),
@@ -133,7 +144,7 @@ def plot_network(
     if ax is None:
         ax = _fitting_axes(sketch, room)
     ax.set_axis_off()
-    width, height = _size(ax)
+    width, height = size_in_points(ax)
     columns = min(max(int(width / _LEGEND_ENTRY), 1), len(_STYLES))
     scale = _fit(ax, sketch, width, height, room * ceil(len(_STYLES) / columns))
     for name, box in boxes.items():
@@ -159,19 +170,13 @@ class _Box:
 def _box(network: DiscretizedBayesNet, name: str) -> _Box:
     """Return a variable's box at full size."""
     from matplotlib import rcParams
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
 
     size = float(rcParams["font.size"])
     card, unit = network.cardinality(name), "bin" if name in network.cut_points else "level"
     count = f"{card} {unit}{'s' if card != 1 else ''}"
     lines = _lines(plain_text(name, _LONGEST_NAME))
     texts = [(line, size) for line in lines] + [(count, 0.8 * size)]
-    measured = [
-        text_to_path.get_text_width_height_descent(text, FontProperties(size=points), False)
-        for text, points in texts
-    ]
-    width = max(one[0] for one in measured) + 2 * _PADDING
+    width = max(text_width(text, points) for text, points in texts) + 2 * _PADDING
     height = 1.2 * size * (len(lines) + 0.8) + _PADDING
     return _Box("\n".join(lines), count, max(width, 4 * size), height, size)
 
@@ -281,15 +286,6 @@ def _fitting_axes(sketch: _Sketch, room: float) -> Axes:
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
 
-def _size(ax: Axes) -> tuple[float, float]:
-    """Return width and height of axes in points, after the figure's layout engine has moved them."""
-    figure = ax.figure.canvas.figure
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
-    extent = ax.get_window_extent()
-    return extent.width * 72 / figure.dpi, extent.height * 72 / figure.dpi
-
-
 def _fit(ax: Axes, sketch: _Sketch, width: float, height: float, room: float) -> float:
     """Set limits for a drawing in the middle of axes of a size in points, above `room` points; return its scale."""
     width, height = max(width - 2 * _MARGIN, 1.0), max(height - 2 * _MARGIN - room, 1.0)
@@ -362,7 +358,7 @@ def _draw_legend(ax: Axes, marks: Sequence[Mark], columns: int) -> None:
     handles, labels = [], []
     for mark, (colour, dashes, width) in _STYLES.items():
         handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=width))
-        labels.append(f"{mark} ({marks.count(cast('Mark', mark))})")
+        labels.append(f"{mark} ({marks.count(mark)})")
     plain_legend(
         ax,
         handles,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,7 +154,7 @@ def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
         cost[parent] -= 1
         cost[child] += 1
         program.keep_apart(parent, child, 1.0)
-    return np.rint(program.minimum(cost)).astype(int).tolist()
+    return [round(depth) for depth in program.minimum(cost).tolist()]
 
 
 def _chains(layers: list[int], edges: list[tuple[int, int]]) -> list[list[int]]:
@@ -298,7 +298,7 @@ class _Program:
 
         entries = [(row, at, value) for row, terms in enumerate(self.rows) for at, value in terms.items()]
         row, column, value = (np.array(part) for part in zip(*entries))
-        matrix = coo_array((value, (row, column)), shape=(len(self.rows), self.n_variables)).tocsr()
+        matrix: Any = coo_array((value, (row, column)), shape=(len(self.rows), self.n_variables)).tocsr()
         limits = [(least, None) for least in self.least]
         solution = linprog(cost, A_ub=matrix, b_ub=self.bounds, bounds=limits, method="highs-ds")
         if solution.status != 0:

@@ -10,7 +10,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = ["BLUE", "GREY", "INK", "LITERAL", "ORANGE", "new_axes", "plain_legend", "plain_text"]
+__all__ = [
+    "BLUE",
+    "GREY",
+    "INK",
+    "LITERAL",
+    "ORANGE",
+    "leave_room_for_legend",
+    "new_axes",
+    "plain_legend",
+    "plain_text",
+    "size_in_points",
+    "text_width",
+]
 
 BLUE, ORANGE, INK, GREY = "#0072b2", "#d55e00", "#333333", "#767676"
 
@@ -22,7 +34,8 @@ def new_axes(figsize: tuple[float, float], **options: Any) -> Axes:
     """Return the axes of a new pyplot figure whose size in inches is `figsize`."""
     import matplotlib.pyplot as plt
 
-    return plt.figure(figsize=figsize, layout="constrained").add_subplot(**options)
+    ax: Axes = plt.figure(figsize=figsize, layout="constrained").add_subplot(**options)
+    return ax
 
 
 def plain_text(text: str, longest: int | None = None) -> str:
@@ -37,6 +50,24 @@ def plain_text(text: str, longest: int | None = None) -> str:
     return f"{drawn[: longest - 1 - tail]}…{drawn[len(drawn) - tail :]}"
 
 
+def text_width(text: str, size: float) -> float:
+    """Return how wide one line of text is in points, at a font size in points, hinting included."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    measured: float = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)[0]
+    return 1.06 * measured
+
+
+def size_in_points(ax: Axes) -> tuple[float, float]:
+    """Return width and height of axes, after the figure's layout engine, if there is one, has moved them."""
+    figure = ax.figure.canvas.figure
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+    extent = ax.get_window_extent()
+    return extent.width * 72 / figure.dpi, extent.height * 72 / figure.dpi
+
+
 def plain_legend(
     ax: Axes, handles: Sequence[Artist | tuple[Artist, ...]], labels: Sequence[str], **options: Any
 ) -> Legend:
@@ -46,3 +77,12 @@ def plain_legend(
         text.update(LITERAL)
         text.set_text(label)
     return legend
+
+
+def leave_room_for_legend(ax: Axes, highest: float, n_entries: int) -> None:
+    """Set the limits of y from 0 so that a legend of so many lines has room above the highest value."""
+    from matplotlib import rcParams
+
+    line = 1.5 * float(rcParams["font.size"])
+    share = min((n_entries + 0.8) * line / size_in_points(ax)[1], 0.5)
+    ax.set_ylim(0, highest / (1 - share))
