@@ -15,10 +15,10 @@ from gomea_bn._plot_axes import (
     BLUE,
     LITERAL,
     ORANGE,
+    leave_room_for_legend,
     new_axes,
     plain_legend,
     plain_text,
-    leave_room_for_legend,
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import DiscretizedBayesNet

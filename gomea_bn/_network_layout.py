@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError
 __all__ = ["NetworkLayout", "network_layout"]
 
 _STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}  # weight of a piece of an edge by how many of its ends are bends
-_CENTRING = 0.5
+_CENTRING = {True: 3.0, False: 0.5}  # over children: more than two pieces of edges weigh; under parents
 _COMPACTNESS = 1e-3  # small: it only decides where nothing else does
 
 
@@ -232,10 +232,10 @@ def _places(
         cost.append(_STRAIGHTNESS[(upper >= n_nodes) + (lower >= n_nodes)])
         sides.setdefault((upper, True), []).append(lower)
         sides.setdefault((lower, False), []).append(upper)
-    for (place, _), others in sides.items():
+    for (place, is_above), others in sides.items():
         if len(others) > 1:
             program.measure({place: 1.0, **dict.fromkeys(others, -1.0 / len(others))})
-            cost.append(_CENTRING)
+            cost.append(_CENTRING[is_above])
     return program.minimum(np.array(cost))[:n_places]
 
 

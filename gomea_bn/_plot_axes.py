@@ -84,5 +84,5 @@ def leave_room_for_legend(ax: Axes, highest: float, n_entries: int) -> None:
     from matplotlib import rcParams
 
     line = 1.5 * float(rcParams["font.size"])
-    share = min((n_entries + 0.8) * line / size_in_points(ax)[1], 0.5)
+    share = min((n_entries + 1.0) * line / size_in_points(ax)[1], 0.5)
     ax.set_ylim(0, highest / (1 - share))
