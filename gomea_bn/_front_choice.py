@@ -93,7 +93,7 @@ def marginal_utility_knee(values: Values) -> int:
 
 
 def price_choice(values: Values, prices: Values) -> int:
-    """Return the row with the least sum of price times value; prices of shape (m,) are positive.
+    """Return the row with the least sum of price times value; prices of shape (m,) are at least 0.
 
     Unlike the knees it does not depend on how far the front reaches: a row stays chosen when a worse one is added.
     """

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn._columns import nearest
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 
 __all__ = [
     "COMPLEXITY",
     "EXPERT_DISTANCE",
     "MISFIT",
     "Objective",
+    "aic_prices",
     "check_objectives",
+    "check_original_index",
     "check_point",
     "check_values",
     "check_weights",
@@ -144,3 +147,40 @@ def objective_column(name: str, names: Sequence[str]) -> int:
             f"The front has no objective {name!r}; it has {', '.join(names)}.{nearest(str(name), names)}"
         )
     return list(names).index(name)
+
+
+def aic_prices(names: Sequence[str], n_rows: int | None) -> NDArray[np.float64]:
+    """Return the price of one unit of each objective in nats per row by Akaike's criterion, float64 (m,)."""
+    missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in names]
+    if missing:
+        raise GomeaBnError(
+            f"method='aic' needs the objective '{missing[0]}'; the front has {', '.join(names)}. Use "
+            "method='hyperplane'."
+        )
+    if n_rows is None:
+        raise GomeaBnError(
+            "method='aic' needs the number of rows: give the front its table or record={'n_rows': ...}."
+        )
+    prices = {MISFIT.name: 1.0, COMPLEXITY.name: 1.0 / n_rows}
+    return np.array([prices.get(name, 0.0) for name in names])
+
+
+def check_original_index(record: Mapping[str, Any], size: int) -> tuple[int, ...]:
+    """Return the ids in the whole front, from the record of a thinned one."""
+    thinned = record.get("thinned_from")
+    if thinned is None:
+        return tuple(range(size))
+    whole = thinned.get("n_networks") if isinstance(thinned, dict) else None
+    indices = thinned.get("indices") if isinstance(thinned, dict) else None
+    if (
+        not is_integer(whole)
+        or not isinstance(indices, list)
+        or not all(is_integer(index) and 0 <= index < whole for index in indices)
+        or len(indices) != size
+        or len(set(indices)) != size
+    ):
+        raise GomeaBnError(
+            f'record["thinned_from"] must hold "n_networks" and "indices", {size} different integers from 0 to below '
+            f"n_networks, got {thinned!r:.80}."
+        )
+    return tuple(indices)

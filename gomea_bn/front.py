@@ -20,7 +20,9 @@ from gomea_bn._objectives import (
     EXPERT_DISTANCE,
     MISFIT,
     Objective,
+    aic_prices,
     check_objectives,
+    check_original_index,
     check_values,
     check_weights,
     objective_column,
@@ -118,7 +120,7 @@ class Front:
         self._networks = networks
         self._built: dict[int, DiscretizedBayesNet] = {}
         self._record = check_metadata(record)
-        self._original_index = _original_index(self.record, len(given))
+        self._original_index = check_original_index(self.record, len(given))
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
@@ -215,7 +217,7 @@ class Front:
         return self.best(EXPERT_DISTANCE.name)
 
     def knee(self, method: KneeMethod | None = None) -> Candidate:
-        """Return a network at which further complexity stops to pay; neither truth nor expert has a say in "aic".
+        """Return a network at which further complexity stops to pay; what the truth is never plays a part.
 
         Parameters
         ----------
@@ -248,7 +250,7 @@ class Front:
             further = set(self.names) - {MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name}
             method = "aic" if known and not further else "hyperplane"
         if method == "aic":
-            return self[choice.price_choice(self._values, self._aic_prices())]
+            return self[choice.price_choice(self._values, aic_prices(self.names, self.n_rows))]
         rule = {
             "hyperplane": choice.hyperplane_knee,
             "ideal-point": choice.ideal_point_choice,
@@ -376,21 +378,6 @@ class Front:
 
         return plot_front(self, expert=expert, truth=truth, objectives=objectives, ax=ax)
 
-    def _aic_prices(self) -> NDArray[np.float64]:
-        """Return the price of one unit of each objective, in nats per row."""
-        missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in self.names]
-        if missing:
-            raise GomeaBnError(
-                f"method='aic' needs the objective '{missing[0]}'; the front has {', '.join(self.names)}. Use "
-                "method='hyperplane'."
-            )
-        if (rows := self.n_rows) is None:
-            raise GomeaBnError(
-                "method='aic' needs the number of rows: give the front its table or record={'n_rows': ...}."
-            )
-        prices = {MISFIT.name: 1.0, COMPLEXITY.name: 1.0 / rows}
-        return np.array([prices.get(name, 0.0) for name in self.names])
-
     def _part(self, rows: list[int], how: str) -> Front:
         """Return the front of some positions, increasing, with a record of which they are in the whole one."""
         record = self.record
@@ -438,20 +425,3 @@ class _Part:
 
     def __call__(self, row: int) -> DiscretizedBayesNet:
         return self.front.network(self.rows[row])
-
-
-def _original_index(record: Mapping[str, Any], size: int) -> tuple[int, ...]:
-    """Return the ids in the whole front, from the record of a thinned one."""
-    thinned = record.get("thinned_from")
-    if thinned is None:
-        return tuple(range(size))
-    indices = thinned.get("indices") if isinstance(thinned, dict) else None
-    if (
-        not isinstance(indices, list)
-        or len(set(map(str, indices))) != size
-        or not all(is_integer(index) and index >= 0 for index in indices)
-    ):
-        raise GomeaBnError(
-            f'record["thinned_from"] must hold "indices", {size} different integers of at least 0, got {indices!r:.80}.'
-        )
-    return tuple(indices)
