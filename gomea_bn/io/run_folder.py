@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -30,8 +31,8 @@ FILES = ("network.json", "network.bif", "network.dot", "run.json")
 _COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
 
 
-def check_folder(folder: Path) -> None:
-    """Raise `GomeaBnError` if a run could not be written to `folder`; creates nothing."""
+def check_folder(folder: Path, files: Iterable[str] = FILES) -> None:
+    """Raise `GomeaBnError` if `files`, by default a run's, could not be written to `folder`; creates nothing."""
     nearest = Path(os.path.abspath(folder))
     while not os.path.lexists(nearest):
         nearest = nearest.parent
@@ -39,7 +40,7 @@ def check_folder(folder: Path) -> None:
         raise GomeaBnError(f"Cannot write to folder '{folder}': '{nearest}' is not a folder.")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise GomeaBnError(f"Cannot write to folder '{folder}': no permission to write in '{nearest}'.")
-    for name in FILES:
+    for name in files:
         if (folder / name).is_dir():
             raise GomeaBnError(f"Cannot write '{folder / name}': a folder of that name is in the way.")
 
