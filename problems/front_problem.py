@@ -178,6 +178,11 @@ class FrontProblem(StructureProblem):
             found.append(data._replace(structure=structures[thread], expert=expert))
         return found
 
+    def reserve(self, n_more: int) -> None:
+        """Make room in the caches for `n_more` entries, within their limits."""
+        self.scorer.reserve(n_more)
+        self._expert_caches.reserve(n_more)
+
     def _callable(self, exchange: UserObjectives) -> Callable[[], None]:
         """Return the function without arguments that kernels call; it must not raise."""
         errors, functions = self._errors, self._functions

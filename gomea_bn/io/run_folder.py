@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from gomea_bn.estimator import BayesNetLearner
     from gomea_bn.network import DiscretizedBayesNet
 
-__all__ = ["check_folder", "cpu_name", "file_digest", "installed_version", "run_record", "write_run_folder"]
+__all__ = [
+    "check_folder",
+    "cpu_name",
+    "environment",
+    "file_digest",
+    "installed_version",
+    "plain_parameters",
+    "run_record",
+    "write_run_folder",
+]
 
 RECORD_FORMAT = "gomea-bn run"
 RECORD_FORMAT_VERSION = 1
@@ -111,16 +120,11 @@ def run_record(
             "dropped_rows": list(table.dropped_rows),
             "columns": columns,
         },
-        "parameters": _parameters(learner),
+        "parameters": plain_parameters(learner),
         "algorithm": asdict(GOMEA()) if learner.algorithm is None else repr(learner.algorithm),
         "seed": learner.seed_,
         "n_jobs": learner.n_jobs,
-        "versions": {
-            "gomea-bn": __version__,
-            "python": platform.python_version(),
-            **{name: installed_version(name) for name in _COMPUTING},
-        },
-        "machine": {"platform": platform.platform(), "cpu": cpu_name(), "cores": os.cpu_count()},
+        **environment(),
         "counts": {
             "n_eval": learner.n_eval_,
             "n_eval_full": learner.n_eval_full_,
@@ -147,6 +151,28 @@ def run_record(
     }
 
 
+def environment() -> dict[str, Any]:
+    """Return versions of what computes, and the machine, for records."""
+    return {
+        "versions": {
+            "gomea-bn": __version__,
+            "python": platform.python_version(),
+            **{name: installed_version(name) for name in _COMPUTING},
+        },
+        "machine": {"platform": platform.platform(), "cpu": cpu_name(), "cores": os.cpu_count()},
+    }
+
+
+def plain_parameters(learner: Any) -> dict[str, Any]:
+    """Return a learner's parameters, but those that say only where and how visibly it runs, as plain values."""
+    parameters: dict[str, Any] = learner.get_params()
+    for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
+        del parameters[name]
+    if learner.knowledge is not None:
+        parameters["knowledge"] = asdict(learner.knowledge)
+    return parameters
+
+
 def installed_version(distribution: str) -> str | None:
     """Return the version of an installed distribution, or None."""
     try:
@@ -171,16 +197,6 @@ def cpu_name() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
-
-
-def _parameters(learner: BayesNetLearner) -> dict[str, Any]:
-    """Return the learner's parameters as plain values."""
-    parameters = learner.get_params()
-    for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
-        del parameters[name]
-    if learner.knowledge is not None:
-        parameters["knowledge"] = asdict(learner.knowledge)
-    return parameters
 
 
 def _record_text(record: dict[str, Any]) -> str:
