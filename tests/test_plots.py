@@ -475,7 +475,7 @@ def test_density_plots_draw_these_numbers(truth, frame):
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["data", f"network ({truth.cardinality(name)} bins)", "expert (3 bins)"]
     assert ax.get_xlabel() == name
-    assert ax.get_ylabel() == "Density [probability per unit]"
+    assert ax.get_ylabel() == "Density [per unit]"
     ax.figure.draw_without_rendering()
     below = ax.transData.inverted().transform(ax.get_legend().get_window_extent())[0, 1]
     assert below >= bins["density"].max()
