@@ -114,12 +114,12 @@ def plot_density(
     bins = density_bins(network, variable, table=table, expert=expert)
     if ax is None:
         ax = new_axes((6.4, 3.8))
+    ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
+    ax.spines[["top", "right"]].set_visible(False)
     if variable in network.cut_points:
         _draw_steps(ax, bins)
     else:
         _draw_bars(ax, bins)
-    ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -232,11 +232,11 @@ def _draw_steps(ax: Axes, bins: pd.DataFrame) -> None:
                 color=ORANGE,
                 linestyle=(0, (4, 2)),
                 linewidth=1.6,
-                zorder=2,
+                zorder=4,
             )
         handles.append(line)
         labels.append(_labelled("expert", expert, "bin"))
-    ax.set_ylabel("Density [probability per unit]")
+    ax.set_ylabel("Density [per unit]")
     leave_room_for_legend(ax, bins["density"].max(), len(labels))
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")
 

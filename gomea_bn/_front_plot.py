@@ -65,7 +65,7 @@ def front_points(
         Columns: source, "front", "expert" or "truth"; id, the network's position in the front (missing for the
         other two); then the objectives. Those of expert and truth are computed from the front's table: misfit,
         minus the mean log density of its rows; complexity, the number of free parameters; expert_distance,
-        KL(front's expert || network) in nats, from 50,000 rows with a fixed seed, 0 for the expert itself.
+        KL(front's expert || network) in nats, from 50,000 rows with a fixed seed.
 
     Raises
     ------
@@ -198,8 +198,6 @@ def _value(front: Front, network: DiscretizedBayesNet, objective: str, source: s
         raise GomeaBnError(
             f"The distance of the {source}'s network to the expert needs a front with an expert, got none."
         )
-    if network == front.expert:
-        return 0.0
     return kl_divergence(front.expert, network, random_state=_SEED).mean
 
 

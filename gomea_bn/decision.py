@@ -88,8 +88,12 @@ class Decision:
             "notes": {
                 _id(key, "notes"): _text(value, f"notes[{key!r:.40}]") for key, value in self.notes.items()
             },
-            "weights": {_text(key, "weights"): _weight(value, key) for key, value in self.weights.items()},
-            "filters": {_text(key, "filters"): _range(value, key) for key, value in self.filters.items()},
+            "weights": {
+                _text(key, "A name in weights"): _weight(value, key) for key, value in self.weights.items()
+            },
+            "filters": {
+                _text(key, "A name in filters"): _range(value, key) for key, value in self.filters.items()
+            },
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)

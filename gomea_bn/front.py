@@ -96,6 +96,14 @@ class Front:
     ------
     GomeaBnError
         For values that are not finite or of another shape, doubled objective names, or no network at all.
+
+    Examples
+    --------
+    >>> from gomea_bn.ground_truth import random_network
+    >>> networks = [random_network(3, random_state=seed) for seed in range(3)]
+    >>> front = Front([MISFIT, COMPLEXITY], [[1, 90], [2, 30], [4, 20]], networks)
+    >>> front.knee().index, front.best("complexity").index, front.nearest({"misfit": 1}).index
+    (1, 2, 0)
     """
 
     def __init__(
@@ -306,7 +314,8 @@ class Front:
         if `n` is smaller than their number, the first `n` of them. Then always the network that adds most hypervolume
         (every objective scaled by its range, reference point 1.1) comes in, of a graph that is not there yet as long
         as there is one. `original_index` and record["thinned_from"] (run_hash, n_networks, indices, how) tell which
-        networks of the whole front these are. Builds only networks that are about to be taken.
+        networks of the whole front these are. Builds only networks that are about to be taken; all of them if there are
+        fewer graphs than `n`.
 
         Raises
         ------
