@@ -85,7 +85,7 @@ def kernel_cache_dir() -> Path:
     return base / digest.hexdigest()[:16]
 
 
-def kernels_are_cached(what: str) -> bool:
+def kernels_are_cached(what: str = "learner") -> bool:
     """Return whether all kernels of a kind of run lie in the cache folder."""
     return (kernel_cache_dir() / f"{what}-compiled").exists()
 

@@ -271,7 +271,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.
         "cpu": cpu_name(),
         "cores": cores(),
         "kernel_cache": str(folder),
-        "kernels_compiled": kernels_are_cached("learner"),
+        "kernels_compiled": kernels_are_cached(),
         "required": {name: installed_version(name) for name in _REQUIRED},
         "optional": {name: installed_version(name) for name in _OPTIONAL},
     }
