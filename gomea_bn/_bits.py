@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from gomea_bn._jit import kernel
 
-__all__ = ["bit_count", "lowest_bit"]
+__all__ = ["bit_count", "float_bits", "lowest_bit"]
 
 _ONE = np.uint64(1)
 
@@ -24,3 +29,13 @@ def bit_count(word: np.uint64) -> int:
 def lowest_bit(word: np.uint64) -> int:
     """Return the index of the lowest one of a word that is not zero."""
     return bit_count((word & (~word + _ONE)) - _ONE)
+
+
+@intrinsic
+def float_bits(_typing_context: Any, _value: Any) -> Any:
+    """Return the 64 bits of a float as a word; callable from kernels only."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), generate

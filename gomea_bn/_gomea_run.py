@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn._multi_start import MultiStartRun
+from gomea_bn._elite_run import EliteRun
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import Callback, Limits
 from gomea_bn.linkage.models import Linkage, linkage_model
@@ -28,15 +28,22 @@ from gomea_bn.problems.base import CompiledProblem, new_journal
 if TYPE_CHECKING:
     from gomea_bn.gomea import GOMEA
 
-__all__ = ["GomeaRun", "checked_genotypes", "new_population", "new_work", "variation_rules"]
+__all__ = [
+    "GomeaRun",
+    "checked_genotypes",
+    "finished_prefix",
+    "new_population",
+    "new_work",
+    "variation_rules",
+]
 
-_UNLIMITED = 2**62
+UNLIMITED = 2**62
 # below this expected time a generation runs in the calling thread
-_INLINE_SECONDS = 2e-3
+INLINE_SECONDS = 2e-3
 # the same where there is only one thread: handing over then only serves the deadline
-_ALONE_SECONDS = 0.05
+ALONE_SECONDS = 0.05
 # below this many genes times solutions, so does learning linkage
-_INLINE_CELLS = 1 << 16
+INLINE_CELLS = 1 << 16
 
 
 @dataclass
@@ -123,7 +130,15 @@ def variation_rules(
     )
 
 
-class GomeaRun(MultiStartRun):
+def finished_prefix(tallies: NDArray[np.int64]) -> int:
+    """Return how many solutions count: those before the first unfinished one, and that one if it was begun."""
+    unfinished = np.flatnonzero(tallies[:, 0] != FINISHED)
+    if not len(unfinished):
+        return len(tallies)
+    return int(unfinished[0]) + int(tallies[unfinished[0], 0] != NOT_RUN)
+
+
+class GomeaRun(EliteRun):
     """One run of GOMEA."""
 
     populations: list[_Population]
@@ -211,7 +226,7 @@ class GomeaRun(MultiStartRun):
             parents = population.data.parents
             learned.append(self.linkage.learn(parents, self.problem.alphabet, population.sampler))
 
-        inline = self.problem.n_variables * population.size < _INLINE_CELLS
+        inline = self.problem.n_variables * population.size < INLINE_CELLS
         self.execute(learn, 1, what="linkage", n_threads=1, inline=inline)
         if not learned:
             genes = np.arange(self.problem.n_variables)
@@ -232,7 +247,7 @@ class GomeaRun(MultiStartRun):
         n_threads = 1 if sequential else min(self.n_threads, n_blocks)
         data = self.problem.kernel_data(self.n_threads)
         for work in self.works:
-            work.budget[0] = int(left) if sequential else _UNLIMITED
+            work.budget[0] = int(left) if sequential else UNLIMITED
 
         def task(thread: int, number: int) -> None:
             work = self.works[thread]
@@ -240,7 +255,7 @@ class GomeaRun(MultiStartRun):
             data[thread] = self.problem.chunk_ended(thread, data[thread])
 
         began = perf_counter()
-        inline = population.seconds < (_INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS)
+        inline = population.seconds < (INLINE_SECONDS if self.n_threads > 1 else ALONE_SECONDS)
         self._newest = population
         what = "vary" if population.generations or population.evaluated else "initialise"
         self.execute(task, n_blocks, what=what, n_threads=n_threads, inline=inline)
@@ -251,10 +266,7 @@ class GomeaRun(MultiStartRun):
 
     def _count(self, population: _Population) -> None:
         data = population.data
-        unfinished = np.flatnonzero(data.tallies[:, 0] != FINISHED)
-        n_counted = population.size
-        if len(unfinished):
-            n_counted = int(unfinished[0]) + int(data.tallies[unfinished[0], 0] != NOT_RUN)
+        n_counted = finished_prefix(data.tallies)
         self.n_eval += int(data.tallies[:n_counted, 1].sum())
         self.touched += int(data.tallies[:n_counted, 2].sum())
         # a generation that was stopped before its first evaluation has not happened
@@ -262,6 +274,6 @@ class GomeaRun(MultiStartRun):
         if n_counted:
             found = (data.genotypes[:n_counted], data.objectives[:n_counted], data.violations[:n_counted])
             self.note_best(*found, population.size)
-        if not len(unfinished):
+        if (data.tallies[:, 0] == FINISHED).all():
             np.copyto(data.parents, data.genotypes)
             population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))

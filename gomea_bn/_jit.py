@@ -23,7 +23,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
-_STAMP = "learner-compiled"
 _HAS_KERNELS = re.compile(rb"^@kernel\b", re.MULTILINE)
 _IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _foreign_digests: set[str] = set()
@@ -86,16 +85,16 @@ def kernel_cache_dir() -> Path:
     return base / digest.hexdigest()[:16]
 
 
-def kernels_are_cached() -> bool:
-    """Return whether all kernels of the learner lie in the cache folder."""
-    return (kernel_cache_dir() / _STAMP).exists()
+def kernels_are_cached(what: str = "learner") -> bool:
+    """Return whether all kernels of a kind of run lie in the cache folder."""
+    return (kernel_cache_dir() / f"{what}-compiled").exists()
 
 
-def note_kernels_cached() -> None:
+def note_kernels_cached(what: str) -> None:
     """Leave the mark that `kernels_are_cached` looks for; without a writable folder there is none."""
     with suppress(OSError):
         kernel_cache_dir().mkdir(parents=True, exist_ok=True)
-        (kernel_cache_dir() / _STAMP).touch()
+        (kernel_cache_dir() / f"{what}-compiled").touch()
 
 
 def note_source(function: Callable[..., Any]) -> None:

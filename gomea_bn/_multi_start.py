@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from math import inf
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -12,13 +11,10 @@ from numpy.typing import NDArray
 
 from gomea_bn._workers import StopFlag, Workers
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.operators._kernels import Elite
+from gomea_bn.limits import Callback, Limits, Progress, Result
 
 __all__ = ["MultiStartRun", "ScheduledPopulation", "Scheme"]
 
-# an improvement by less than this share of the objective is rounding
-_MEANINGFUL = 1e-10
 # (class of kernel data, kind of work) whose kernels this process has compiled or loaded
 _COMPILED: set[tuple[type, str]] = set()
 
@@ -48,7 +44,6 @@ class ScheduledPopulation(Protocol):
 
     generations: int
     active: bool
-    mean: tuple[float, float]  # violation, objective
 
     @property
     def size(self) -> int:
@@ -63,7 +58,7 @@ class MultiStartRun(ABC):
     """One run, advanced by `step`; a context manager that owns the threads.
 
     Every method works on the calling thread; only kernels run elsewhere. A subclass adds populations and runs their
-    generations; it counts in `n_eval`, `touched` and `n_generations`, and calls `note_best`.
+    generations, keeps what they find, and counts in `n_eval`, `touched`, `n_generations` and `n_eval_at_best`.
     """
 
     populations: list[Any]
@@ -76,10 +71,7 @@ class MultiStartRun(ABC):
         seed: int | np.random.SeedSequence | None,
         callback: Callback | None,
         n_threads: int,
-        dtype: type[np.generic],
     ) -> None:
-        if problem.n_objectives != 1:
-            raise GomeaBnError(f"This search takes one objective, the problem has {problem.n_objectives}.")
         self.scheme = settings
         self.problem = problem
         self.limits = limits
@@ -101,14 +93,10 @@ class MultiStartRun(ABC):
         self.stop = StopFlag(limits.max_seconds)
         self._data_class = type(problem.kernel_data(1)[0])
         self.populations = []
-        self.elite = Elite(
-            np.zeros(problem.n_variables, dtype), np.full(problem.n_objectives, inf), np.full(1, inf)
-        )
         self.n_eval = 0
         self.touched = 0
         self.n_generations = 0
         self.n_eval_at_best = 0
-        self.history: list[HistoryEntry] = []
         self._turn = 0
 
     @abstractmethod
@@ -118,6 +106,22 @@ class MultiStartRun(ABC):
     @abstractmethod
     def _generation(self, population: Any) -> None:
         """Run one generation of a population."""
+
+    @abstractmethod
+    def _overtaken(self) -> list[Any]:
+        """Return the active populations that larger ones have made useless."""
+
+    @abstractmethod
+    def result(self) -> Result:
+        """Return what was found so far."""
+
+    @abstractmethod
+    def progress(self) -> Progress:
+        """Return the state of the run."""
+
+    @abstractmethod
+    def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the best solutions, their objectives and violations."""
 
     def __enter__(self) -> Self:
         self.workers = Workers(self.n_threads, self.stop)
@@ -132,26 +136,6 @@ class MultiStartRun(ABC):
             while self.step():
                 pass
         return self.result()
-
-    def result(self) -> Result:
-        """Return the best solution so far."""
-        return Result(
-            X=self.elite.genotype.copy(),
-            F=self.elite.objectives.copy(),
-            n_eval=self.n_eval,
-            n_eval_full=self.touched / max(self.problem.n_terms, 1),
-            exec_time=self.stop.seconds,
-            time_to_best=self.history[-1].seconds if self.history else 0.0,
-            history=self.history,
-            stopped_by=self.stop.reason,
-            n_generations=self.n_generations,
-            statistics=self.problem.statistics(),
-            extra={"violation": float(self.elite.violation[0])},
-        )
-
-    def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the best solution, its objectives and violation, each with a leading axis of 1."""
-        return self.elite.genotype[None], self.elite.objectives[None], self.elite.violation
 
     @abstractmethod
     def newest(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
@@ -179,39 +163,28 @@ class MultiStartRun(ABC):
         self._turn = self._next(index)
         return not self.stop.reason
 
-    def progress(self) -> Progress:
-        """Return the state of the run."""
+    def counts(self) -> dict[str, Any]:
+        """Return the part of a `Progress` that every run has."""
         active = [p for p in self.populations if p.active]
-        return Progress(
-            seconds=self.stop.seconds,
-            n_eval=self.n_eval,
-            n_generations=self.n_generations,
-            population_sizes=tuple(p.size for p in active),
-            population_generations=tuple(p.generations for p in active),
-            best=float(self.elite.objectives[0]),
-            statistics=self.problem.statistics(),
-        )
+        return {
+            "seconds": self.stop.seconds,
+            "n_eval": self.n_eval,
+            "n_generations": self.n_generations,
+            "population_sizes": tuple(p.size for p in active),
+            "population_generations": tuple(p.generations for p in active),
+            "statistics": self.problem.statistics(),
+        }
 
-    def note_best(
-        self,
-        genotypes: NDArray[Any],
-        objectives: NDArray[np.float64],
-        violations: NDArray[np.float64],
-        population_size: int,
-    ) -> None:
-        """Take over the best of some solutions, the first of equals, and keep the history of improvements."""
-        best = int(np.lexsort((objectives[:, 0], violations))[0])
-        found = (violations[best], objectives[best, 0])
-        if found < (self.elite.violation[0], self.elite.objectives[0]):
-            self.elite.genotype[:] = genotypes[best]
-            self.elite.objectives[:] = objectives[best]
-            self.elite.violation[0] = violations[best]
-        objective = float(self.elite.objectives[0])
-        former = self.history[-1].objective if self.history else inf
-        if not self.history or objective != former:
-            if not 0 <= former - objective < _MEANINGFUL * abs(former):
-                self.n_eval_at_best = self.n_eval
-            self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population_size))
+    def totals(self) -> dict[str, Any]:
+        """Return the part of a `Result` that every run has."""
+        return {
+            "n_eval": self.n_eval,
+            "n_eval_full": self.touched / max(self.problem.n_terms, 1),
+            "exec_time": self.stop.seconds,
+            "stopped_by": self.stop.reason,
+            "n_generations": self.n_generations,
+            "statistics": self.problem.statistics(),
+        }
 
     def execute(
         self, task: Callable[[int, int], Any], n_blocks: int, *, what: str, n_threads: int, inline: bool
@@ -226,6 +199,10 @@ class MultiStartRun(ABC):
         _COMPILED.add(first)
         n_certain = 1 if self.n_eval == 0 else 0
         self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
+
+    def _target_met(self, target: float) -> bool:
+        """Return whether a feasible solution has an objective of at most `target`."""
+        return False
 
     def _smallest(self) -> int:
         return next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
@@ -244,25 +221,19 @@ class MultiStartRun(ABC):
 
     def _retire(self) -> None:
         """Stop populations that a larger one has overtaken, or that have converged."""
-        best_larger = (inf, inf)
-        overtaken = False
-        for population in reversed(self.populations):
-            if not population.active:
-                continue
-            overtaken |= best_larger < population.mean
-            if overtaken or population.converged:
-                population.active = False
-            else:
-                best_larger = min(best_larger, population.mean)
+        for population in self._overtaken():
+            population.active = False
+        for population in self.populations:
+            population.active &= not population.converged
 
     def _check_limits(self) -> None:
-        limits, elite = self.limits, self.elite
+        limits = self.limits
         self.stop.check_deadline()
         if self.n_eval >= limits.evaluations:
             self.stop.raise_for("max_evaluations")
         if limits.max_generations is not None and self.n_generations >= limits.max_generations:
             self.stop.raise_for("max_generations")
-        if limits.target is not None and elite.violation[0] == 0 and elite.objectives[0] <= limits.target:
+        if limits.target is not None and self._target_met(limits.target):
             self.stop.raise_for("target")
         if limits.patience is not None:
             least = 1000 * max(self.problem.n_variables, 1)

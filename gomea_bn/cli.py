@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from io import TextIOWrapper
-from math import isinf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from gomea_bn import __version__
 from gomea_bn._cli_options import read_cut_points, read_edges, read_kinds, read_penalty, read_tiers
+from gomea_bn._cli_output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, silent
+from gomea_bn._cli_run import announcement, compile_first, cores, limit, read_data
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     from gomea_bn.estimator import BayesNetLearner
-    from gomea_bn.table import Table
 
 __all__ = ["main"]
 
-FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
 _OPTIONAL = ("pyagrum", "pgmpy", "networkx", "scikit-learn", "pyarrow")
 _REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "platformdirs")
 
@@ -55,7 +53,7 @@ class _OneLineErrors(TyperGroup):
             message = getattr(error, "format_message", None)  # only exceptions about use have it
             if message is None:
                 raise
-            _say(f"Error: {' '.join(message().split())} (--help tells more)")
+            say(f"Error: {' '.join(message().split())} (--help tells more)")
             code = getattr(error, "exit_code", WRONG_USE)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -181,19 +179,19 @@ def learn(
             kinds=read_kinds(kind or ()),
             missing=missing,
             max_levels=max_levels,
-            max_seconds=_limit(max_seconds),
+            max_seconds=limit(max_seconds),
             max_evaluations=max_evaluations,
             max_generations=max_generations,
-            patience=_limit(patience),
-            n_jobs=threads or _cores(),
+            patience=limit(patience),
+            n_jobs=threads or cores(),
             random_state=seed,
             verbose=not quiet,
         )
         _learn(learner, data, out, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
-        _fail(str(error), WRONG_USE)
+        fail(str(error), WRONG_USE)
     except KeyboardInterrupt:
-        _fail("Interrupted; nothing was written.", INTERRUPTED)
+        fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
 @main.command()
@@ -204,11 +202,11 @@ def show(network: Annotated[Path, typer.Argument(help="A network.json.")]) -> No
     try:
         found = DiscretizedBayesNet.from_json(network)
     except GomeaBnError as error:
-        _fail(str(error), UNUSABLE_DATA)
-    _say(found.summary(), to_error=False)
+        fail(str(error), UNUSABLE_DATA)
+    say(found.summary(), to_error=False)
     known = found.metadata
     if isinstance(known.get("score"), float) and "scoring_method" in known:
-        _say(f"\nScore ({known['scoring_method']}): {known['score']:.3f} nats.", to_error=False)
+        say(f"\nScore ({known['scoring_method']}): {known['score']:.3f} nats.", to_error=False)
 
 
 @main.command()
@@ -234,9 +232,9 @@ def refine(
     try:
         table_for(DiscretizedBayesNet.from_json(network), read_frame(data))
     except GomeaBnError as error:
-        _fail(str(error), UNUSABLE_DATA)
+        fail(str(error), UNUSABLE_DATA)
     if not out.parent.is_dir() or out.is_dir():
-        _fail(f"Cannot write {out}: its folder must exist, and it must not be one itself.", FAILED)
+        fail(f"Cannot write {out}: its folder must exist, and it must not be one itself.", FAILED)
     try:
         text = refine_command(
             network,
@@ -253,8 +251,8 @@ def refine(
             seed=seed,
         )
     except GomeaBnError as error:
-        _fail(str(error), WRONG_USE)
-    _say(text, to_error=False)
+        fail(str(error), WRONG_USE)
+    say(text, to_error=False)
 
 
 @main.command()
@@ -271,7 +269,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpu": cpu_name(),
-        "cores": _cores(),
+        "cores": cores(),
         "kernel_cache": str(folder),
         "kernels_compiled": kernels_are_cached(),
         "required": {name: installed_version(name) for name in _REQUIRED},
@@ -289,7 +287,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.
         "optional: "
         + ", ".join(f"{name} {installed_version(name) or 'not installed'}" for name in _OPTIONAL),
     ]
-    _say("\n".join(lines), to_error=False)
+    say("\n".join(lines), to_error=False)
 
 
 def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: bool, as_json: bool) -> None:
@@ -304,20 +302,20 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     )
     scoring_method(options.scoring_method)
     Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
-    if learner.missing not in ("error", "drop"):
-        raise GomeaBnError(f"--missing must be error or drop, got {learner.missing!r}.")
     if out is not None:
         check_folder(out)
-    frame, table = _read(learner, data)
+    frame, table = read_data(
+        data, kinds=learner.kinds, missing=learner.missing, max_levels=learner.max_levels
+    )
     source_sha256 = file_digest(data)
-    tell = _silent if quiet else _say
+    tell = silent if quiet else say
     tell(table.describe())
     learning_problem(table, options)
-    seconds = _compile(tell)
-    tell(_announcement(learner, out))
+    seconds = compile_first(tell)
+    tell(announcement(learner, out))
     learner.fit(frame)
     if learner.stopped_by_ == "interrupt":
-        _say("Interrupted: this is the best network found so far.")
+        say("Interrupted: this is the best network found so far.")
     record = run_record(learner, data, source_sha256, compile_seconds=seconds)
     problem = ""
     try:
@@ -327,70 +325,11 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     if as_json:
         typer.echo(json.dumps({"run": record, "network": json.loads(learner.network_.to_json())}))
     else:
-        _say(_report(learner), to_error=False)
+        say(_report(learner), to_error=False)
     if problem:
-        _fail(problem, FAILED)
+        fail(problem, FAILED)
     if written:
         tell("Wrote " + ", ".join(map(str, written)) + ".")
-
-
-def _read(learner: BayesNetLearner, data: Path) -> tuple[Any, Table]:
-    """Return the file as a frame and as a checked table; exits if it cannot be used."""
-    from gomea_bn._columns import nearest
-    from gomea_bn.io.frame_files import read_frame
-    from gomea_bn.table import read_table
-
-    try:
-        frame = read_frame(data)
-    except GomeaBnError as error:
-        _fail(str(error), UNUSABLE_DATA)
-    for name in learner.kinds or ():
-        if name not in map(str, frame.columns):
-            raise GomeaBnError(f"--kind: no column '{name}'.{nearest(name, map(str, frame.columns))}")
-    try:
-        return frame, read_table(
-            frame, kinds=learner.kinds, missing=learner.missing, max_levels=learner.max_levels
-        )
-    except GomeaBnError as error:
-        _fail(str(error), UNUSABLE_DATA)
-
-
-def _compile(tell: Callable[[str], None]) -> float:
-    """Compile or load the kernels on a thread of their own, so that Ctrl-C need not wait for the compiler."""
-    from threading import Thread
-
-    from gomea_bn.warm_up import compile_kernels
-
-    outcome: list[float | BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(compile_kernels(announce=tell))
-        except BaseException as error:
-            outcome.append(error)
-
-    thread = Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        _say("Interrupted while compiling; nothing was written.")
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)  # a plain exit waits for the compiler's thread
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
-
-
-def _announcement(learner: BayesNetLearner, out: Path | None) -> str:
-    limits = {
-        "seconds": learner.max_seconds,
-        "evaluations": learner.max_evaluations,
-        "generations": learner.max_generations,
-    }
-    most = ", ".join(f"{value:g} {unit}" for unit, value in limits.items() if value is not None)
-    saved = "" if out is not None else " Nothing will be written: no --out given."
-    return f"Searching ({f'at most {most}; ' if most else ''}Ctrl-C keeps the best so far).{saved}"
 
 
 def _report(learner: BayesNetLearner) -> str:
@@ -406,28 +345,3 @@ def _report(learner: BayesNetLearner) -> str:
         f"{learner.n_generations_} generations; the best was there after {learner.time_to_best_:.2f} s.\n"
         f"The same data and options with {again} give this network again."
     )
-
-
-def _limit(value: float) -> float | None:
-    """Return None for 0 and infinity, which both mean that there is no limit."""
-    return None if value == 0 or isinf(value) else value
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _say(text: str, to_error: bool = True) -> None:
-    """Print text in which a column's name cannot steer the terminal."""
-    shown = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-    typer.echo(shown, err=to_error)
-
-
-def _silent(_text: str) -> None:
-    """Print nothing."""
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    _say(f"Error: {message}")
-    raise typer.Exit(code)

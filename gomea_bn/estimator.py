@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -10,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn._learning import as_frame, both, check_options, read_source, seed_of, table_digest, thread_count
 from gomea_bn._params import Parameters
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
 from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.limits import Callback, HistoryEntry, Limits
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.table import Table, read_table
+from gomea_bn.table import read_table
 from gomea_bn.warm_up import compile_kernels
 
 if TYPE_CHECKING:
@@ -182,17 +182,10 @@ class BayesNetLearner(Parameters):
             **{name: getattr(self, name) for name in LearningOptions.__dataclass_fields__}
         )
         limits = Limits(self.max_seconds, self.max_evaluations, self.max_generations, self.patience)
-        n_threads = _n_threads(self.n_jobs)
-        seed = _seed(self.random_state)
-        if self.algorithm is not None and not isinstance(self.algorithm, GOMEA):
-            raise GomeaBnError(f"algorithm must be a GOMEA or None, got {self.algorithm!r}.")
-        if self.callback is not None and not callable(self.callback):
-            raise GomeaBnError(f"callback must be a callable that takes a Progress, got {self.callback!r}.")
-        if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < np.inf:
-            raise GomeaBnError(
-                f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
-            )
-        table = read_table(_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        n_threads = thread_count(self.n_jobs)
+        seed = seed_of(self.random_state)
+        check_options(self, GOMEA)
+        table = read_table(as_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()
@@ -200,7 +193,7 @@ class BayesNetLearner(Parameters):
             from gomea_bn.progress import LiveTable
 
             with LiveTable() as live:
-                callback = _both(live, self.callback)
+                callback = both(live, self.callback)
                 result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=callback)
         else:
             result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=self.callback)
@@ -225,7 +218,7 @@ class BayesNetLearner(Parameters):
                 "n_eval": result.n_eval,
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(self.cut_points or ()),
-                "data_sha256": _digest(table),
+                "data_sha256": table_digest(table),
             },
         )
         self.table_ = table
@@ -258,7 +251,7 @@ class BayesNetLearner(Parameters):
 
         With ``missing="drop"`` rows with missing or infinite values get nan; otherwise they are refused.
         """
-        network, frame = self._fitted(), _read(_frame(X))
+        network, frame = self._fitted(), read_source(as_frame(X))
         if self.missing != "drop":
             return network.log_density(frame)
         known = frame[[name for name in frame.columns if str(name) in network.names]]
@@ -278,62 +271,3 @@ class BayesNetLearner(Parameters):
                 f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
             )
         return self.network_
-
-
-def _frame(source: Any) -> Any:
-    """Return arrays as a frame with columns x0, x1, ...; everything else as it is."""
-    if isinstance(source, np.ndarray):
-        import pandas as pd
-
-        if source.ndim != 2:
-            raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
-        return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
-    return source
-
-
-def _read(source: Any) -> Any:
-    if isinstance(source, (str, os.PathLike)):
-        from gomea_bn.io.frame_files import read_frame
-
-        return read_frame(source)
-    return source
-
-
-def _both(first: Callback, second: Callback | None) -> Callback:
-    def call(progress: Any) -> bool:
-        return bool(first(progress)) | bool(second is not None and second(progress))
-
-    return call
-
-
-def _n_threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
-        raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
-    if n_jobs > 0:
-        return int(n_jobs)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _seed(random_state: Any) -> int:
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**32, dtype=np.uint64))
-    if is_integer(random_state) and random_state >= 0:
-        return int(random_state)
-    raise GomeaBnError(
-        f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
-    )
-
-
-def _digest(table: Table) -> str:
-    """Return the SHA-256 of names, levels and values: what a result was learned from."""
-    digest = hashlib.sha256()
-    for column in table.columns:
-        digest.update(repr((column.name, column.levels)).encode())
-        digest.update(np.ascontiguousarray(column.values).tobytes())
-    return digest.hexdigest()

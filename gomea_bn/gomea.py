@@ -23,7 +23,7 @@ class GOMEA:
     Parameters
     ----------
     linkage : str or LinkageModel
-        "tree" (NMI, filtered), "tree-mi", "univariate", or an object with ``learn``.
+        "tree" (NMI, filtered), "tree-mi", "tree-corrected", "univariate", or an object with ``learn``.
     local_search : bool, optional
         Climb once over all genes after initialisation and after mixing, for every solution and generation.
         None asks the problem: yes for network structure, no otherwise.

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from gomea_bn._columns import nearest
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
-from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, fixed_policy, policy_library
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import Table
 
-__all__ = ["LearningOptions", "learned_cut_points", "learning_problem"]
+__all__ = ["LearningOptions", "learned_cut_points", "learning_problem", "scored_variables"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,30 @@ def learning_problem(table: Table, options: LearningOptions) -> StructureProblem
     """
     method = scoring_method(options.scoring_method)
     _check_kinds(table, method)
+    variables, rules = scored_variables(table, options)
+    rule = score_rule(
+        method,
+        table.n_rows,
+        penalty=options.penalty,
+        prior=options.prior,
+        equivalent_sample_size=options.equivalent_sample_size,
+    )
+    return StructureProblem(
+        FamilyScorer(variables, method, rule),
+        rules,
+        random_repair=options.random_repair,
+        initial_indegree=options.initial_indegree,
+    )
+
+
+def scored_variables(table: Table, options: LearningOptions) -> tuple[list[ScoredVariable], EdgeRules]:
+    """Return a table's columns with their policy libraries, and what the knowledge allows for every pair.
+
+    Raises
+    ------
+    GomeaBnError
+        As `learning_problem`.
+    """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
     variables = []
@@ -94,21 +118,9 @@ def learning_problem(table: Table, options: LearningOptions) -> StructureProblem
         else:
             policies = policy_library(column.values, options.discretizer, options.max_bins)
             variables.append(ScoredVariable(column.name, column.values, 0, policies))
-    rule = score_rule(
-        method,
-        table.n_rows,
-        penalty=options.penalty,
-        prior=options.prior,
-        equivalent_sample_size=options.equivalent_sample_size,
-    )
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
-    return StructureProblem(
-        FamilyScorer(variables, method, rule),
-        rules,
-        random_repair=options.random_repair,
-        initial_indegree=options.initial_indegree,
-    )
+    return variables, rules
 
 
 def learned_cut_points(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 
-__all__ = ["Callback", "HistoryEntry", "Limits", "Progress", "Result"]
+__all__ = ["Callback", "FrontHistoryEntry", "HistoryEntry", "Limits", "Progress", "Result"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,19 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class FrontHistoryEntry:
+    """The archive after a generation that added to it; `ideal` holds the least value of every objective."""
+
+    seconds: float
+    n_eval: int
+    archive_size: int
+    ideal: tuple[float, ...]
+    population_size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """The state of a run after a generation."""
+    """The state of a run after a generation; with several objectives `best` is of the first one."""
 
     seconds: float
     n_eval: int
@@ -82,6 +93,7 @@ class Progress:
     population_generations: tuple[int, ...]
     best: float
     statistics: dict[str, int]
+    archive_size: int = 0
 
 
 Callback = Callable[[Progress], bool | None]
@@ -94,17 +106,17 @@ class Result:
 
     Attributes
     ----------
-    X : ndarray of shape (n_variables,)
-        Best solution: int16, or float64 for real variables.
-    F : ndarray of shape (n_objectives,), float64
-        Its objectives, minimised.
+    X : ndarray of shape (n_variables,), or (k, n_variables) for several objectives
+        Best solution, or the front: int16, or float64 for real variables.
+    F : ndarray of shape (1,), or (k, n_objectives), float64
+        Their objectives, minimised.
     n_eval : int
         Changed solutions evaluated.
     n_eval_full : float
         The same in full evaluations: touched terms over all terms.
     exec_time, time_to_best : float
         Seconds.
-    history : list of HistoryEntry
+    history : list of HistoryEntry, or of FrontHistoryEntry for several objectives
     stopped_by : str
         "max_seconds", "max_evaluations", "max_generations", "patience", "target", "callback", "interrupt" or
         "max_population_size".
@@ -112,7 +124,7 @@ class Result:
     statistics : dict of str to int
         The problem's own counts.
     extra : dict
-        "violation" of the best solution; 0 means feasible.
+        "violation" of the best solution, or of every solution of a front; 0 means feasible.
     """
 
     X: NDArray[Any]
@@ -121,7 +133,7 @@ class Result:
     n_eval_full: float
     exec_time: float
     time_to_best: float
-    history: list[HistoryEntry]
+    history: list[Any]
     stopped_by: str
     n_generations: int
     statistics: dict[str, int] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Callback, Limits, Progress, Result
+from gomea_bn.mogomea import MOGOMEA
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.rvgomea import RVGOMEA
 
@@ -16,7 +17,7 @@ __all__ = ["optimise"]
 
 def optimise(
     problem: Any,
-    algorithm: GOMEA | RVGOMEA | None = None,
+    algorithm: GOMEA | MOGOMEA | RVGOMEA | None = None,
     *,
     seed: Any = None,
     max_seconds: float | None = None,
@@ -30,15 +31,15 @@ def optimise(
     n_threads: int = 1,
     verbose: bool = False,
 ) -> Result:
-    """Return the best solution of a problem; everything is minimised.
+    """Return the best solution of a problem, or its front; everything is minimised.
 
     Parameters
     ----------
     problem : object
         One of the package's problems, a `KernelProblem` or `RealKernelProblem` of one's own, or any object with
         ``n_variables``, ``evaluate(x)`` and ``alphabet`` or ``bounds`` (see `PythonProblem`, `RealPythonProblem`).
-    algorithm : GOMEA or RVGOMEA, optional
-        The default is `GOMEA()`, and `RVGOMEA()` for real variables.
+    algorithm : GOMEA, MOGOMEA or RVGOMEA, optional
+        The default is `GOMEA()`, `MOGOMEA()` for several objectives, and `RVGOMEA()` for real variables.
     seed : int or SeedSequence, optional
         Same seed, same result (unless a clock ended the run), at any number of threads.
     max_seconds, max_evaluations, max_generations, patience : number, optional
@@ -70,18 +71,22 @@ def optimise(
     (20, 'target')
     """
     problem = as_compiled(problem)
+    kind: type[GOMEA] | type[MOGOMEA] | type[RVGOMEA]
     is_real = not hasattr(problem, "alphabet")
     if target is None:
         target = getattr(problem, "target", None)
     if termination is not None and not callable(termination):
         raise GomeaBnError(f"termination must be a callable that takes a Progress, got {termination!r}.")
+    if is_real:
+        kind, wanted = RVGOMEA, "an RVGOMEA for real variables"
+    elif problem.n_objectives > 1:
+        kind, wanted = MOGOMEA, f"a MOGOMEA for {problem.n_objectives} objectives"
+    else:
+        kind, wanted = GOMEA, "a GOMEA for discrete variables and one objective"
     if algorithm is None:
-        algorithm = RVGOMEA() if is_real else GOMEA()
-    if not isinstance(algorithm, RVGOMEA if is_real else GOMEA):
-        raise GomeaBnError(
-            f"algorithm must be {'an RVGOMEA for real variables' if is_real else 'a GOMEA for discrete variables'}, "
-            f"got {algorithm!r}."
-        )
+        algorithm = kind()
+    if not isinstance(algorithm, kind):
+        raise GomeaBnError(f"algorithm must be {wanted}, got {algorithm!r}.")
     unlimited = all(
         limit is None for limit in (max_seconds, max_evaluations, max_generations, patience, target)
     )

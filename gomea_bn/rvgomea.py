@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._multi_start import MultiStartRun
+from gomea_bn._elite_run import EliteRun
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.limits import Callback, Limits, Result
 from gomea_bn.linkage.models import Linkage
@@ -201,7 +201,7 @@ def _checked_initial(problem: RealProblem, initial: NDArray[np.float64] | None) 
     return given
 
 
-class RealRun(MultiStartRun):
+class RealRun(EliteRun):
     """One run of RV-GOMEA."""
 
     populations: list[_Population]

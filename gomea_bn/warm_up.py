@@ -10,17 +10,21 @@ import numpy as np
 
 from gomea_bn._gomea_run import GomeaRun
 from gomea_bn._jit import kernels_are_cached, note_kernels_cached
+from gomea_bn._mogomea_run import FrontRun
+from gomea_bn._multi_start import MultiStartRun
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Limits
+from gomea_bn.mogomea import MOGOMEA
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
+from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 
-__all__ = ["compile_kernels"]
+__all__ = ["compile_front_kernels", "compile_kernels"]
 
 _LOG = logging.getLogger("gomea_bn")
-_done = False
+_done: set[str] = set()
 
 
 def _log(message: str) -> None:
@@ -36,25 +40,57 @@ def compile_kernels(announce: Callable[[str], object] = _log) -> float:
     announce : callable
         Gets one line if the kernels are not yet in this machine's cache, before the wait.
     """
-    global _done
-    if _done:
+    return _compile("learner", _learn_once, announce)
+
+
+def compile_front_kernels(announce: Callable[[str], object] = _log) -> float:
+    """Make sure that every kernel of a run for several objectives is compiled; as `compile_kernels`."""
+    return _compile("front", _search_front_once, announce)
+
+
+def _compile(what: str, run: Callable[[int], None], announce: Callable[[str], object]) -> float:
+    if what in _done:
         return 0.0
     began = perf_counter()
-    if not kernels_are_cached():
+    if not kernels_are_cached(what):
         announce("Compiling kernels (once per machine and version, about 20 seconds) ...")
-    method = scoring_method("bic")
+    for n_threads in (1, 2):
+        run(n_threads)
+    note_kernels_cached(what)
+    _done.add(what)
+    return perf_counter() - began
+
+
+def _variables() -> list[ScoredVariable]:
     columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)
-    variables = [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
+    return [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
+
+
+def _advance(run: MultiStartRun) -> None:
+    """Run to the limit; not `finish`, which keeps Ctrl-C for the end of a generation: compiling would end first."""
+    with run:
+        while run.step():
+            pass
+
+
+def _learn_once(n_threads: int) -> None:
+    method = scoring_method("bic")
+    variables = _variables()
     scorer = FamilyScorer(variables, method, score_rule(method, 16))
     scorer.reserve(1 << 13)
     rules = edge_rules(None, [v.name for v in variables], [2] * 4)
-    for n_threads in (1, 2):
-        problem = StructureProblem(scorer, rules)
-        limits = Limits(max_generations=2)
-        # not GOMEA.run, which keeps Ctrl-C for the end of a generation: compiling would have to end first
-        with GomeaRun(GOMEA(base_population=32), problem, limits, 1, n_threads, None, None) as run:
-            while run.step():
-                pass
-    note_kernels_cached()
-    _done = True
-    return perf_counter() - began
+    problem = StructureProblem(scorer, rules)
+    limits = Limits(max_generations=2)
+    _advance(GomeaRun(GOMEA(base_population=32), problem, limits, 1, n_threads, None, None))
+
+
+def _search_front_once(n_threads: int) -> None:
+    variables = _variables()
+    scorer = smoothed_scorer(variables, 16, 1.0)
+    scorer.reserve(1 << 13)
+    rules = edge_rules(None, [v.name for v in variables], [2] * 4)
+    expert = ExpertSample(tuple(v.values for v in variables), 0.0, np.ones(4, np.bool_))
+    problem = FrontProblem(scorer, rules, ["misfit", "complexity", "expert_distance"], expert=expert)
+    problem.reserve(1 << 13)
+    settings = MOGOMEA(base_population=32)
+    _advance(FrontRun(settings, problem, Limits(max_generations=2), 1, n_threads, None, None))

@@ -227,7 +227,7 @@ def average_linkage(
 
 
 def linkage_model(model: str | LinkageModel) -> LinkageModel:
-    """Return a linkage model from its name ("tree", "tree-mi", "univariate") or as it is.
+    """Return a linkage model from its name ("tree", "tree-mi", "tree-corrected", "univariate") or as it is.
 
     Raises
     ------
@@ -237,6 +237,7 @@ def linkage_model(model: str | LinkageModel) -> LinkageModel:
     named: dict[str, LinkageModel] = {
         "tree": LinkageTree(),
         "tree-mi": LinkageTree("mi"),
+        "tree-corrected": LinkageTree("corrected"),
         "univariate": Univariate(),
     }
     if isinstance(model, str):

@@ -84,7 +84,7 @@ def solution_of(population: PopulationData, i: int) -> Solution:
 
 
 @kernel
-def _equal(a: NDArray[np.int16], b: NDArray[np.int16]) -> bool:
+def equal_genes(a: NDArray[np.int16], b: NDArray[np.int16]) -> bool:
     for g in range(a.shape[0]):
         if a[g] != b[g]:
             return False
@@ -102,7 +102,7 @@ def _offer_elite(elite: Elite, solution: Solution) -> None:
 
 
 @kernel
-def _net_change(solution: Solution, journal: Journal, n_own: int) -> bool:
+def net_change(solution: Solution, journal: Journal, n_own: int) -> bool:
     """Return whether a step of `n_own` gene changes, after repair, left any gene different."""
     for k in range(journal.counts[0]):
         gene = journal.genes[k]
@@ -146,7 +146,7 @@ def _step(
         _note_target(solution, work)
         return True
     if not strict and violation == former_violation and objective == former:
-        changed = _net_change(solution, journal, n_own)
+        changed = net_change(solution, journal, n_own)
         journal.counts[:] = 0
         return changed
     undo(solution, journal)
@@ -156,7 +156,7 @@ def _step(
 
 
 @kernel
-def _donate(
+def donate(
     solution: Solution, donor: NDArray[np.int16], linkage: Linkage, subset: int, journal: Journal
 ) -> bool:
     """Copy a subset of the donor's genes into the solution; returns whether any differed."""
@@ -169,7 +169,7 @@ def _donate(
 
 
 @kernel
-def _interrupted(work: MixingWork) -> bool:
+def interrupted(work: MixingWork) -> bool:
     return work.budget[0] <= 0 or work.stop[0] != 0
 
 
@@ -190,14 +190,14 @@ def _mix(
     if n < 2:
         return False
     # the elite itself must improve strictly, or equal exchanges would let it drift away
-    strict = solution.objectives[0] <= elite.objectives[0] and _equal(solution.genotype, elite.genotype)
+    strict = solution.objectives[0] <= elite.objectives[0] and equal_genes(solution.genotype, elite.genotype)
     changed = False
     n_subsets = linkage.starts.shape[0]
     for k in range(n_subsets):
         work.subsets[k] = k
     shuffle(generator, work.subsets[:n_subsets])
     for k in range(n_subsets):
-        if _interrupted(work):
+        if interrupted(work):
             return changed
         if rules.search_donors:
             for d in range(n):
@@ -207,7 +207,7 @@ def _mix(
             for d in range(n):
                 if work.donors[d] == i:
                     continue
-                differs = _donate(
+                differs = donate(
                     solution, population.parents[work.donors[d]], linkage, work.subsets[k], work.journal
                 )
                 if differs:
@@ -216,7 +216,7 @@ def _mix(
             donor = random_below(generator, n - 1)
             if donor >= i:
                 donor += 1
-            differs = _donate(solution, population.parents[donor], linkage, work.subsets[k], work.journal)
+            differs = donate(solution, population.parents[donor], linkage, work.subsets[k], work.journal)
         if differs:
             changed |= _step(problem, solution, population.tallies[i], strict, work, generator)
             if rules.immediate_elite:
@@ -239,13 +239,13 @@ def _force(
     n_subsets = linkage.starts.shape[0]
     shuffle(generator, work.subsets[:n_subsets])
     for k in range(n_subsets):
-        if _interrupted(work):
+        if interrupted(work):
             return
-        if _donate(solution, elite.genotype, linkage, work.subsets[k], work.journal) and _step(
+        if donate(solution, elite.genotype, linkage, work.subsets[k], work.journal) and _step(
             problem, solution, population.tallies[i], True, work, generator
         ):
             return
-    if _interrupted(work) or _equal(solution.genotype, elite.genotype):
+    if interrupted(work) or equal_genes(solution.genotype, elite.genotype):
         return
     # within this generation the solution may have passed the elite, which stands still
     if not better(solution.objectives, solution.violation[0], elite.objectives, elite.violation[0]):
@@ -254,6 +254,24 @@ def _force(
                 set_gene(solution, work.journal, gene, elite.genotype[gene])
         population.tallies[i, 3] += 1
         _step(problem, solution, population.tallies[i], False, work, generator)
+
+
+@kernel
+def n_other_values(rules: MixingRules, gene: int) -> int:
+    """Return how many values of a gene a climb tries: all others of an edge gene, two next to a policy gene's."""
+    return np.int64(2) if rules.ordinal[gene] else rules.alphabet[gene] - 1
+
+
+@kernel
+def other_value(rules: MixingRules, gene: int, start: int, turn: int) -> int:
+    """Return the value number `turn` that a climb from `start` tries; -1 if there is none or it is not allowed."""
+    if rules.ordinal[gene]:
+        value = start - 1 + 2 * turn
+        if value < 0 or value >= rules.alphabet[gene]:
+            return -1
+    else:
+        value = turn if turn < start else turn + 1
+    return value if rules.allowed[gene, value] else -1
 
 
 @kernel
@@ -277,19 +295,13 @@ def _climb(
     for g in range(work.genes.shape[0]):
         gene = work.genes[g]
         start = np.int64(solution.genotype[gene])
-        n_others = np.int64(2) if rules.ordinal[gene] else rules.alphabet[gene] - 1
+        n_others = n_other_values(rules, gene)
         first = random_below(generator, n_others) if n_others > 1 else 0
         for k in range(n_others):
-            turn = (first + k) % n_others
-            if rules.ordinal[gene]:
-                value = start - 1 + 2 * turn
-                if value < 0 or value >= rules.alphabet[gene]:
-                    continue
-            else:
-                value = turn if turn < start else turn + 1
-            if not rules.allowed[gene, value]:
+            value = other_value(rules, gene, start, (first + k) % n_others)
+            if value < 0:
                 continue
-            if _interrupted(work):
+            if interrupted(work):
                 return improved
             set_gene(solution, work.journal, gene, value)
             improved |= _step(problem, solution, population.tallies[i], True, work, generator)
@@ -308,7 +320,7 @@ def initialise_range(
 ) -> None:
     """Evaluate solutions `first` to `last` (exclusive) in full and climb from them; mutates their rows."""
     for i in range(first, last):
-        if i > 0 and _interrupted(work):
+        if i > 0 and interrupted(work):
             return
         tallies = population.tallies[i]
         tallies[2] += evaluate(problem, solution_of(population, i), work.journal, generator)
@@ -317,7 +329,7 @@ def initialise_range(
         _note_target(solution_of(population, i), work)
         if rules.local_search:
             _climb(problem, population, i, rules, generator, work)
-        tallies[0] = CUT_SHORT if _interrupted(work) else FINISHED
+        tallies[0] = CUT_SHORT if interrupted(work) else FINISHED
 
 
 @kernel
@@ -333,7 +345,7 @@ def vary_range(
 ) -> None:
     """Vary solutions ``bounds[0]`` to ``bounds[1]`` (exclusive): mixing, forced improvement, climbing."""
     for i in range(bounds[0], bounds[1]):
-        if _interrupted(work):
+        if interrupted(work):
             return
         solution = solution_of(population, i)
         former, former_violation = solution.objectives[0], solution.violation[0]
@@ -349,4 +361,4 @@ def vary_range(
             population.stalls[i] += 1
         if rules.immediate_elite:
             _offer_elite(elite, solution)
-        population.tallies[i, 0] = CUT_SHORT if _interrupted(work) else FINISHED
+        population.tallies[i, 0] = CUT_SHORT if interrupted(work) else FINISHED

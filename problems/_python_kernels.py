@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn._jit import kernel
 from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
 
-__all__ = ["PythonData"]
+__all__ = ["PythonData", "call_python"]
 
 
 class PythonData(NamedTuple):
@@ -30,7 +30,7 @@ class PythonData(NamedTuple):
 
 
 @intrinsic
-def _call_python(typing_context: Any, address: Any) -> Any:
+def call_python(typing_context: Any, address: Any) -> Any:
     """Call the Python callable at an address, holding the interpreter lock; its result is dropped."""
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -62,7 +62,7 @@ def evaluate_python(
     journal.counts[:] = 0
     for g in range(solution.genotype.shape[0]):
         data.genotype[g] = solution.genotype[g]
-    _call_python(data.full)
+    call_python(data.full)
     for t in range(solution.terms.shape[0]):
         solution.terms[t] = data.terms[t]
     _take_results(data, solution)
@@ -83,7 +83,7 @@ def evaluate_python_partial(
         data.genotype[g] = solution.genotype[g]
     n_terms = solution.terms.shape[0]
     if data.partial == 0:
-        _call_python(data.full)
+        call_python(data.full)
     else:
         n_changed = journal.counts[0]
         for k in range(n_changed):
@@ -92,7 +92,7 @@ def evaluate_python_partial(
         for t in range(n_terms):
             data.parent_terms[t] = solution.terms[t]
             data.terms[t] = solution.terms[t]
-        _call_python(data.partial)
+        call_python(data.partial)
     touched = 0
     for t in range(n_terms):
         if data.terms[t] != solution.terms[t]:

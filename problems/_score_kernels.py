@@ -12,7 +12,7 @@ from gomea_bn._jit import kernel
 
 __all__ = ["BLOCK", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
 
-LIKELIHOOD, DIRICHLET, BDEU = 0, 1, 2
+LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED = 0, 1, 2, 3
 
 BLOCK = 2048
 _HALF_LOG_TWO_PI = 0.9189385332046727
@@ -31,9 +31,11 @@ class RowData(NamedTuple):
 class ScoreRule(NamedTuple):
     """How counts become a score in nats."""
 
-    kind: int  # LIKELIHOOD, DIRICHLET or BDEU
+    kind: int  # LIKELIHOOD, DIRICHLET, BDEU or SMOOTHED
     weight: float  # nats per free parameter (LIKELIHOOD)
-    prior: float  # pseudo-count per cell (DIRICHLET) or equivalent sample size (BDEU)
+    prior: (
+        float  # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED), equivalent sample size (BDEU)
+    )
     x_log_x: NDArray[np.float64]  # (n_rows + 1,)
     log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
 
@@ -182,6 +184,26 @@ def _sum_log_rising(
 
 
 @kernel
+def _smoothed_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int, prior: float) -> float:
+    """Return the log likelihood of an (n_observed, r) count table under its own smoothed probabilities, in nats.
+
+    P(cell) = (n_cell + prior / r) / (n_row + prior), as in the tables of a learned network.
+    """
+    share = prior / r
+    total = 0.0
+    for j in range(n_observed):
+        row = 0
+        for k in range(j * r, (j + 1) * r):
+            count = counts[k]
+            if count > 0:
+                row += count
+                total += count * log(count + share)
+        if row > 0:
+            total -= row * log(row + prior)
+    return total
+
+
+@kernel
 def score_counts(
     counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule
 ) -> float:
@@ -197,6 +219,8 @@ def score_counts(
                 cells += table[counts[k]]
             total += cells - table[row]
         return total - rule.weight * configurations * (r - 1)
+    if rule.kind == SMOOTHED:
+        return _smoothed_log_likelihood(counts, n_observed, r, rule.prior)
     if rule.kind == DIRICHLET:
         rising = rule.log_rising
         row_prior = rule.prior * r
@@ -210,6 +234,21 @@ def score_counts(
 
 
 @kernel
+def n_configurations(rows: RowData, views: NDArray[np.int64], n_views: int) -> float:
+    """Return the number of parent configurations of a family, whose child's view comes last."""
+    configurations = 1.0
+    for v in range(n_views - 1):
+        configurations *= rows.cardinality[views[v]]
+    return configurations
+
+
+@kernel
+def is_dense(cells: float, n_rows: int) -> bool:
+    """Return whether a table of so many cells is counted cell by cell, and not by observed configurations."""
+    return cells <= 65536.0 and cells <= 8.0 * n_rows + 1024.0
+
+
+@kernel
 def family_score(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
 ) -> float:
@@ -219,12 +258,10 @@ def family_score(
     """
     n_rows = rows.codes.shape[1]
     r = rows.cardinality[views[n_views - 1]]
-    configurations = 1.0
-    for v in range(n_views - 1):
-        configurations *= rows.cardinality[views[v]]
+    configurations = n_configurations(rows, views, n_views)
     cells = configurations * r
     scratch.statistics[0] += 1
-    if cells <= 65536.0 and cells <= 8.0 * n_rows + 1024.0:
+    if is_dense(cells, n_rows):
         whole = np.int64(cells)
         n_tables = 4 if whole * 4 <= n_rows else 1
         count_dense(rows.codes, views, rows.cardinality, n_views, whole, n_tables, scratch)

@@ -343,26 +343,34 @@ def break_cycles(
 
 
 @kernel
-def _score_marked(data: StructureData, solution: Solution, journal: Journal) -> int:
-    """Re-score the marked families and sum all terms in variable order; returns how many were re-scored."""
+def family_views(data: StructureData, solution: Solution, child: int) -> int:
+    """Fill ``work.views`` with the views of a variable's parents in order, then its own; returns their number."""
     work, rules = data.work, data.rules
     words = work.dirty.shape[0]
-    touched = 0
+    n_views = 0
     for w in range(words):
+        parents = solution.aux[child * words + w]
+        while parents != ZERO:
+            work.views[n_views] = view_of(rules, solution.genotype, w * 64 + lowest_bit(parents))
+            parents &= parents - ONE
+            n_views += 1
+    work.views[n_views] = view_of(rules, solution.genotype, child)
+    return n_views + 1
+
+
+@kernel
+def _score_marked(data: StructureData, solution: Solution, journal: Journal) -> int:
+    """Re-score the marked families and sum all terms in variable order; returns how many were re-scored."""
+    work = data.work
+    touched = 0
+    for w in range(work.dirty.shape[0]):
         rest = work.dirty[w]
         while rest != ZERO:
             child = w * 64 + lowest_bit(rest)
             rest &= rest - ONE
-            n_views = 0
-            for v in range(words):
-                parents = solution.aux[child * words + v]
-                while parents != ZERO:
-                    work.views[n_views] = view_of(rules, solution.genotype, v * 64 + lowest_bit(parents))
-                    parents &= parents - ONE
-                    n_views += 1
-            work.views[n_views] = view_of(rules, solution.genotype, child)
+            n_views = family_views(data, solution, child)
             score = cached_family_score(
-                data.rows, data.score, data.scratch, data.shared, data.own, work.views, n_views + 1
+                data.rows, data.score, data.scratch, data.shared, data.own, work.views, n_views
             )
             set_term(solution, journal, child, -score)
             touched += 1
@@ -374,10 +382,10 @@ def _score_marked(data: StructureData, solution: Solution, journal: Journal) -> 
 
 
 @kernel
-def evaluate_structure_partial(
+def follow_changes(
     data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
-) -> int:
-    """Re-evaluate after the journal's gene changes, repairing what they broke; returns touched families."""
+) -> None:
+    """Bring parent sets up to the journal's gene changes, repair what these broke, and mark the touched families."""
     rules, work = data.rules, data.work
     n_edges = rules.first.shape[0]
     n_changes = journal.counts[0]
@@ -412,14 +420,13 @@ def evaluate_structure_partial(
         if _has_arc(solution.aux, words, parent, child) and reaches(solution.aux, work, parent, child):
             break_cycles(data, solution, journal, generator)
             break
-    return _score_marked(data, solution, journal)
 
 
 @kernel
-def evaluate_structure(
+def build_graph(
     data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
-) -> int:
-    """Build parent sets from the genotype, repair them, and score every family; returns their number."""
+) -> None:
+    """Build parent sets from the genotype, repair them, and mark every family."""
     rules, work = data.rules, data.work
     journal.counts[:] = 0
     solution.aux[:] = ZERO
@@ -435,6 +442,23 @@ def evaluate_structure(
         _mark(work.dirty, variable)
     _keep_limits(data, solution, journal, generator)
     break_cycles(data, solution, journal, generator)
+
+
+@kernel
+def evaluate_structure_partial(
+    data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
+) -> int:
+    """Re-evaluate after the journal's gene changes, repairing what they broke; returns touched families."""
+    follow_changes(data, solution, journal, generator)
+    return _score_marked(data, solution, journal)
+
+
+@kernel
+def evaluate_structure(
+    data: StructureData, solution: Solution, journal: Journal, generator: np.random.Generator
+) -> int:
+    """Build parent sets from the genotype, repair them, and score every family; returns their number."""
+    build_graph(data, solution, journal, generator)
     touched = _score_marked(data, solution, journal)
     journal.counts[:] = 0
     return touched

@@ -11,20 +11,18 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems._score_kernels import (
     BLOCK,
-    FamilyCache,
     RowData,
     ScoreRule,
     ScoreScratch,
-    cache_merge,
     score_families,
 )
 from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.scores import ScoringMethod
+from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
-__all__ = ["Family", "FamilyScorer", "ScoredVariable", "new_cache", "new_scratch"]
+__all__ = ["Family", "FamilyScorer", "ScoredVariable", "new_scratch"]
 
 _KEY_SEED = 20240219  # any fixed number: keys must be alike in every process
-FIRST_CACHE_CAPACITY = 1 << 12
 _MAX_CELLS = 2**62  # configurations are numbered by 64-bit integers
 
 
@@ -55,11 +53,6 @@ class Family:
 
     child: tuple[int, int]
     parents: tuple[tuple[int, int], ...] = ()
-
-
-def new_cache(capacity: int) -> FamilyCache:
-    """Return an empty cache table; `capacity` is a power of two."""
-    return FamilyCache(np.zeros(capacity, np.uint64), np.zeros(capacity), np.zeros(1, np.int64))
 
 
 def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
@@ -96,6 +89,7 @@ class FamilyScorer:
 
     Attributes
     ----------
+    caches : ThreadCaches
     rows : RowData
         Codes and constants, for compiled callers.
     view_offset : ndarray of shape (n_variables + 1,), int64
@@ -113,11 +107,10 @@ class FamilyScorer:
         self.variables = tuple(variables)
         self.method = method
         self.rule = rule
-        self.cache_bytes = cache_bytes
         self.rows, self.view_offset = self._rows()
         self.max_cardinality = int(self.rows.cardinality.max())
         self.n_rows = self.rows.codes.shape[1]
-        self.cache = new_cache(FIRST_CACHE_CAPACITY)
+        self.caches = ThreadCaches(cache_bytes)
         self._scratch = new_scratch(self.n_rows, self.max_cardinality)
 
     def _rows(self) -> tuple[RowData, NDArray[np.int64]]:
@@ -200,22 +193,10 @@ class FamilyScorer:
         scores = np.empty(len(offsets) - 1)
         if use_cache:
             self.reserve(len(scores))
-        own = self.cache if use_cache else new_cache(0)
+        own = self.caches.shared if use_cache else new_cache(0)
         score_families(self.rows, self.rule, self._scratch, new_cache(2), own, offsets, views, scores)
         return scores
 
     def reserve(self, n_more: int) -> None:
-        """Make room in the cache for `n_more` entries, up to `cache_bytes`."""
-        self.cache = grown_cache(self.cache, n_more, self.cache_bytes)
-
-
-def grown_cache(cache: FamilyCache, n_more: int, max_bytes: int) -> FamilyCache:
-    """Return `cache`, or a larger copy that holds `n_more` further entries at half load, within `max_bytes`."""
-    capacity = len(cache.keys)
-    while capacity < 2 * (int(cache.used[0]) + n_more) and 32 * capacity <= max_bytes:
-        capacity *= 2
-    if capacity == len(cache.keys):
-        return cache
-    larger = new_cache(capacity)
-    cache_merge(larger, cache)
-    return larger
+        """Make room in the cache for `n_more` entries, up to its limit."""
+        self.caches.reserve(n_more)

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems._score_kernels import cache_merge
 from gomea_bn.problems._structure_kernels import StructureData, StructureRules, StructureWork, edge_gene
-from gomea_bn.problems.family_scorer import FamilyScorer, grown_cache, new_cache, new_scratch
+from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.knowledge import EdgeRules
 
 __all__ = ["StructureProblem"]
-
-_OWN_CACHE_CAPACITY = 1 << 12
 
 
 class StructureProblem:
@@ -107,34 +104,23 @@ class StructureProblem:
                     scorer.rows,
                     scorer.rule,
                     new_scratch(scorer.n_rows, scorer.max_cardinality),
-                    new_cache(2),
-                    new_cache(_OWN_CACHE_CAPACITY),
+                    *scorer.caches.pair(len(self._data), n_threads),
                     self._work(),
                 )
             )
-        if n_threads == 1:
-            return [self._data[0]._replace(shared=new_cache(2), own=scorer.cache)]
-        return [data._replace(shared=scorer.cache) for data in self._data[:n_threads]]
+        pairs = [scorer.caches.pair(thread, n_threads) for thread in range(n_threads)]
+        return [
+            data._replace(shared=shared, own=own)
+            for data, (shared, own) in zip(self._data[:n_threads], pairs, strict=True)
+        ]
 
     def chunk_ended(self, thread: int, data: StructureData) -> StructureData:
         """Give a thread's own cache room for what comes next; called by that thread between its kernels."""
-        budget = self.scorer.cache_bytes
-        room = max(int(data.own.used[0]), _OWN_CACHE_CAPACITY)
-        if data.own is self.scorer.cache:
-            self.scorer.cache = grown_cache(data.own, room, budget)
-            return data._replace(own=self.scorer.cache)
-        own = grown_cache(data.own, room, budget)
-        self._data[thread] = self._data[thread]._replace(own=own)
-        return data._replace(own=own)
+        return data._replace(own=self.scorer.caches.grown(thread, data.own))
 
     def generation_ended(self) -> None:
         """Merge the threads' finds into the shared cache, in thread order."""
-        for thread, data in enumerate(self._data):
-            used = int(data.own.used[0])
-            if used:
-                self.scorer.cache = grown_cache(self.scorer.cache, used, self.scorer.cache_bytes)
-                cache_merge(self.scorer.cache, data.own)
-                self._data[thread] = data._replace(own=new_cache(len(data.own.keys)))
+        self.scorer.caches.merge()
 
     def statistics(self) -> dict[str, int]:
         """Return how many families were scored by counting, and how many were found in a cache."""

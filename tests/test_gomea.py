@@ -23,8 +23,9 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Limits, Progress, Result
 from gomea_bn.linkage.models import Custom, Linkage, LinkageTree
-from gomea_bn.problems.family_scorer import ScoredVariable, new_cache
+from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.problems.thread_caches import new_cache
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -227,10 +228,10 @@ def test_a_full_cache_does_not_change_the_result() -> None:
     for n_threads in (1, 2):
         variables = random_variables(np.random.default_rng(0), 120, "ccdcd")
         scorer = make_scorer(variables, cache_bytes=0)
-        scorer.cache = new_cache(8)
+        scorer.caches.shared = new_cache(8)
         problem = make_problem(variables, scorer=scorer)
         assert same(GOMEA().run(problem, limits, seed=3, n_threads=n_threads), expected)
-        assert len(scorer.cache.keys) == 8
+        assert len(scorer.caches.shared.keys) == 8
 
 
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))

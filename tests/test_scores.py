@@ -20,8 +20,6 @@ from gomea_bn.problems import _score_kernels as kernels
 from gomea_bn.problems.family_scorer import (
     Family,
     ScoredVariable,
-    grown_cache,
-    new_cache,
     new_scratch,
 )
 from gomea_bn.problems.policies import (
@@ -34,6 +32,7 @@ from gomea_bn.problems.policies import (
     policy_library,
 )
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
+from gomea_bn.problems.thread_caches import new_cache
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -399,19 +398,19 @@ def test_the_cache_returns_the_same_bits_and_is_used() -> None:
     assert counted == len(families)
     assert (scorer.score(families[::-1]) == expected[::-1]).all()
     assert scorer._scratch.statistics[:2].tolist() == [counted, len(families)]
-    assert scorer.cache.used[0] == len(families)
+    assert scorer.caches.shared.used[0] == len(families)
 
 
 @pytest.mark.parametrize("capacity", [2, 4, 64, 128])
 def test_a_full_cache_overwrites_and_stays_right(capacity: int) -> None:
     variables, families, expected = cache_case()
     scorer = make_scorer(variables, cache_bytes=0)
-    scorer.cache = new_cache(capacity)
+    scorer.caches.shared = new_cache(capacity)
     order = np.random.default_rng(0).integers(0, len(families), 5 * len(families))
     for chunk in np.split(order, 5):
         assert (scorer.score([families[k] for k in chunk]) == expected[chunk]).all()
-    assert len(scorer.cache.keys) == capacity
-    assert scorer.cache.used[0] == np.count_nonzero(scorer.cache.keys) <= capacity
+    assert len(scorer.caches.shared.keys) == capacity
+    assert scorer.caches.shared.used[0] == np.count_nonzero(scorer.caches.shared.keys) <= capacity
 
 
 def test_parents_may_come_in_any_order() -> None:
@@ -425,11 +424,14 @@ def test_a_cache_grows_within_its_limit_and_keeps_its_entries() -> None:
     variables, families, expected = cache_case()
     scorer = make_scorer(variables)
     scorer.score(families)
-    larger = grown_cache(scorer.cache, 10_000, 1 << 20)
+    scorer.caches.max_bytes = 1 << 20
+    scorer.reserve(10_000)
+    larger = scorer.caches.shared
     assert len(larger.keys) == 1 << 15  # half full at most
     assert larger.used[0] == len(families)
-    assert len(grown_cache(scorer.cache, 10**9, 1 << 20).keys) * 16 == 1 << 20
-    scorer.cache = larger
+    scorer.reserve(10**9)
+    assert len(scorer.caches.shared.keys) * 16 == 1 << 20
+    scorer.caches.shared = larger
     before = int(scorer._scratch.statistics[0])
     assert (scorer.score(families) == expected).all()
     assert scorer._scratch.statistics[0] == before

@@ -17,9 +17,10 @@ from scipy.stats import chisquare
 
 from gomea_bn.problems._structure_kernels import evaluate_structure_partial
 from gomea_bn.problems.base import Solution, set_gene, undo
-from gomea_bn.problems.family_scorer import Family, ScoredVariable, new_cache
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.problems.thread_caches import new_cache
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -327,7 +328,7 @@ def test_a_tiny_cache_changes_nothing(capacity: int) -> None:
     rng = np.random.default_rng(4)
     variables = random_variables(rng, 50, "cccdd")
     scorer = make_scorer(variables, cache_bytes=0)
-    scorer.cache = new_cache(capacity)
+    scorer.caches.shared = new_cache(capacity)
     small, large = make_problem(variables, scorer=scorer), make_problem(variables)
     for genotype in large.sample(rng, 200):
         a = evaluated(small, genotype, np.random.default_rng(1))

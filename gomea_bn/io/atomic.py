@@ -8,13 +8,21 @@ from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["write_text"]
+__all__ = ["write_bytes", "write_text"]
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Return the path after `text` replaced the file there, in UTF-8 with the line ends as given.
 
-    Readers see the old file or the new one, never a part: the text goes to a file beside it, which then
+    See `write_bytes`.
+    """
+    return write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Return the path after `content` replaced the file there.
+
+    Readers see the old file or the new one, never a part: the content goes to a file beside it, which then
     takes its name.
 
     Raises
@@ -29,8 +37,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         raise GomeaBnError(f"Cannot write '{os.fspath(path)}': it is a folder; give the name of a file.")
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with open(beside, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(beside, "xb") as file:
+            file.write(content)
         os.replace(beside, target)
     except OSError as error:
         raise GomeaBnError(f"Cannot write '{os.fspath(path)}': {error.strerror or error}.") from error

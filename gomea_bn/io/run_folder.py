@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
     from gomea_bn.estimator import BayesNetLearner
     from gomea_bn.network import DiscretizedBayesNet
 
-__all__ = ["check_folder", "cpu_name", "file_digest", "installed_version", "run_record", "write_run_folder"]
+__all__ = [
+    "check_folder",
+    "cpu_name",
+    "environment",
+    "file_digest",
+    "installed_version",
+    "plain_parameters",
+    "run_record",
+    "write_run_folder",
+]
 
 RECORD_FORMAT = "gomea-bn run"
 RECORD_FORMAT_VERSION = 1
@@ -30,8 +40,8 @@ FILES = ("network.json", "network.bif", "network.dot", "run.json")
 _COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
 
 
-def check_folder(folder: Path) -> None:
-    """Raise `GomeaBnError` if a run could not be written to `folder`; creates nothing."""
+def check_folder(folder: Path, files: Iterable[str] = FILES) -> None:
+    """Raise `GomeaBnError` if `files`, by default a run's, could not be written to `folder`; creates nothing."""
     nearest = Path(os.path.abspath(folder))
     while not os.path.lexists(nearest):
         nearest = nearest.parent
@@ -39,7 +49,7 @@ def check_folder(folder: Path) -> None:
         raise GomeaBnError(f"Cannot write to folder '{folder}': '{nearest}' is not a folder.")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise GomeaBnError(f"Cannot write to folder '{folder}': no permission to write in '{nearest}'.")
-    for name in FILES:
+    for name in files:
         if (folder / name).is_dir():
             raise GomeaBnError(f"Cannot write '{folder / name}': a folder of that name is in the way.")
 
@@ -110,16 +120,11 @@ def run_record(
             "dropped_rows": list(table.dropped_rows),
             "columns": columns,
         },
-        "parameters": _parameters(learner),
+        "parameters": plain_parameters(learner),
         "algorithm": asdict(GOMEA()) if learner.algorithm is None else repr(learner.algorithm),
         "seed": learner.seed_,
         "n_jobs": learner.n_jobs,
-        "versions": {
-            "gomea-bn": __version__,
-            "python": platform.python_version(),
-            **{name: installed_version(name) for name in _COMPUTING},
-        },
-        "machine": {"platform": platform.platform(), "cpu": cpu_name(), "cores": os.cpu_count()},
+        **environment(),
         "counts": {
             "n_eval": learner.n_eval_,
             "n_eval_full": learner.n_eval_full_,
@@ -146,6 +151,28 @@ def run_record(
     }
 
 
+def environment() -> dict[str, Any]:
+    """Return versions of what computes, and the machine, for records."""
+    return {
+        "versions": {
+            "gomea-bn": __version__,
+            "python": platform.python_version(),
+            **{name: installed_version(name) for name in _COMPUTING},
+        },
+        "machine": {"platform": platform.platform(), "cpu": cpu_name(), "cores": os.cpu_count()},
+    }
+
+
+def plain_parameters(learner: Any) -> dict[str, Any]:
+    """Return a learner's parameters, but those that say only where and how visibly it runs, as plain values."""
+    parameters: dict[str, Any] = learner.get_params()
+    for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
+        del parameters[name]
+    if learner.knowledge is not None:
+        parameters["knowledge"] = asdict(learner.knowledge)
+    return parameters
+
+
 def installed_version(distribution: str) -> str | None:
     """Return the version of an installed distribution, or None."""
     try:
@@ -170,16 +197,6 @@ def cpu_name() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
-
-
-def _parameters(learner: BayesNetLearner) -> dict[str, Any]:
-    """Return the learner's parameters as plain values."""
-    parameters = learner.get_params()
-    for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
-        del parameters[name]
-    if learner.knowledge is not None:
-        parameters["knowledge"] = asdict(learner.knowledge)
-    return parameters
 
 
 def _record_text(record: dict[str, Any]) -> str:

@@ -1,0 +1,90 @@
+"""What the commands that search have in common: reading the table, compiling, limits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from math import isinf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn._cli_output import INTERRUPTED, UNUSABLE_DATA, fail, say
+from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    from gomea_bn.table import Table
+
+__all__ = ["announcement", "compile_first", "cores", "limit", "read_data"]
+
+
+def read_data(
+    data: Path, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int
+) -> tuple[Any, Table]:
+    """Return the file as a frame and as a checked table; exits if it cannot be used."""
+    from gomea_bn._columns import nearest
+    from gomea_bn.io.frame_files import read_frame
+    from gomea_bn.table import read_table
+
+    if missing not in ("error", "drop"):
+        raise GomeaBnError(f"--missing must be error or drop, got {missing!r}.")
+    try:
+        frame = read_frame(data)
+    except GomeaBnError as error:
+        fail(str(error), UNUSABLE_DATA)
+    for name in kinds or ():
+        if name not in map(str, frame.columns):
+            raise GomeaBnError(f"--kind: no column '{name}'.{nearest(name, map(str, frame.columns))}")
+    try:
+        return frame, read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+    except GomeaBnError as error:
+        fail(str(error), UNUSABLE_DATA)
+
+
+def compile_first(tell: Callable[[str], None]) -> float:
+    """Compile or load the kernels on a thread of their own, so that Ctrl-C need not wait for the compiler."""
+    from threading import Thread
+
+    from gomea_bn.warm_up import compile_kernels
+
+    outcome: list[float | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(compile_kernels(announce=tell))
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        say("Interrupted while compiling; nothing was written.")
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)  # a plain exit waits for the compiler's thread
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def announcement(learner: Any, out: Path | None) -> str:
+    """Return what a search says before it starts: its limits, and whether anything will be written."""
+    limits = {
+        "seconds": learner.max_seconds,
+        "evaluations": learner.max_evaluations,
+        "generations": learner.max_generations,
+    }
+    most = ", ".join(f"{value:g} {unit}" for unit, value in limits.items() if value is not None)
+    saved = "" if out is not None else " Nothing will be written: no --out given."
+    return f"Searching ({f'at most {most}; ' if most else ''}Ctrl-C keeps the best so far).{saved}"
+
+
+def limit(value: float) -> float | None:
+    """Return None for 0 and infinity, which both mean that there is no limit."""
+    return None if value == 0 or isinf(value) else value
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,99 @@
+"""What the learners share: tables, threads, seeds, and the check of options."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any
+
+import numpy as np
+
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.limits import Callback
+from gomea_bn.table import Table
+
+__all__ = [
+    "as_frame",
+    "both",
+    "check_options",
+    "read_source",
+    "seed_of",
+    "table_digest",
+    "thread_count",
+]
+
+
+def check_options(learner: Any, algorithm: type) -> None:
+    """Raise `GomeaBnError` for an algorithm, callback or pseudo-count that a learner cannot use."""
+    if learner.algorithm is not None and not isinstance(learner.algorithm, algorithm):
+        raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
+    if learner.callback is not None and not callable(learner.callback):
+        raise GomeaBnError(f"callback must be a callable that takes a Progress, got {learner.callback!r}.")
+    if not is_real(learner.pseudo_count) or not 0 <= learner.pseudo_count < np.inf:
+        raise GomeaBnError(
+            f"pseudo_count must be a finite number of at least 0, got {learner.pseudo_count!r}."
+        )
+
+
+def as_frame(source: Any) -> Any:
+    """Return arrays as a frame with columns x0, x1, ...; everything else as it is."""
+    if isinstance(source, np.ndarray):
+        import pandas as pd
+
+        if source.ndim != 2:
+            raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
+        return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
+    return source
+
+
+def read_source(source: Any) -> Any:
+    """Return a file's table as a frame; everything else as it is."""
+    if isinstance(source, (str, os.PathLike)):
+        from gomea_bn.io.frame_files import read_frame
+
+        return read_frame(source)
+    return source
+
+
+def both(first: Callback, second: Callback | None) -> Callback:
+    """Return a callback that calls two and stops the run if either wants to."""
+
+    def call(progress: Any) -> bool:
+        return bool(first(progress)) | bool(second is not None and second(progress))
+
+    return call
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` means: None is 1, -1 all cores."""
+    if n_jobs is None:
+        return 1
+    if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
+        raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the integer that repeats a run: `random_state` itself, drawn from it, or drawn from the system."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.uint64))
+    if is_integer(random_state) and random_state >= 0:
+        return int(random_state)
+    raise GomeaBnError(
+        f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
+    )
+
+
+def table_digest(table: Table) -> str:
+    """Return the SHA-256 of names, levels and values: what a result was learned from."""
+    digest = hashlib.sha256()
+    for column in table.columns:
+        digest.update(repr((column.name, column.levels)).encode())
+        digest.update(np.ascontiguousarray(column.values).tobytes())
+    return digest.hexdigest()

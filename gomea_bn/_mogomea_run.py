@@ -1,0 +1,341 @@
+"""The state of one MOGOMEA run: populations in clusters, waves of blocks on threads, one archive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor, log10
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn._clusters import balanced_clusters, extreme_clusters
+from gomea_bn._gomea_run import (
+    ALONE_SECONDS,
+    INLINE_CELLS,
+    INLINE_SECONDS,
+    UNLIMITED,
+    checked_genotypes,
+    finished_prefix,
+    new_population,
+    new_work,
+)
+from gomea_bn._multi_start import MultiStartRun
+from gomea_bn.archive import ElitistArchive, new_archive
+from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.limits import Callback, FrontHistoryEntry, Limits, Progress, Result
+from gomea_bn.linkage.models import Linkage, linkage_model
+from gomea_bn.operators._archive_kernels import REFUSED_FULL, Archive, clear
+from gomea_bn.operators._kernels import MixingRules, PopulationData
+from gomea_bn.operators._mo_kernels import Clusters, FrontSearch, FrontWork, initialise_front, vary_front
+from gomea_bn.problems.base import CompiledProblem
+
+if TYPE_CHECKING:
+    from gomea_bn.mogomea import MOGOMEA
+
+__all__ = ["FrontRun"]
+
+# blocks of solutions that vary on one state of the archive; their finds are merged before the next ones
+_WAVE = 64
+_MOST_FINDS = 512
+_FIND_BYTES = 1 << 21
+# in immediate mode the grid is also adapted between generations above this many times the wanted size
+_OVERFLOW = 2.0
+
+
+@dataclass
+class _Population:
+    """One population of the scheme, with the generators of its blocks."""
+
+    data: PopulationData
+    sampler: np.random.Generator
+    generators: list[np.random.Generator]
+    n_clusters: int
+    generations: int = 0
+    active: bool = True
+    stalled: int = 0
+    seconds: float = field(default=np.inf)
+
+    @property
+    def size(self) -> int:
+        return len(self.data.parents)
+
+    @property
+    def converged(self) -> bool:
+        return bool((self.data.parents == self.data.parents[0]).all())
+
+
+class _Variation(NamedTuple):
+    """What all waves of a generation share."""
+
+    population: _Population
+    clusters: Clusters
+    kernel: Any
+    what: str
+    rules: MixingRules
+    stalled: bool
+    n_threads: int
+    inline: bool
+    room: int  # new members that a block may need in the archive
+
+
+class FrontRun(MultiStartRun):
+    """One run of MOGOMEA."""
+
+    populations: list[_Population]
+
+    def __init__(
+        self,
+        settings: MOGOMEA,
+        problem: CompiledProblem,
+        limits: Limits,
+        seed: int | np.random.SeedSequence | None,
+        n_threads: int,
+        callback: Callback | None,
+        initial: ArrayLike | None,
+    ) -> None:
+        if not is_integer(n_threads) or n_threads < 1:
+            raise GomeaBnError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
+        if limits.target is not None:
+            raise GomeaBnError(
+                f"target is for one objective, got {limits.target!r} for {problem.n_objectives}; stop by callback."
+            )
+        nothing = np.empty((0, problem.n_variables), np.int16)
+        self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
+        self.immediate = settings.archive_update == "immediate"
+        super().__init__(settings, problem, limits, seed, callback, 1 if self.immediate else n_threads)
+        self.settings = settings
+        model = linkage_model(settings.linkage)
+        self.linkage = model.for_run(self.stop.flag) if hasattr(model, "for_run") else model
+        self.archive = ElitistArchive(problem.n_variables, problem.n_objectives, settings.archive_size)
+        self.history: list[FrontHistoryEntry] = []
+        # fixed by the problem alone, so that results do not depend on the number of threads
+        self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
+        asked = settings.local_search
+        self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
+        self.climb_cost = int(np.where(problem.ordinal, 2, problem.alphabet - 1).sum()) * self.climbs
+        self.works = [
+            FrontWork(
+                new_work(problem, self.stop.flag),
+                np.zeros(problem.n_objectives),
+                np.zeros(problem.n_objectives),
+                np.zeros(2, np.int64),
+            )
+            for _ in range(self.n_threads)
+        ]
+        self._find_capacity = max(16, min(_MOST_FINDS, _FIND_BYTES // (2 * max(problem.n_variables, 1))))
+        self._finds: list[Archive] = []
+        self._refused = 0
+
+    def result(self) -> Result:
+        """Return the front so far, ordered by the first objective, then the next ones."""
+        order = np.lexsort(self.archive.objectives.T[::-1])
+        return Result(
+            X=self.archive.genotypes[order],
+            F=self.archive.objectives[order],
+            time_to_best=self.history[-1].seconds if self.history else 0.0,
+            history=self.history,
+            extra={
+                "violation": np.zeros(len(order)),
+                "n_eval_at_last_addition": self.n_eval_at_best,
+                "refused_by_full_archive": self.archive.refused + self._refused,
+            },
+            **self.totals(),
+        )
+
+    def best(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the archive's genotypes, objectives and violations."""
+        return self.archive.genotypes, self.archive.objectives, np.zeros(len(self.archive))
+
+    def newest(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
+        """Return genotypes, objectives and violations of the population whose turn it was."""
+        data = self._newest.data
+        return data.parents, data.objectives, data.violations
+
+    def progress(self) -> Progress:
+        """Return the state of the run; `best` is the least value of the first objective."""
+        least = self.archive.objectives[:, 0].min(initial=np.inf)
+        return Progress(best=float(least), archive_size=len(self.archive), **self.counts())
+
+    def _overtaken(self) -> list[Any]:
+        return []
+
+    def _rules(self) -> MixingRules:
+        settings, problem = self.settings, self.problem
+        return MixingRules(
+            problem.alphabet,
+            problem.allowed,
+            problem.ordinal,
+            0,
+            settings.forced_improvement,
+            self.climbs,
+            settings.search_donors,
+            self.immediate,
+        )
+
+    def _add_population(self, size: int) -> None:
+        problem, settings = self.problem, self.settings
+        n_blocks = -(-size // self.block)
+        seeds = self.seeds.spawn(1)[0].spawn(n_blocks + 1)
+        sampler = np.random.default_rng(seeds[0])
+        parents = problem.sample(sampler, size)
+        given = min(size, len(self.initial))
+        parents[:given] = self.initial[:given]
+        first = settings.base_clusters or problem.n_objectives + 1
+        n_clusters = min(first + len(self.populations), settings.max_clusters, size)
+        generators = [np.random.default_rng(s) for s in seeds[1:]]
+        population = _Population(new_population(problem, parents), sampler, generators, n_clusters)
+        if self.populations:
+            population.seconds = settings.growth * self.populations[-1].seconds
+        self.populations.append(population)
+        nobody = np.zeros(0, np.int64)
+        clusters = Clusters(nobody, nobody, nobody, nobody, Linkage(nobody, nobody, nobody), nobody)
+        self._run_waves(population, clusters, initialise_front, "initialise", 1 + self.climb_cost)
+
+    def _generation(self, population: _Population) -> None:
+        data = population.data
+        clusters = self._learn_clusters(population)
+        most_subsets = int(np.diff(clusters.subset_starts).max())
+        largest = int(np.diff(clusters.member_starts).max())
+        for index, work in enumerate(self.works):
+            mixing = work.mixing
+            if len(mixing.subsets) < most_subsets or len(mixing.donors) < largest:
+                mixing = mixing._replace(
+                    subsets=np.zeros(max(most_subsets, len(mixing.subsets)), np.int64),
+                    donors=np.zeros(max(largest, len(mixing.donors)), np.int64),
+                )
+                self.works[index] = work._replace(mixing=mixing)
+        np.copyto(data.genotypes, data.parents)
+        data.tallies[:] = 0
+        self._run_waves(population, clusters, vary_front, "vary", 2 * most_subsets + 1 + self.climb_cost)
+
+    def _learn_clusters(self, population: _Population) -> Clusters:
+        """Cluster a population and learn the linkage of each cluster, on a thread where it may take long."""
+        data, generator = population.data, population.sampler
+        # a solution whose objectives are infinite would lie at no distance from anything
+        objectives = np.nan_to_num(data.objectives, posinf=1e300, neginf=-1e300)
+        members, of_solution = balanced_clusters(objectives, population.n_clusters, generator)
+        learned: list[Linkage] = []
+
+        def learn(_thread: int, _block: int) -> None:
+            for cluster in members:
+                parents = np.ascontiguousarray(data.parents[cluster])
+                learned.append(self.linkage.learn(parents, self.problem.alphabet, generator))
+
+        inline = self.problem.n_variables * population.size < INLINE_CELLS
+        self.execute(learn, 1, what="linkage", n_threads=1, inline=inline)
+        if len(learned) < len(members):
+            genes = np.arange(self.problem.n_variables)
+            learned = [Linkage(genes, genes, np.ones(len(genes), np.int64))] * len(members)
+        offsets = np.cumsum([0] + [len(one.members) for one in learned])
+        return Clusters(
+            of_solution,
+            extreme_clusters(objectives, members, generator),
+            np.concatenate(members).astype(np.int64),
+            np.cumsum([0] + [len(one) for one in members]),
+            Linkage(
+                np.concatenate([one.members for one in learned]),
+                np.concatenate([one.starts + offset for one, offset in zip(learned, offsets)]),
+                np.concatenate([one.sizes for one in learned]),
+            ),
+            np.cumsum([0] + [len(one.starts) for one in learned]),
+        )
+
+    def _run_waves(
+        self, population: _Population, clusters: Clusters, kernel: Any, what: str, cost_bound: int
+    ) -> None:
+        """Run one generation's blocks in waves, merging what each wave found, then count and update parents.
+
+        As with one objective, a generation that the evaluation limit may end runs block after block with an exact
+        budget, and one that was interrupted counts, and adds to the archive, up to its first unfinished solution.
+        """
+        size = population.size
+        n_blocks = -(-size // self.block)
+        left = self.limits.evaluations - self.n_eval
+        sequential = left < cost_bound * size
+        for work in self.works:
+            work.mixing.budget[0] = int(left) if sequential else UNLIMITED
+        variation = _Variation(
+            population,
+            clusters,
+            kernel,
+            f"{what} front",
+            self._rules(),
+            population.stalled > 1 + floor(log10(size)),
+            1 if sequential else self.n_threads,
+            population.seconds < (INLINE_SECONDS if self.n_threads > 1 else ALONE_SECONDS),
+            min(cost_bound * self.block, 4 * self.settings.archive_size),
+        )
+        additions = self.archive.additions
+        began = perf_counter()
+        self._newest = population
+        wave = 1 if self.immediate else _WAVE
+        for start in range(0, n_blocks, wave):
+            end = min(start + wave, n_blocks)
+            self._run_wave(variation, start, end)
+            if finished_prefix(population.data.tallies) < min(size, end * self.block) or self.stop.flag[0]:
+                break
+        population.seconds = perf_counter() - began
+        self._count(population, additions)
+
+    def _run_wave(self, variation: _Variation, start: int, end: int) -> None:
+        """Vary blocks `start` to `end` (exclusive) on the archive as it is, then merge their finds in order."""
+        problem, population, block = self.problem, variation.population, self.block
+        if self.immediate:
+            if len(self.archive) > _OVERFLOW * self.settings.archive_size:
+                self.archive.adapt()
+            self.archive.reserve(variation.room)
+        while len(self._finds) < end - start:
+            capacity = 1 if self.immediate else self._find_capacity
+            self._finds.append(new_archive(capacity, problem.n_variables, problem.n_objectives))
+        archive = self.archive.data
+        data = problem.kernel_data(self.n_threads)
+
+        def task(thread: int, number: int) -> None:
+            finds = self._finds[number]
+            clear(finds)
+            finds.widths[:] = archive.widths
+            first = (start + number) * block
+            variation.kernel(
+                data[thread],
+                population.data,
+                FrontSearch(archive, finds, variation.clusters, variation.stalled, self.immediate),
+                variation.rules,
+                population.generators[start + number],
+                self.works[thread],
+                (first, min(population.size, first + block)),
+            )
+            data[thread] = problem.chunk_ended(thread, data[thread])
+
+        count = end - start
+        n_threads = min(variation.n_threads, count)
+        self.execute(task, count, what=variation.what, n_threads=n_threads, inline=variation.inline)
+        problem.generation_ended()
+        if self.immediate:
+            return
+        n_counted = finished_prefix(population.data.tallies) - start * block
+        for finds in self._finds[: max(0, min(count, -(-n_counted // block)))]:
+            self.archive.take(finds)
+            self._refused += int(finds.counts[REFUSED_FULL])
+            finds.counts[REFUSED_FULL] = 0
+
+    def _count(self, population: _Population, additions: int) -> None:
+        data = population.data
+        n_counted = finished_prefix(data.tallies)
+        self.n_eval += int(data.tallies[:n_counted, 1].sum())
+        self.touched += int(data.tallies[:n_counted, 2].sum())
+        # a generation that was stopped before its first evaluation has not happened
+        self.n_generations += n_counted > 0
+        population.generations += 1
+        added = self.archive.additions > additions
+        population.stalled = 0 if added else population.stalled + 1
+        if added:
+            self.n_eval_at_best = int(self.works[0].clock[1]) if self.immediate else self.n_eval
+            ideal = tuple(self.archive.objectives.min(axis=0).tolist())
+            self.history.append(
+                FrontHistoryEntry(self.stop.seconds, self.n_eval, len(self.archive), ideal, population.size)
+            )
+        self.archive.adapt()
+        if n_counted == population.size:
+            np.copyto(data.parents, data.genotypes)

@@ -1,0 +1,88 @@
+"""What all plots share: axes to draw in, colours that most people can tell apart, names drawn as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+
+__all__ = [
+    "BLUE",
+    "GREY",
+    "INK",
+    "LITERAL",
+    "ORANGE",
+    "leave_room_for_legend",
+    "new_axes",
+    "plain_legend",
+    "plain_text",
+    "size_in_points",
+    "text_width",
+]
+
+BLUE, ORANGE, INK, GREY = "#0072b2", "#d55e00", "#333333", "#767676"
+
+LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
+"""Options of every text that may hold a user's name: no character of it is a command."""
+
+
+def new_axes(figsize: tuple[float, float], **options: Any) -> Axes:
+    """Return the axes of a new pyplot figure whose size in inches is `figsize`."""
+    import matplotlib.pyplot as plt
+
+    ax: Axes = plt.figure(figsize=figsize, layout="constrained").add_subplot(**options)
+    return ax
+
+
+def plain_text(text: str, longest: int | None = None) -> str:
+    """Return a text as it can be drawn: line ends kept, other control characters escaped as in Python.
+
+    Longer ones than `longest` characters lose their middle to "…".
+    """
+    drawn = "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
+    if longest is None or len(drawn) <= longest:
+        return drawn
+    tail = (longest - 1) // 3
+    return f"{drawn[: longest - 1 - tail]}…{drawn[len(drawn) - tail :]}"
+
+
+def text_width(text: str, size: float) -> float:
+    """Return how wide one line of text is in points, at a font size in points, hinting included."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    measured: float = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)[0]
+    return 1.06 * measured
+
+
+def size_in_points(ax: Axes) -> tuple[float, float]:
+    """Return width and height of axes, after the figure's layout engine, if there is one, has moved them."""
+    figure = ax.figure.canvas.figure
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+    extent = ax.get_window_extent()
+    return extent.width * 72 / figure.dpi, extent.height * 72 / figure.dpi
+
+
+def plain_legend(
+    ax: Axes, handles: Sequence[Artist | tuple[Artist, ...]], labels: Sequence[str], **options: Any
+) -> Legend:
+    """Add a legend whose labels are drawn literally, those that begin with "_" too."""
+    legend = ax.legend(list(handles), [f"entry {place}" for place in range(len(labels))], **options)
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.update(LITERAL)
+        text.set_text(label)
+    return legend
+
+
+def leave_room_for_legend(ax: Axes, highest: float, n_entries: int) -> None:
+    """Set the limits of y from 0 so that a legend of so many lines has room above the highest value."""
+    from matplotlib import rcParams
+
+    line = 1.5 * float(rcParams["font.size"])
+    share = min((n_entries + 1.0) * line / size_in_points(ax)[1], 0.5)
+    ax.set_ylim(0, highest / (1 - share))

@@ -1,0 +1,132 @@
+"""MOGOMEA: gene-pool optimal mixing for several objectives, with an elitist archive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gomea_bn._mogomea_run import FrontRun
+from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.limits import Callback, Limits, Result
+from gomea_bn.linkage.models import LinkageModel, linkage_model
+from gomea_bn.problems.base import CompiledProblem
+
+__all__ = ["MOGOMEA"]
+
+
+@dataclass(frozen=True)
+class MOGOMEA:
+    """Multi-objective GOMEA with the interleaved multi-start scheme (Luong, La Poutre & Bosman 2014, 2018).
+
+    A population is cut into balanced clusters in objective space, each with a linkage model of its own and donors
+    from within; the clusters at the ends of the front improve one objective alone.
+
+    Parameters
+    ----------
+    linkage : str or LinkageModel
+        "tree-corrected" (NMI less its bias, which clusters of a few solutions make large), "tree" (NMI, filtered),
+        "tree-mi", "univariate", or an object with ``learn``.
+    local_search : bool, optional
+        Climb once over all genes after initialisation and after mixing. None asks the problem.
+    forced_improvement : bool
+        Solutions that did not change, and all once the population stalled for more than 1 + floor(log10 n)
+        generations, take genes of archive members until they improve, or become one.
+    search_donors : bool
+        Try the cluster's donors in random order until one differs instead of one random donor.
+    archive_update : {"generation", "immediate"}
+        Whether the archive stands still while blocks of solutions vary (needed for threads), or takes in every
+        evaluated solution at once, as in the published code (one thread).
+    archive_size : int
+        Wanted size of the archive; see `ElitistArchive`.
+    base_population, growth : int
+        Size of the first population; each further one is `growth` times larger.
+    base_clusters : int, optional
+        Clusters of the first population; number of objectives + 1 if not given. Each further one has one more.
+    max_clusters : int
+        No population has more.
+    subgenerations : int
+        Generations of a population, its initialisation included, per generation of the next larger one.
+    max_population_size : int
+        No larger population is started.
+
+    Notes
+    -----
+    Feasible solutions come before infeasible ones, and those in the order of their violation. A step is kept if the
+    new solution is at least as good in every objective, or if no member of the archive dominates it; in an extreme
+    cluster, if the cluster's objective does not get worse. A population stops when all its genotypes are equal.
+    """
+
+    linkage: str | LinkageModel = "tree-corrected"
+    local_search: bool | None = None
+    forced_improvement: bool = True
+    search_donors: bool = True
+    archive_update: str = "generation"
+    archive_size: int = 10_000
+    base_population: int = 8
+    growth: int = 2
+    base_clusters: int | None = None
+    max_clusters: int = 20
+    subgenerations: int = 2
+    max_population_size: int = 1 << 17
+
+    def __post_init__(self) -> None:
+        if self.archive_update not in ("generation", "immediate"):
+            raise GomeaBnError(
+                f"archive_update must be 'generation' or 'immediate', got {self.archive_update!r}."
+            )
+        switches = ["forced_improvement", "search_donors"]
+        switches += ["local_search"] * (self.local_search is not None)
+        for name in switches:
+            if not isinstance(getattr(self, name), bool):
+                raise GomeaBnError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        sizes = (
+            ("archive_size", 1),
+            ("base_population", 1),
+            ("growth", 2),
+            ("max_clusters", 1),
+            ("subgenerations", 1),
+            ("max_population_size", 1),
+        )
+        for name, least in sizes:
+            value = getattr(self, name)
+            if not is_integer(value) or value < least:
+                raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+        if self.base_clusters is not None and (not is_integer(self.base_clusters) or self.base_clusters < 1):
+            raise GomeaBnError(
+                f"base_clusters must be an integer of at least 1 or None, got {self.base_clusters!r}."
+            )
+        if self.max_population_size < self.base_population:
+            raise GomeaBnError(
+                f"max_population_size must be at least base_population ({self.base_population}), "
+                f"got {self.max_population_size}."
+            )
+        linkage_model(self.linkage)
+
+    def run(
+        self,
+        problem: CompiledProblem,
+        limits: Limits,
+        *,
+        seed: int | np.random.SeedSequence | None = None,
+        n_threads: int = 1,
+        callback: Callback | None = None,
+        initial: ArrayLike | None = None,
+    ) -> Result:
+        """Return the nondominated solutions found within the limits.
+
+        Parameters
+        ----------
+        problem : CompiledProblem
+        limits : Limits
+            Its ``target`` is for one objective and must be None.
+        seed : int or SeedSequence, optional
+            Same seed, same result, at any number of threads (unless a clock ended the run).
+        n_threads : int
+        callback : callable, optional
+            Gets a `Progress` after every generation; a true return value stops the run.
+        initial : array_like of int, shape (k, n_variables), optional
+            Genotypes that take the first places of every population.
+        """
+        return FrontRun(self, problem, limits, seed, n_threads, callback, initial).finish()

@@ -1,0 +1,220 @@
+"""The problem of MO-DBN-GOMEA: structure and bins under several objectives at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.problems._front_kernels import (
+    COMPLEXITY,
+    EXPERT_DISTANCE,
+    MISFIT,
+    OWN,
+    ExpertRows,
+    FrontData,
+    FrontRules,
+    UserObjectives,
+)
+from gomea_bn.problems._score_kernels import SMOOTHED, ScoreRule
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, new_scratch
+from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.scores import scoring_method
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
+
+__all__ = ["ExpertSample", "FrontProblem", "smoothed_scorer"]
+
+_KINDS = {"misfit": MISFIT, "complexity": COMPLEXITY, "expert_distance": EXPERT_DISTANCE}
+
+
+class ExpertSample(NamedTuple):
+    """Rows drawn from an expert's network.
+
+    Attributes
+    ----------
+    values : tuple of ndarray of shape (n_sampled,)
+        By variable: float64 in original units, or integer codes.
+    mean_log_density : float
+        Of these rows under the expert's network, over the mentioned variables' families, in nats.
+    mentioned : ndarray of shape (n_variables,), bool
+        Which variables the expert speaks about; the others' families do not count.
+    """
+
+    values: tuple[NDArray[Any], ...]
+    mean_log_density: float
+    mentioned: NDArray[np.bool_]
+
+
+def smoothed_scorer(
+    variables: Sequence[ScoredVariable], n_rows: int, pseudo_count: float, *, cache_bytes: int = 1 << 26
+) -> FamilyScorer:
+    """Return a scorer of log likelihoods under the tables that the same rows give with `pseudo_count`."""
+    if not is_real(pseudo_count) or not 0 <= pseudo_count < np.inf:
+        raise GomeaBnError(f"pseudo_count must be a finite number of at least 0, got {pseudo_count!r}.")
+    rule = ScoreRule(SMOOTHED, 0.0, float(pseudo_count), np.zeros(1), np.zeros(1))
+    return FamilyScorer(variables, scoring_method("density-bic"), rule, cache_bytes=cache_bytes)
+
+
+class FrontProblem(StructureProblem):
+    """Structure and bins of a network under several objectives, all minimised.
+
+    Parameters
+    ----------
+    scorer : FamilyScorer
+        From `smoothed_scorer`.
+    edge_rules : EdgeRules
+    objectives : sequence of str
+        "misfit": minus the mean log density of the rows, in nats per row and original units, under the tables that
+        these rows give. "complexity": free parameters. "expert_distance": KL(expert || network) in nats.
+        Further names are looked up in `own`.
+    expert : ExpertSample, optional
+        Needed by "expert_distance".
+    own : mapping of str to callable, optional
+        A user's own objectives: ``function(genotype) -> float``; the genotype is overwritten by the next call.
+    max_parameters : float
+        Networks with more free parameters are infeasible, by their excess over this number divided by it.
+    random_repair, initial_indegree
+        As of `StructureProblem`.
+
+    Notes
+    -----
+    All three objectives are sums over families (Ha et al. 2024 for the first two). The distance is the mean over the
+    expert's fixed sample of ln p - ln q, p the expert's density and q the network's, so it too changes only with the
+    families that a step touches.
+    """
+
+    def __init__(
+        self,
+        scorer: FamilyScorer,
+        edge_rules: EdgeRules,
+        objectives: Sequence[str],
+        *,
+        expert: ExpertSample | None = None,
+        own: dict[str, Callable[[NDArray[np.int16]], float]] | None = None,
+        max_parameters: float = np.inf,
+        random_repair: bool = True,
+        initial_indegree: float = 1.0,
+    ) -> None:
+        super().__init__(scorer, edge_rules, random_repair=random_repair, initial_indegree=initial_indegree)
+        functions = own or {}
+        known = [*_KINDS, *functions]
+        unknown = [name for name in objectives if name not in known]
+        if unknown or not objectives or len(set(objectives)) != len(objectives):
+            raise GomeaBnError(f"objectives must be different names out of {known}, got {list(objectives)}.")
+        if "expert_distance" in objectives and expert is None:
+            raise GomeaBnError("The objective 'expert_distance' needs an expert's network.")
+        if expert is not None and not scorer.rule.prior > 0:
+            raise GomeaBnError(
+                "The distance to an expert's network needs pseudo_count > 0: a network with a probability of 0 where "
+                "the expert has none is infinitely far."
+            )
+        self.objectives = tuple(objectives)
+        self.n_objectives = len(objectives)
+        self.n_terms = 3 * self.n_nodes
+        self._functions = [functions[name] for name in objectives if name in functions]
+        places = {name: OWN + k for k, name in enumerate(n for n in objectives if n in functions)}
+        kinds = np.array([_KINDS.get(name, places.get(name, -1)) for name in objectives], np.int64)
+        self._expert_caches = ThreadCaches(scorer.caches.max_bytes)
+        self._expert_rows = self._coded(expert if "expert_distance" in objectives else None)
+        spans = [float(np.ptp(v.values)) for v in scorer.variables if not v.n_levels]
+        self.front_rules = FrontRules(
+            kinds,
+            float(scorer.n_rows),
+            float(np.sum(np.log(spans))),
+            0.0 if expert is None else expert.mean_log_density,
+            float(max_parameters),
+        )
+        self._front_data: list[FrontData] = []
+        self._callables: list[Callable[[], None]] = []
+        self._errors: list[BaseException] = []
+
+    def _coded(self, expert: ExpertSample | None) -> ExpertRows:
+        """Return the expert's sample as codes of every view."""
+        scorer = self.scorer
+        n_views = len(scorer.rows.cardinality)
+        n_sampled = 0 if expert is None else len(expert.values[0])
+        codes = np.zeros((n_views, n_sampled), np.uint8)
+        log_width = np.zeros(n_views)
+        counts = np.zeros(self.n_nodes)
+        if expert is not None:
+            counts[:] = expert.mentioned
+            for i, variable in enumerate(scorer.variables):
+                first = int(scorer.view_offset[i])
+                if variable.n_levels:
+                    codes[first] = expert.values[i]
+                    continue
+                low, high = float(variable.values.min()), float(variable.values.max())
+                for k, policy in enumerate(variable.policies):
+                    code = np.searchsorted(policy.cut_points, expert.values[i], side="left")
+                    codes[first + k] = code
+                    edges = np.concatenate(([low], policy.cut_points, [high]))
+                    log_width[first + k] = np.log(np.diff(edges))[code].mean()
+        scratch = new_scratch(max(n_sampled, scorer.n_rows), scorer.max_cardinality)
+        return ExpertRows(codes, log_width, counts, scratch, new_cache(2), new_cache(2))
+
+    def kernel_data(self, n_threads: int) -> list[Any]:
+        """Return one `FrontData` per thread."""
+        structures = super().kernel_data(n_threads)
+        while len(self._front_data) < n_threads:
+            thread = len(self._front_data)
+            rows = self._expert_rows
+            scratch = new_scratch(max(rows.codes.shape[1], self.scorer.n_rows), self.scorer.max_cardinality)
+            exchange = UserObjectives(0, np.zeros(self.n_variables, np.int16), np.zeros(len(self._functions)))
+            if self._functions:
+                callee = self._callable(exchange)
+                self._callables.append(callee)
+                exchange = exchange._replace(address=id(callee))
+            self._front_data.append(
+                FrontData(structures[thread], rows._replace(scratch=scratch), exchange, self.front_rules)
+            )
+        found = []
+        for thread, data in enumerate(self._front_data[:n_threads]):
+            shared, own = self._expert_caches.pair(thread, n_threads)
+            expert = data.expert._replace(shared=shared, own=own)
+            found.append(data._replace(structure=structures[thread], expert=expert))
+        return found
+
+    def reserve(self, n_more: int) -> None:
+        """Make room in the caches for `n_more` entries, within their limits."""
+        self.scorer.reserve(n_more)
+        self._expert_caches.reserve(n_more)
+
+    def _callable(self, exchange: UserObjectives) -> Callable[[], None]:
+        """Return the function without arguments that kernels call; it must not raise."""
+        errors, functions = self._errors, self._functions
+        view = exchange.genotype.view()
+        view.flags.writeable = False
+
+        def call() -> None:
+            try:
+                for k, function in enumerate(functions):
+                    value = float(function(view))
+                    if np.isnan(value):
+                        raise GomeaBnError(
+                            "An objective of one's own returned nan, which cannot be compared."
+                        )
+                    exchange.values[k] = value
+            except BaseException as error:
+                exchange.values[:] = np.inf
+                errors.append(error)
+
+        return call
+
+    def chunk_ended(self, thread: int, data: Any) -> Any:
+        """Give a thread's own caches room for what comes next; raises what a user's objective raised."""
+        if self._errors:
+            error = self._errors[0]
+            self._errors.clear()
+            raise error
+        structure = super().chunk_ended(thread, data.structure)
+        own = self._expert_caches.grown(thread, data.expert.own)
+        return data._replace(structure=structure, expert=data.expert._replace(own=own))
+
+    def generation_ended(self) -> None:
+        """Merge the threads' finds into the shared caches, in thread order."""
+        super().generation_ended()
+        self._expert_caches.merge()

@@ -1,0 +1,76 @@
+"""One score cache for all threads, and what each adds to it while a generation runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gomea_bn.problems._score_kernels import FamilyCache, cache_merge
+
+__all__ = ["ThreadCaches", "new_cache"]
+
+_FIRST_CAPACITY = 1 << 12
+
+
+def new_cache(capacity: int) -> FamilyCache:
+    """Return an empty cache table; `capacity` is a power of two."""
+    return FamilyCache(np.zeros(capacity, np.uint64), np.zeros(capacity), np.zeros(1, np.int64))
+
+
+class ThreadCaches:
+    """A bounded cache that is only read while threads run; each thread's finds are merged into it afterwards.
+
+    Parameters
+    ----------
+    max_bytes : int
+        Upper limit of the shared table, and of each thread's.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.shared = new_cache(_FIRST_CAPACITY)
+        self._own: list[FamilyCache] = []
+
+    def pair(self, thread: int, n_threads: int) -> tuple[FamilyCache, FamilyCache]:
+        """Return the table that a thread reads, and the one that it reads and writes.
+
+        A lone thread writes to the shared table, and reads an empty one besides.
+        """
+        if n_threads == 1:
+            return new_cache(2), self.shared
+        while len(self._own) <= thread:
+            self._own.append(new_cache(_FIRST_CAPACITY))
+        return self.shared, self._own[thread]
+
+    def grown(self, thread: int, own: FamilyCache) -> FamilyCache:
+        """Return a thread's table with room for what comes next; called by that thread between its kernels."""
+        larger = _grown(own, max(int(own.used[0]), _FIRST_CAPACITY), self.max_bytes)
+        if own is self.shared:
+            self.shared = larger
+        else:
+            self._own[thread] = larger
+        return larger
+
+    def merge(self) -> None:
+        """Move the threads' finds into the shared table, in thread order."""
+        for thread, own in enumerate(self._own):
+            used = int(own.used[0])
+            if used:
+                self.shared = _grown(self.shared, used, self.max_bytes)
+                cache_merge(self.shared, own)
+                self._own[thread] = new_cache(len(own.keys))
+
+    def reserve(self, n_more: int) -> None:
+        """Make room in the shared table for `n_more` entries, within the limit."""
+        self.shared = _grown(self.shared, n_more, self.max_bytes)
+
+
+def _grown(cache: FamilyCache, n_more: int, max_bytes: int) -> FamilyCache:
+    """Return `cache`, or a larger copy that holds `n_more` further entries at half load, within `max_bytes`."""
+    capacity = len(cache.keys)
+    while capacity < 2 * (int(cache.used[0]) + n_more) and 32 * capacity <= max_bytes:
+        capacity *= 2
+    if capacity == len(cache.keys):
+        return cache
+    larger = new_cache(capacity)
+    cache_merge(larger, cache)
+    return larger
