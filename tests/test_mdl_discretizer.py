@@ -472,7 +472,7 @@ def test_the_description_never_grows_and_ends_in_a_fixpoint(
 ) -> None:
     truth = random_network(5, random_state=seed)
     frame = truth.sample(n_rows, random_state=seed)
-    frame["tied"] = (frame[next(iter(truth.cut_points))] * 3).round() + np.arange(n_rows) % 2
+    frame["tied"] = (frame[next(iter(truth.cut_points))] * 3).round() * 2 + np.arange(n_rows) % 2
     discrete = [c for c in truth.levels if frame[c].nunique() > 1]
     frame = frame[[*truth.cut_points, *discrete, "tied"]]
     edges = [(a, b) for a, b in truth.edges if a in frame and b in frame] + [

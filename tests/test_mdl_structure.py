@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -111,13 +112,17 @@ def test_bins_decide_which_graph_aic_bic_and_mdl_choose(seed: int) -> None:
 
 
 def climbed(
-    codes: list[np.ndarray], criterion: str, knowledge: ExpertKnowledge | None = None, **limits: Any
+    codes: list[np.ndarray],
+    criterion: str,
+    knowledge: ExpertKnowledge | None = None,
+    first: Sequence[tuple[str, str]] = (),
+    **limits: Any,
 ) -> Graph:
-    """The graph that greedy climbing finds from the required edges."""
+    """The graph that greedy climbing finds from the required edges, or from others."""
     names = tuple("ABCDEFGH"[: len(codes)])
     columns = [CodedColumn(one.astype(np.int32), int(one.max()) + 1) for one in codes]
     rules = edge_rules(knowledge, names, [c.cardinality for c in columns], **limits)
-    start = Graph.of(knowledge.required_edges if knowledge else [], names)
+    start = Graph.of(knowledge.required_edges if knowledge else first, names)
     stop = StopFlag(None)
     with Workers(1, stop) as workers:
         task = DiscretizationTask(Table((), len(codes[0]), ()), start, (), {}, None, stop, workers)
@@ -147,6 +152,17 @@ def test_no_single_change_improves_the_greedy_graph(seed: int, criterion: str, n
             except GomeaBnError:
                 continue  # a cycle
             assert total_length(columns, neighbour, judge).total >= length - 1e-6
+
+
+def test_an_edge_is_turned_where_that_is_best() -> None:
+    """A and B decide C together, so A -> C, C -> B needs C -> B turned, or else a third edge."""
+    generator = np.random.default_rng(0)
+    a, b = generator.integers(0, 3, (2, 1000))
+    c = np.where(generator.random(1000) < 0.8, a + b, generator.integers(0, 5, 1000))
+    first = [("A", "C"), ("C", "B")]
+    assert climbed([a, b, c], "mdl", first=first).edges == [("A", "C"), ("B", "C")]
+    one_way = ExpertKnowledge(required_edges=first)
+    assert set(first) < set(climbed([a, b, c], "mdl", one_way).edges)
 
 
 def test_climbing_respects_the_knowledge() -> None:
