@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn._discretizer_search import DiscretizerSearch
 from gomea_bn._learning import as_frame, both, check_options, read_source, seed_of, table_digest, thread_count
 from gomea_bn._params import Parameters
+from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
 from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
-from gomea_bn.limits import Callback, HistoryEntry, Limits
+from gomea_bn.limits import Callback, HistoryEntry, Limits, Result
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import read_table
 from gomea_bn.warm_up import compile_kernels
 
@@ -112,7 +115,7 @@ class BayesNetLearner(Parameters):
 
     def __init__(
         self,
-        discretizer: str = "equal-frequency",
+        discretizer: str | Discretizer = "equal-frequency",
         *,
         scoring_method: str = "density-bic",
         cut_points: Mapping[str, Iterable[float]] | None = None,
@@ -189,14 +192,21 @@ class BayesNetLearner(Parameters):
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()
+
+        def search(callback: Callback | None) -> tuple[StructureProblem, Result]:
+            if options.asks_discretizer:
+                return DiscretizerSearch(
+                    table, options, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
+                ).run()
+            return problem, algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=callback)
+
         if self.verbose:
             from gomea_bn.progress import LiveTable
 
             with LiveTable() as live:
-                callback = both(live, self.callback)
-                result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=callback)
+                problem, result = search(both(live, self.callback))
         else:
-            result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=self.callback)
+            problem, result = search(self.callback)
         edges = problem.edges(result.X)
         cuts = learned_cut_points(problem, result.X)
         cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]

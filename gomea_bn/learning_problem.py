@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._columns import nearest
+from gomea_bn.discretization.base import Discretizer
+from gomea_bn.discretization.proposals import check_proposer
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, fixed_policy, policy_library
+from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, Policy, fixed_policy, policy_library
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import Table
 
-__all__ = ["LearningOptions", "learned_cut_points", "learning_problem", "scored_variables"]
+__all__ = ["LearningOptions", "learned_cut_points", "learning_problem", "merged_library", "scored_variables"]
+
+DEFAULT_FAMILY = "equal-frequency"
 
 
 @dataclass(frozen=True)
 class LearningOptions:
     """What decides the score and the search space; the fields are `BayesNetLearner`'s parameters."""
 
-    discretizer: str = "equal-frequency"
+    discretizer: str | Discretizer = DEFAULT_FAMILY
     scoring_method: str = "density-bic"
     cut_points: Mapping[str, Iterable[float]] | None = None
     max_bins: int = 15
@@ -37,10 +41,7 @@ class LearningOptions:
     initial_indegree: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.discretizer, str) or self.discretizer not in POLICY_FAMILIES:
-            raise GomeaBnError(
-                f"discretizer must be one of {sorted(POLICY_FAMILIES)}, got {self.discretizer!r}."
-            )
+        check_proposer(self.discretizer, "discretizer", tuple(POLICY_FAMILIES))
         if not is_integer(self.max_bins) or not 2 <= self.max_bins <= MAX_CARDINALITY:
             raise GomeaBnError(
                 f"max_bins must be an integer from 2 to {MAX_CARDINALITY}, got {self.max_bins!r}."
@@ -60,9 +61,31 @@ class LearningOptions:
                 f"initial_indegree must be a finite number of at least 0, got {self.initial_indegree!r}."
             )
 
+    @property
+    def family(self) -> str:
+        """The family of cuts that fills the libraries: the discretizer's own, or the one that others add to."""
+        known = isinstance(self.discretizer, str) and self.discretizer in POLICY_FAMILIES
+        return str(self.discretizer) if known else DEFAULT_FAMILY
 
-def learning_problem(table: Table, options: LearningOptions) -> StructureProblem:
+    @property
+    def asks_discretizer(self) -> bool:
+        """Whether a discretizer proposes cuts during the search."""
+        return self.discretizer != self.family
+
+
+def learning_problem(
+    table: Table,
+    options: LearningOptions,
+    proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
+) -> StructureProblem:
     """Return the problem of learning a network for `table`.
+
+    Parameters
+    ----------
+    table : Table
+    options : LearningOptions
+    proposed : mapping of str to sequence of ndarray, optional
+        Inner cuts by column that enter its library beside those of the family; equal ones merge.
 
     Raises
     ------
@@ -72,7 +95,7 @@ def learning_problem(table: Table, options: LearningOptions) -> StructureProblem
     """
     method = scoring_method(options.scoring_method)
     _check_kinds(table, method)
-    variables, rules = scored_variables(table, options)
+    variables, rules = scored_variables(table, options, proposed)
     rule = score_rule(
         method,
         table.n_rows,
@@ -88,8 +111,14 @@ def learning_problem(table: Table, options: LearningOptions) -> StructureProblem
     )
 
 
-def scored_variables(table: Table, options: LearningOptions) -> tuple[list[ScoredVariable], EdgeRules]:
+def scored_variables(
+    table: Table,
+    options: LearningOptions,
+    proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
+) -> tuple[list[ScoredVariable], EdgeRules]:
     """Return a table's columns with their policy libraries, and what the knowledge allows for every pair.
+
+    Parameters as of `learning_problem`.
 
     Raises
     ------
@@ -116,11 +145,21 @@ def scored_variables(table: Table, options: LearningOptions) -> tuple[list[Score
             policy = fixed_policy(column.name, column.values, fixed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, (policy,)))
         else:
-            policies = policy_library(column.values, options.discretizer, options.max_bins)
+            policies = policy_library(column.values, options.family, options.max_bins)
+            if proposed and column.name in proposed:
+                policies = merged_library(policies, proposed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, policies))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
     return variables, rules
+
+
+def merged_library(policies: Iterable[Policy], proposed: Iterable[NDArray[np.float64]]) -> tuple[Policy, ...]:
+    """Return policies and further ones of the proposed inner cuts, fewest bins first, equal ones merged."""
+    found = {tuple(policy.cut_points.tolist()): policy for policy in policies}
+    for cuts in proposed:
+        found.setdefault(tuple(cuts.tolist()), Policy(cuts))
+    return tuple(found[cuts] for cuts in sorted(found, key=lambda cuts: (len(cuts), cuts)))
 
 
 def learned_cut_points(

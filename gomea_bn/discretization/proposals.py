@@ -1,0 +1,158 @@
+"""What a discretizer proposes for a network whose score is a density: cuts in which no bin is too narrow."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn._columns import nearest
+from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network import DiscretizedBayesNet
+from gomea_bn.table import Table
+
+__all__ = ["PROPOSERS", "Proposal", "check_proposer", "propose", "proposer", "with_wide_bins"]
+
+PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
+"""Names of the discretizers that need a table and a graph alone; MDLP needs classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The inner cuts of every continuous column by name, and why the discretizer ended."""
+
+    cut_points: dict[str, NDArray[np.float64]]
+    stopped_by: str
+
+
+def check_proposer(given: object, option: str, others: tuple[str, ...] = ()) -> None:
+    """Raise `GomeaBnError` unless `given` is one of the `others`, or a discretizer for a given graph or its name.
+
+    Parameters
+    ----------
+    given : object
+    option : str
+        What the caller calls it, for the message.
+    others : tuple of str
+        Further names that the caller knows.
+    """
+    if isinstance(given, Discretizer):
+        _check_object(given, option)
+    elif not isinstance(given, str) or given not in {*PROPOSERS, *others}:
+        known = sorted({*PROPOSERS, *others})
+        if given == "mdlp":
+            raise GomeaBnError(_NEEDS_CLASSES.format(option=option))
+        raise GomeaBnError(
+            f"{option} must be one of {known} or a discretizer, got {given!r}.{nearest(str(given), known)}"
+        )
+
+
+def proposer(
+    given: str | Discretizer, *, max_bins: int | None = None, seed: int | None = None
+) -> Discretizer:
+    """Return a discretizer by its name, or a copy of the one given.
+
+    Parameters
+    ----------
+    given : str or Discretizer
+    max_bins : int, optional
+        For a discretizer by name that has such an option.
+    seed : int, optional
+        For a discretizer that has a `random_state` which is None.
+    """
+    made = discretizer(given) if isinstance(given, str) else given
+    options = made.get_params()
+    if isinstance(given, str) and max_bins is not None and "max_bins" in options:
+        options["max_bins"] = max_bins
+    if seed is not None and options.get("random_state", seed) is None:
+        options["random_state"] = seed
+    return type(made)(**options)
+
+
+def propose(
+    method: Discretizer,
+    table: Table,
+    network: DiscretizedBayesNet,
+    *,
+    width_floor: float,
+    max_seconds: float | None = None,
+) -> Proposal:
+    """Return the cuts that a discretizer finds for a network, those that its metadata name as fixed unchanged.
+
+    Parameters
+    ----------
+    method : Discretizer
+    table : Table
+        The rows, with the network's columns.
+    network : DiscretizedBayesNet
+    width_floor : float
+        Least bin width, as a fraction of the column's range; narrower bins join a neighbour.
+    max_seconds : float, optional
+        Deadline, if the method's own is not earlier.
+    """
+    limits = [limit for limit in (method.max_seconds, max_seconds) if limit is not None]
+    timed: Any = type(method)(**{**method.get_params(), "max_seconds": min(limits, default=None)})
+    with warnings.catch_warnings():
+        # the graph of a search may well be empty for a while
+        warnings.filterwarnings("ignore", "No column has a neighbour", UserWarning)
+        timed.fit(table, network=network)
+    fixed = network.metadata.get("fixed_cut_points")
+    cuts = {
+        name: found
+        if isinstance(fixed, list) and name in fixed
+        else with_wide_bins(found, network.support[name], width_floor)
+        for name, found in timed.cut_points_.items()
+    }
+    return Proposal(cuts, timed.stopped_by_)
+
+
+def with_wide_bins(
+    cuts: NDArray[np.float64], support: tuple[float, float], width_floor: float
+) -> NDArray[np.float64]:
+    """Return the cuts without those that leave a bin narrower than a fraction of the range.
+
+    From the left, a cut too near to the one before it goes; then those too near to the maximum.
+
+    Parameters
+    ----------
+    cuts : ndarray of shape (n_bins - 1,), float64
+    support : tuple of float
+        Minimum and maximum of the column.
+    width_floor : float
+    """
+    low, high = support
+    least = width_floor * (high - low)
+    kept: list[float] = []
+    for cut in cuts.tolist():
+        if cut - (kept[-1] if kept else low) >= least and low < cut:
+            kept.append(cut)
+    while kept and (high - kept[-1] < least or kept[-1] >= high):
+        kept.pop()
+    return np.array(kept)
+
+
+_NEEDS_CLASSES = (
+    "{option}='mdlp' needs classes, not a graph: fit it by itself and pass its cuts, "
+    "cut_points=MDLP().fit(frame, y).cut_points_."
+)
+
+
+def _check_object(given: Discretizer, option: str) -> None:
+    """Refuse discretizers that need more than a graph, or learn one."""
+    parameters = given.get_params()
+    if type(given).__name__ == DISCRETIZERS["mdlp"][1]:
+        raise GomeaBnError(_NEEDS_CLASSES.format(option=option))
+    if "max_indegree" in parameters:
+        raise GomeaBnError(
+            f"{option}: {type(given).__name__} learns a graph of its own; use it by itself, or one of "
+            f"{list(PROPOSERS)}."
+        )
+    if parameters.get("aggregate_levels") is not None:
+        raise GomeaBnError(
+            f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
+            "table first."
+        )
