@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["read_cut_points", "read_edges", "read_kinds", "read_penalty", "read_tiers"]
+__all__ = ["all_cut_points", "read_cut_points", "read_edges", "read_kinds", "read_penalty", "read_tiers"]
 
 
 def read_kinds(texts: Iterable[str]) -> dict[str, str]:
@@ -39,6 +39,20 @@ def read_cut_points(texts: Iterable[str]) -> dict[str, list[float]]:
                 f"--cut-points of '{name}' must be numbers with commas, got {numbers!r}."
             ) from None
     return cut_points
+
+
+def all_cut_points(texts: Iterable[str], file: Path | None) -> dict[str, list[float]]:
+    """Return the cuts of repeated "name=1,2.5,4" texts and of a file of cut points."""
+    named = read_cut_points(texts)
+    if file is None:
+        return named
+    from gomea_bn.io.cut_files import read_cut_file
+
+    filed = read_cut_file(file)
+    for name in named:
+        if name in filed:
+            raise GomeaBnError(f"--cut-points and --cuts both name '{name}'; give its cuts once.")
+    return {**filed, **named}
 
 
 def read_edges(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:

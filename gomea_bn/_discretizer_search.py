@@ -26,6 +26,8 @@ CutsByName = dict[str, NDArray[np.float64]]
 
 # evaluations per gene before the discretizer is asked first; later whenever they have doubled
 _FIRST_PER_GENE = 16
+_GROWTH = 2.0
+_NO_CUTS = np.empty(0)
 _WIDTH_FLOOR = CutLimits().width_floor
 # reasons to end of a search that finds nothing more, not of one that was told to end
 _SATISFIED = ("patience", "max_population_size")
@@ -86,7 +88,7 @@ class DiscretizerSearch:
         }
         self.too_many: dict[str, int] = {}
         self.asked: DiscretizedBayesNet | None = None
-        self.ask_at = 0
+        self.ask_at = 0.0
         self.rounds: list[Result] = []
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter(discretizer_runs=0, policies_entered=0)
@@ -127,7 +129,7 @@ class DiscretizerSearch:
             self._note_best(problem, run.result())
             ended = run.stop.reason
             if not ended or ended in _SATISFIED:
-                self.ask_at = 2 * (n_eval + run.n_eval)
+                self.ask_at = _GROWTH * (n_eval + run.n_eval)
                 proposed = self._ask(problem)
             if ended and (proposed is None or ended not in _SATISFIED):
                 self.stop.raise_for(ended)
@@ -147,6 +149,8 @@ class DiscretizerSearch:
 
     def _ask(self, problem: StructureProblem) -> CutsByName | None:
         """Return the discretizer's cuts for the best network and enter them, or None if no library lacks one."""
+        if not self.entered:
+            return None
         names = self.table.names
         network = DiscretizedBayesNet.from_table(
             self.table,
@@ -154,13 +158,18 @@ class DiscretizerSearch:
             self.best.cuts,
             metadata={"fixed_cut_points": self.fixed},
         )
-        if network == self.asked or not self.entered:
-            return None
         self.stop.check_deadline()
+        if network == self.asked:
+            return None
         if self.stop.reason:
             return None
         left = None if self.limits.max_seconds is None else self.limits.max_seconds - self.stop.seconds
-        proposal = propose(self.discretizer, self.table, network, width_floor=_WIDTH_FLOOR, max_seconds=left)
+        with warnings.catch_warnings():
+            # the best graph may well be empty for a while
+            warnings.filterwarnings("ignore", "No column has a neighbour", UserWarning)
+            proposal = propose(
+                self.discretizer, self.table, network, width_floor=_WIDTH_FLOOR, max_seconds=left
+            )
         self.stop.check_deadline()
         if proposal.stopped_by == "interrupt":
             self.stop.raise_for("interrupt")
@@ -253,7 +262,7 @@ def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: Cut
     """Return the genotype of arcs and cuts, each of which is in its column's library."""
     policies = []
     for variable in problem.scorer.variables:
-        wanted = cuts.get(variable.name)
+        wanted = cuts.get(variable.name, _NO_CUTS)  # a discrete column has no policies to choose from
         same = [np.array_equal(policy.cut_points, wanted) for policy in variable.policies]
-        policies.append(same.index(True) if wanted is not None else 0)
+        policies.append(same.index(True) if same else 0)
     return problem.genotype(edges, policies)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gomea_bn import __version__
-from gomea_bn._cli_options import read_cut_points, read_edges, read_kinds, read_penalty, read_tiers
+from gomea_bn import __version__, _cli_discretize
+from gomea_bn._cli_options import all_cut_points, read_edges, read_kinds, read_penalty, read_tiers
 from gomea_bn._cli_output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, silent
 from gomea_bn._cli_run import announcement, compile_first, cores, limit, read_data
 from gomea_bn.errors import GomeaBnError
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_METHOD_HELP = (
+    "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
+)
 _OPTIONAL = ("pyagrum", "pgmpy", "networkx", "scikit-learn", "pyarrow")
+_DISCRETIZER_HELP = (
+    "equal-frequency, equal-width; bayesian, mdl, latent, mgcd or k-means propose cuts beside these."
+)
 _REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "platformdirs")
 
 
@@ -92,7 +98,7 @@ def learn(
         Path | None,
         typer.Option(help="Folder for network.json, network.bif, network.dot and run.json; made if absent."),
     ] = None,
-    discretizer: Annotated[str, typer.Option(help="equal-frequency or equal-width.")] = "equal-frequency",
+    discretizer: Annotated[str, typer.Option(help=_DISCRETIZER_HELP)] = "equal-frequency",
     scoring_method: Annotated[
         str,
         typer.Option(help="density-bic, density-bd; if all columns are discrete also bdeu, bic, k2, aic."),
@@ -125,6 +131,9 @@ def learn(
     ] = None,
     cut_points: Annotated[
         list[str] | None, typer.Option(help="NAME=18,40,65: fixed inner cuts of a column; may be repeated.")
+    ] = None,
+    cuts: Annotated[
+        Path | None, typer.Option(help="JSON file of fixed inner cuts, as discretize writes it.")
     ] = None,
     require: Annotated[
         list[str] | None, typer.Option(help="PARENT,CHILD or 'PARENT->CHILD': an edge that must be there.")
@@ -163,7 +172,7 @@ def learn(
         learner = BayesNetLearner(
             discretizer,
             scoring_method=scoring_method,
-            cut_points=read_cut_points(cut_points or ()),
+            cut_points=all_cut_points(cut_points or (), cuts),
             max_bins=max_bins,
             max_indegree=max_indegree,
             knowledge=ExpertKnowledge(
@@ -194,6 +203,9 @@ def learn(
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
+main.command()(_cli_discretize.discretize)
+
+
 @main.command()
 def show(network: Annotated[Path, typer.Argument(help="A network.json.")]) -> None:
     """Print a saved network: its variables, their bins or levels, its edges."""
@@ -214,8 +226,10 @@ def refine(
     network: Annotated[Path, typer.Argument(help="A network.json.")],
     data: Annotated[Path, typer.Argument(help="The table: CSV, TSV or Parquet.")],
     out: Annotated[Path, typer.Option(help="The JSON file to write.")],
-    method: Annotated[str, typer.Option(help="dp (exact, one variable at a time) or rv-gomea.")] = "dp",
-    bin_counts: Annotated[str, typer.Option(help="fixed, or free (dp only).")] = "fixed",
+    method: Annotated[str, typer.Option(help=_METHOD_HELP)] = "dp",
+    bin_counts: Annotated[
+        str | None, typer.Option(help="fixed (default) or free, of dp; discretizers are free.")
+    ] = None,
     scoring_method: Annotated[str | None, typer.Option(help="Default: the network's own.")] = None,
     penalty: Annotated[str, typer.Option(help="bic, literal, aic, or nats per parameter.")] = "bic",
     max_bins: Annotated[int, typer.Option(help="Most bins of a variable, if free.")] = 15,

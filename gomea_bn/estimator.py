@@ -34,14 +34,17 @@ class BayesNetLearner(Parameters):
 
     Parameters
     ----------
-    discretizer : {"equal-frequency", "equal-width"}
-        How a continuous variable's range is cut; the number of bins is learned.
+    discretizer : str or Discretizer
+        How a continuous variable's range is cut. "equal-frequency" or "equal-width": the number of bins is learned.
+        Any other discretizer, by name ("bayesian", "mdl", "latent", "mgcd", "k-means") or with options of its own:
+        it proposes cuts for the best network so far, again and again during the search, which chooses among these and
+        equal frequency by the score. See Notes.
     scoring_method : str
         "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only.
     cut_points : mapping of str to iterable of float, optional
         Inner cuts, in the data's units, of variables whose bins are fixed.
     max_bins : int
-        Most bins of a continuous variable, from 2.
+        Most bins of a continuous variable, from 2. Proposed cuts into more bins are left out, with a warning.
     max_indegree : int or None
         Most parents of a variable.
     knowledge : ExpertKnowledge, optional
@@ -97,11 +100,21 @@ class BayesNetLearner(Parameters):
     stopped_by_ : str
         The limit that ended it, or "interrupt".
     statistics_ : dict
-        Families scored by counting, and cache hits.
+        Families scored by counting, and cache hits; with a discretizer also rounds, its runs, and the cuts that
+        entered.
     seed_ : int
         What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it.
     feature_names_in_ : ndarray of str
     n_features_in_ : int
+
+    Notes
+    -----
+    With a discretizer the search begins as with equal frequency. At 16 evaluations per gene, whenever the evaluations
+    have doubled since, and when `patience` is up, the discretizer is fitted to the best network. New cuts enter the
+    libraries, and a new round of the search starts from the best network and from its graph with all of the proposed
+    cuts. All limits but `patience`, which counts anew in a round, are for all rounds together, as are all counts; the
+    discretizer's time counts, and what it found is left out where a limit ended it. Bins narrower than 1/1000 of a
+    column's range join a neighbour. The score never drops from round to round.
 
     Examples
     --------

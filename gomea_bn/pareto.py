@@ -25,6 +25,7 @@ from gomea_bn.mogomea import MOGOMEA
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.policies import POLICY_FAMILIES
 from gomea_bn.table import Table, read_table
 from gomea_bn.warm_up import compile_front_kernels
 
@@ -287,6 +288,11 @@ def front_problem(
     seed: int,
 ) -> FrontProblem:
     """Return the problem of learning a front for `table`; `seed` is of the expert's sample."""
+    if not isinstance(options.discretizer, str) or options.discretizer not in POLICY_FAMILIES:
+        raise GomeaBnError(
+            f"discretizer must be one of {sorted(POLICY_FAMILIES)} for a front, got {options.discretizer!r}; other "
+            "discretizers work in BayesNetLearner, or by themselves: cut_points=found.cut_points_."
+        )
     learning = LearningOptions(
         discretizer=options.discretizer,
         cut_points=options.cut_points,

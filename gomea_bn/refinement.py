@@ -1,4 +1,4 @@
-"""Better cut points for a learned network, its graph unchanged: exact by dynamic programming, or by RV-GOMEA."""
+"""Other cut points for a learned network, its graph unchanged: by the score, or by a discretizer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gomea_bn._columns import column_positions, encode_levels, numeric_values
-from gomea_bn._cut_cycle import CutCycle, RefinementSession
+from gomea_bn._cut_cycle import CutCycle, Cuts, RefinementSession
 from gomea_bn._workers import StopFlag
+from gomea_bn.discretization.base import Discretizer
+from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.limits import Callback, HistoryEntry, Limits
 from gomea_bn.network import DiscretizedBayesNet
@@ -44,8 +47,10 @@ class RefinementResult:
         Score in nats of the given and of the refined network, with every continuous column scaled to [0, 1].
     history : list of HistoryEntry
         Every improvement (objectives there are minus the score); for "dp" an evaluation is one variable's programme.
+        Empty for a discretizer.
     stopped_by : str
-        "fixpoint" (no variable alone can be improved), or the limit that ended it, or "interrupt".
+        "fixpoint" (no variable alone can be improved, or the discretizer came to its end), or the limit that ended it,
+        or "interrupt".
     seconds : float
     """
 
@@ -60,8 +65,8 @@ class RefinementResult:
 def refine_boundaries(
     network: DiscretizedBayesNet,
     data: pd.DataFrame | Table | str | os.PathLike[str],
-    method: str = "dp",
-    bin_counts: str = "fixed",
+    method: str | Discretizer = "dp",
+    bin_counts: str | None = None,
     *,
     scoring_method: str = "density-bic",
     penalty: str | float = "bic",
@@ -75,32 +80,38 @@ def refine_boundaries(
     variables: Sequence[str] | None = None,
     callback: Callback | None = None,
 ) -> RefinementResult:
-    """Return the network with better cut points, its graph unchanged; the score never drops.
+    """Return the network with other cut points, its graph unchanged.
+
+    With "dp" and "rv-gomea" the score never drops; a discretizer follows an aim of its own, and the result has its cuts
+    whatever the score, which is given before and after.
 
     Parameters
     ----------
     network : DiscretizedBayesNet
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
         The rows to fit; normally those that the network was learned from.
-    method : {"dp", "rv-gomea"}
+    method : str or Discretizer
         "dp" cuts one variable after the other optimally, given the bins of all others, until none can be improved.
-        "rv-gomea" searches the cuts of all variables together, as Ha et al. describe.
-    bin_counts : {"fixed", "free"}
-        Keep the number of bins of every variable, or choose it too ("dp" only).
+        "rv-gomea" searches the cuts of all variables together, as Ha et al. describe. Otherwise a discretizer, by name
+        ("bayesian", "mdl", "latent", "mgcd", ...) or with options of its own.
+    bin_counts : {"fixed", "free"}, optional
+        Keep the number of bins of every variable, or choose it too ("dp", and always by a discretizer). By default
+        "fixed" for "dp" and "rv-gomea".
     scoring_method : {"density-bic", "density-bd"}
     penalty : {"bic", "literal", "aic"} or float
         Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
     max_bins : int
-        Most bins of a variable, for free bin counts; fewer where a table would exceed a million cells.
+        Most bins of a variable, for free bin counts; fewer where a table would exceed a million cells. Of "dp"; a
+        discretizer by name takes it too if it has such an option.
     width_floor : float
         Narrowest bin that is chosen, as a fraction of the variable's range. Bins that the network already has may be
-        narrower, and stay if nothing allowed scores higher.
+        narrower, and stay if nothing allowed scores higher. A discretizer's narrower bins join a neighbour.
     min_bin_count : int
-        Fewest rows of a bin that is chosen.
+        Fewest rows of a bin that is chosen, by "dp" and "rv-gomea".
     max_seconds : float, optional
         Deadline; the best so far is returned.
     random_state : int, optional
-        Seed of further starts and of "rv-gomea"; the same seed gives the same result.
+        Seed of further starts, of "rv-gomea", and of a discretizer that draws; the same seed gives the same result.
     pseudo_count : float
         Smoothing of the result's tables, added to every table row and spread evenly over its cells.
     starts : int
@@ -109,7 +120,7 @@ def refine_boundaries(
         The variables whose cuts may move; by default every continuous one but those that the network's metadata
         name as fixed by the user when it was learned.
     callback : callable, optional
-        Gets a `Progress` after every step ("dp": one variable); a true return value stops.
+        Gets a `Progress` after every step ("dp": one variable); a true return value stops. A discretizer calls nothing.
 
     Raises
     ------
@@ -118,16 +129,24 @@ def refine_boundaries(
 
     Notes
     -----
-    A cycle of optimal steps is monotone in the network's score, and ends in a fixpoint, which need not be the global
-    optimum. Ties: cuts lie midway between neighbouring distinct values; without a width floor, bins around repeated
-    values would have unbounded density.
+    The cycle of optimal steps of "dp" is monotone in the network's score, and ends in a fixpoint, which need not be the
+    global optimum. Ties: cuts lie midway between neighbouring distinct values; without a width floor, bins around
+    repeated values would have unbounded density.
     """
     _check_options(method, bin_counts, starts, max_seconds, random_state)
+    by_discretizer = isinstance(method, Discretizer) or method in PROPOSERS
+    if by_discretizer:
+        _check_for_discretizer(bin_counts, starts, min_bin_count, callback)
+    bin_counts = bin_counts or ("free" if by_discretizer else "fixed")
     session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables)
     limits = CutLimits(1, max_bins, width_floor, min_bin_count)
     own = session.own_cuts
     before = session.score(own)
-    if method == "dp" or not any(len(own[v]) for v in session.movable):
+    if by_discretizer:
+        made = proposer(method, max_bins=max_bins, seed=random_state)
+        found, stopped_by, seconds = _discretized(made, network, session, limits.width_floor, max_seconds)
+        history = []
+    elif method == "dp" or not any(len(own[v]) for v in session.movable):
         compile_refinement_kernels("dp")
         search = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
         found = search.run(starts, before, np.random.default_rng(random_state))
@@ -153,10 +172,11 @@ def refine_boundaries(
         found = problem.cut_points(genotype) if problem.evaluate(genotype)[1] == 0 else own
         history, stopped_by, seconds = result.history, result.stopped_by, result.exec_time
     after = session.score(found)
-    if not after > before:
+    if not after > before and not by_discretizer:
         found, after = own, before
     metadata = {**network.metadata, "scoring_method": scoring_method, "score": after}
-    metadata["refinement"] = {"method": method, "bin_counts": bin_counts, "score_before": before}
+    named = method if isinstance(method, str) else repr(method)
+    metadata["refinement"] = {"method": named, "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(
         session.table,
         network.edges,
@@ -167,13 +187,35 @@ def refine_boundaries(
     return RefinementResult(refined, before, after, history, stopped_by, seconds)
 
 
+def _discretized(
+    method: Discretizer,
+    network: DiscretizedBayesNet,
+    session: RefinementSession,
+    width_floor: float,
+    max_seconds: float | None,
+) -> tuple[Cuts, str, float]:
+    """Return a discretizer's cuts of the movable variables and the own of all others, why it ended, and its seconds."""
+    names = session.table.names
+    if not session.movable:
+        return session.own_cuts, "fixpoint", 0.0
+    kept = [names[v] for v in session.own_cuts if v not in session.movable]
+    given = DiscretizedBayesNet.from_table(
+        session.table, network.edges, network.cut_points, metadata={"fixed_cut_points": kept}
+    )
+    method._compile()
+    began = perf_counter()
+    found = propose(method, session.table, given, width_floor=width_floor, max_seconds=max_seconds)
+    cuts = {v: found.cut_points[names[v]] for v in session.own_cuts}
+    return cuts, found.stopped_by, perf_counter() - began
+
+
 def refine_command(
     network: Path,
     data: Path,
     out: Path,
     *,
     method: str = "dp",
-    bin_counts: str = "fixed",
+    bin_counts: str | None = None,
     scoring_method: str | None = None,
     penalty: str | float = "bic",
     max_bins: int = 15,
@@ -251,12 +293,30 @@ def compile_refinement_kernels(method: str) -> None:
         RVGOMEA().run(problem, Limits(max_generations=3), seed=0)
 
 
+def _check_for_discretizer(bin_counts: str | None, starts: int, min_bin_count: int, callback: object) -> None:
+    """Refuse options of the other methods that would be without effect."""
+    if bin_counts == "fixed":
+        raise GomeaBnError(
+            "A discretizer chooses the number of bins; leave bin_counts out, or use method='dp' for bin_counts='fixed'."
+        )
+    for name, given in (
+        ("starts", starts != 1),
+        ("min_bin_count", min_bin_count != 1),
+        ("callback", callback is not None),
+    ):
+        if given:
+            raise GomeaBnError(f"{name} is an option of 'dp' and 'rv-gomea'; a discretizer does not know it.")
+
+
 def _check_options(
-    method: str, bin_counts: str, starts: int, max_seconds: float | None, random_state: int | None
+    method: str | Discretizer,
+    bin_counts: str | None,
+    starts: int,
+    max_seconds: float | None,
+    random_state: int | None,
 ) -> None:
-    if method not in ("dp", "rv-gomea"):
-        raise GomeaBnError(f"method must be 'dp' or 'rv-gomea', got {method!r}.")
-    if bin_counts not in ("fixed", "free"):
+    check_proposer(method, "method", ("dp", "rv-gomea"))
+    if bin_counts not in ("fixed", "free", None):
         raise GomeaBnError(f"bin_counts must be 'fixed' or 'free', got {bin_counts!r}.")
     if method == "rv-gomea" and bin_counts == "free":
         raise GomeaBnError(

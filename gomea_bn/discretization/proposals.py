@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,10 +95,7 @@ def propose(
     """
     limits = [limit for limit in (method.max_seconds, max_seconds) if limit is not None]
     timed: Any = type(method)(**{**method.get_params(), "max_seconds": min(limits, default=None)})
-    with warnings.catch_warnings():
-        # the graph of a search may well be empty for a while
-        warnings.filterwarnings("ignore", "No column has a neighbour", UserWarning)
-        timed.fit(table, network=network)
+    timed.fit(table, network=network)
     fixed = network.metadata.get("fixed_cut_points")
     cuts = {
         name: found
