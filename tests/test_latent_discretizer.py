@@ -147,6 +147,10 @@ def test_bin_limits_keep_the_cuts_of_largest_gain():
     assert len(forced) == len(all_cuts) + 3
     assert set(all_cuts) <= set(forced)
     assert len(cutter.find(min_bins=200)) <= len(np.unique(values)) - 1
+    shares = [[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    blocks = ClassCuts(np.arange(500.0), np.repeat(shares, [200, 200, 50, 50], axis=0))
+    assert blocks.find().tolist() == [199.5, 399.5, 449.5]
+    assert blocks.find(max_bins=3).tolist() == [399.5, 449.5]  # worth 100 bits, 199.5 only 75
     rng = np.random.default_rng(0)
     weak = ClassCuts(rng.normal(size=60), rng.dirichlet([5, 5], 60))
     assert weak.find().tolist() == []
@@ -382,9 +386,17 @@ def test_limits_of_em_are_told(frame):
     stopped = LatentDiscretizer(3, n_restarts=1, max_iterations=1, tol=0.0, start_rows=50).fit(frame)
     assert stopped.stopped_by_ == "max_iterations"
     assert not stopped.mixture_.converged
-    soft = LatentDiscretizer().fit(frame)
+
+
+def test_hard_memberships_are_mdlp_against_the_likeliest_class():
+    frame = level_table(400, 0.5, 0)
     hard = LatentDiscretizer(memberships="hard", class_counts="expected").fit(frame)
-    assert all(abs(len(hard.cut_points_[n]) - len(soft.cut_points_[n])) <= 1 for n in soft.cut_points_)
+    mdlp = MDLP().fit(frame, hard.class_probabilities(frame).to_numpy().argmax(axis=1))
+    soft = LatentDiscretizer(class_counts="expected").fit(frame)
+    assert hard.cut_points_.keys() == mdlp.cut_points_.keys()
+    for name, cuts in hard.cut_points_.items():
+        assert cuts.tolist() == mdlp.cut_points_[name].tolist()
+    assert any(cuts.tolist() != soft.cut_points_[name].tolist() for name, cuts in hard.cut_points_.items())
 
 
 def test_real_tables_fit_without_warnings():

@@ -222,6 +222,25 @@ def test_steps_are_scikit_learns_on_continuous_columns():
             assert theirs.score(values) * len(values) == pytest.approx(found[n_steps], rel=1e-9)
 
 
+def test_a_class_that_dies_does_not_end_the_run():
+    seen = 0
+    for seed in range(40):
+        rows = random_rows(30, 1, [3], seed)
+        labels = np.random.default_rng(seed).integers(0, 4, 30)
+        run = Steps(rows, labels, [3], least_rows=4.0)
+        former, living = run.step(), np.count_nonzero(run.state.weights)
+        for step in range(2, 60):
+            reached = run.step()
+            if np.count_nonzero(run.state.weights) < living and reached < former:
+                whole = Steps(rows, labels, [3], least_rows=4.0)
+                rule = whole.rule._replace(tolerance=-1e-12)
+                assert em_steps(rows, whole.state, whole.work, rule, step + 1) == step + 1
+                seen += 1
+                break
+            former, living = reached, np.count_nonzero(run.state.weights)
+    assert seen > 0
+
+
 def test_a_raised_flag_leaves_a_pass_and_keeps_the_parameters():
     rows = random_rows(30, 2, [3], 0)
     run = Steps(rows, np.arange(30) % 2, [3])
@@ -264,6 +283,8 @@ def test_classes_of_discrete_columns_alone_are_recovered():
     mixture = MixtureSearch(table_of(columns), MixtureOptions()).select(6).mixture
     assert mixture.n_classes == 2
     assert mixture.means == {}
+    spread = MixtureSearch(table_of(columns), MixtureOptions(start="spread", n_restarts=5)).fit(2)
+    assert spread.log_likelihood == pytest.approx(mixture.log_likelihood, abs=0.5)
     assert (mixture.memberships().argmax(axis=1) == h[mixture.table.order]).mean() in (
         pytest.approx(1, abs=0.01),
         pytest.approx(0, abs=0.01),
