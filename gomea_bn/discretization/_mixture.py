@@ -268,11 +268,11 @@ class MixtureSearch:
         (Biernacki, Celeux & Govaert 2003). Classes that lose their rows on the way are left out.
         """
         generator = np.random.default_rng([n_classes, self._seed])
+        rows = self._sample(generator)
         short: _Run | None = None
         for n_tried in range(1 if n_classes == 1 else self.options.n_restarts):
             if short is not None and self._expired():
                 break
-            rows = self._sample(generator)
             spread = self.options.start == "spread" or (self.options.start == "both" and n_tried % 2 == 0)
             start = self._spread_classes if spread else _random_classes
             found = self._from_labels(rows, start(rows, n_classes, generator))

@@ -77,7 +77,7 @@ class LatentDiscretizer(Discretizer):
     tol : float
         EM ends where a step gains at most so many nats per row.
     max_iterations : int
-        Most EM steps from the best start.
+        Most EM steps from the best start, after short runs of at most 30 steps from every start.
     sd_floor : float
         Smallest standard deviation within a class, as a share of the column's; repeated values would make the
         likelihood infinite without it.
