@@ -25,8 +25,7 @@ __all__ = ["DiscretizerSearch"]
 CutsByName = dict[str, NDArray[np.float64]]
 
 # evaluations per gene before the discretizer is asked first; later whenever they have doubled
-_FIRST_PER_GENE = 16
-_GROWTH = 2.0
+_FIRST_PER_GENE = 4
 _NO_CUTS = np.empty(0)
 _WIDTH_FLOOR = CutLimits().width_floor
 # reasons to end of a search that finds nothing more, not of one that was told to end
@@ -88,7 +87,7 @@ class DiscretizerSearch:
         }
         self.too_many: dict[str, int] = {}
         self.asked: DiscretizedBayesNet | None = None
-        self.ask_at = 0.0
+        self.ask_at = 0
         self.rounds: list[Result] = []
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter(discretizer_runs=0, policies_entered=0)
@@ -129,7 +128,7 @@ class DiscretizerSearch:
             self._note_best(problem, run.result())
             ended = run.stop.reason
             if not ended or ended in _SATISFIED:
-                self.ask_at = _GROWTH * (n_eval + run.n_eval)
+                self.ask_at = 2 * (n_eval + run.n_eval)
                 proposed = self._ask(problem)
             if ended and (proposed is None or ended not in _SATISFIED):
                 self.stop.raise_for(ended)

@@ -109,7 +109,7 @@ class BayesNetLearner(Parameters):
 
     Notes
     -----
-    With a discretizer the search begins as with equal frequency. At 16 evaluations per gene, whenever the evaluations
+    With a discretizer the search begins as with equal frequency. At 4 evaluations per gene, whenever the evaluations
     have doubled since, and when `patience` is up, the discretizer is fitted to the best network. New cuts enter the
     libraries, and a new round of the search starts from the best network and from its graph with all of the proposed
     cuts. All limits but `patience`, which counts anew in a round, are for all rounds together, as are all counts; the
