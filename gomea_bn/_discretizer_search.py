@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn._gomea_run import GomeaRun
 from gomea_bn._workers import StopFlag
-from gomea_bn.discretization.proposals import propose, proposer
+from gomea_bn.discretization.proposals import follows_graph, propose, proposer
 from gomea_bn.gomea import GOMEA
 from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
@@ -45,7 +45,8 @@ class DiscretizerSearch:
     """One learning run in which a discretizer proposes cuts for the best network so far.
 
     The discretizer is asked whenever the evaluations have doubled, and when a round has found nothing for as long as
-    `patience` says; but only if the best network is not the one that it was asked for last. Cuts that no library has
+    `patience` says; but only if the best network is not the one that it was asked for last, and one that looks at no
+    graph only once. Cuts that no library has
     end the round: they enter the libraries, and a new round starts from the best network, and from the same graph with
     all of the proposed cuts. The search ends by patience when there are no such cuts.
 
@@ -86,6 +87,7 @@ class DiscretizerSearch:
             c.name: [] for c in table.columns if c.is_continuous and c.name not in self.fixed
         }
         self.too_many: dict[str, int] = {}
+        self.cut_short = False
         self.asked: DiscretizedBayesNet | None = None
         self.ask_at = 0
         self.rounds: list[Result] = []
@@ -105,7 +107,7 @@ class DiscretizerSearch:
                 problem = learning_problem(self.table, self.options, self.entered)
                 both = (self.best.cuts, {**self.best.cuts, **proposed})
                 initial = np.stack([_genotype(problem, self.best.edges, cuts) for cuts in both])
-        self._warn_of_too_many()
+        self._warn()
         return problem, self._result(problem)
 
     def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> CutsByName | None:
@@ -148,7 +150,7 @@ class DiscretizerSearch:
 
     def _ask(self, problem: StructureProblem) -> CutsByName | None:
         """Return the discretizer's cuts for the best network and enter them, or None if no library lacks one."""
-        if not self.entered:
+        if not self.entered or (self.asked is not None and not follows_graph(self.discretizer)):
             return None
         names = self.table.names
         network = DiscretizedBayesNet.from_table(
@@ -158,9 +160,7 @@ class DiscretizerSearch:
             metadata={"fixed_cut_points": self.fixed},
         )
         self.stop.check_deadline()
-        if network == self.asked:
-            return None
-        if self.stop.reason:
+        if self.stop.reason or network == self.asked:
             return None
         left = None if self.limits.max_seconds is None else self.limits.max_seconds - self.stop.seconds
         with warnings.catch_warnings():
@@ -173,6 +173,7 @@ class DiscretizerSearch:
         if proposal.stopped_by == "interrupt":
             self.stop.raise_for("interrupt")
         if self.stop.reason:  # what an unfinished method found would depend on the clock
+            self.cut_short = self.stop.reason == "max_seconds"
             return None
         self.asked = network
         self.statistics["discretizer_runs"] += 1
@@ -245,16 +246,23 @@ class DiscretizerSearch:
             extra=self.rounds[-1].extra,
         )
 
-    def _warn_of_too_many(self) -> None:
-        if not self.too_many:
-            return
-        worst = max(self.too_many, key=lambda name: self.too_many[name])
-        warnings.warn(
-            f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than max_bins="
-            f"{self.options.max_bins}: such cuts, of {len(self.too_many)} columns, were not used. Raise max_bins.",
-            UserWarning,
-            stacklevel=4,
-        )
+    def _warn(self) -> None:
+        """Warn where the discretizer had no say: its cuts were too many, or its time was up."""
+        if self.too_many:
+            worst = max(self.too_many, key=lambda name: self.too_many[name])
+            warnings.warn(
+                f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than max_bins="
+                f"{self.options.max_bins}: such cuts, of {len(self.too_many)} columns, were not used. Raise max_bins.",
+                UserWarning,
+                stacklevel=5,
+            )
+        if self.cut_short and not self.statistics["discretizer_runs"]:
+            warnings.warn(
+                "max_seconds ended the discretizer before its first cuts, so that the network has those of "
+                f"{self.options.family!r}. Raise max_seconds, or give the discretizer options that make it faster.",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: CutsByName) -> NDArray[np.int16]:

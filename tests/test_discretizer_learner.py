@@ -22,6 +22,7 @@ from gomea_bn.discretization import (
     MDLP,
     BayesianDiscretizer,
     Discretizer,
+    EqualWidth,
     KMeans,
     MDLDiscretizer,
     MDLNetwork,
@@ -147,6 +148,12 @@ def test_the_discretizer_sees_the_best_network_so_far(steps):
     assert [seen[-1].known_cuts[v].tolist() for v in (0, 1)] == [EDGES["x"], EDGES["y"]]
 
 
+def test_a_discretizer_that_looks_at_no_graph_is_asked_once(sampled):
+    learner = BayesNetLearner(EqualWidth(n_bins=3), **QUICK).fit(sampled)
+    assert learner.statistics_["discretizer_runs"] == 1
+    assert learner.statistics_["rounds"] == 2
+
+
 def test_density_bd_charges_the_chosen_cuts(steps):
     wanted = [("x", "y"), ("y", "c")]
     others = [(a, b) for a in steps for b in steps if a != b and (a, b) not in wanted]
@@ -226,10 +233,10 @@ def wait_for_the_clock(task):
         sleep(0.01)
 
 
-def test_a_discretizer_that_the_clock_ends_leaves_nothing(steps):
-    learner = BayesNetLearner(Known(EDGES, action=wait_for_the_clock), max_seconds=0.5, random_state=1).fit(
-        steps
-    )
+def test_a_discretizer_that_the_clock_ends_leaves_nothing_but_a_warning(steps):
+    slow = Known(EDGES, action=wait_for_the_clock)
+    with pytest.warns(UserWarning, match="ended the discretizer before its first cuts"):
+        learner = BayesNetLearner(slow, max_seconds=0.5, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
     assert learner.fit_seconds_ < 2
     assert learner.statistics_["policies_entered"] == 0

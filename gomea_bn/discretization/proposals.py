@@ -18,6 +18,9 @@ __all__ = ["PROPOSERS", "Proposal", "check_proposer", "propose", "proposer", "wi
 
 PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
 """Names of the discretizers that need a table and a graph alone; MDLP needs classes."""
+_WITHOUT_GRAPH = frozenset(
+    DISCRETIZERS[name][1] for name in ("equal-frequency", "equal-width", "k-means", "latent")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,11 @@ def proposer(
     if seed is not None and options.get("random_state", seed) is None:
         options["random_state"] = seed
     return type(made)(**options)
+
+
+def follows_graph(method: Discretizer) -> bool:
+    """Return whether another graph may give other cuts; an unknown kind of discretizer is taken to follow it."""
+    return type(method).__name__ not in _WITHOUT_GRAPH
 
 
 def propose(
