@@ -18,6 +18,7 @@ __all__ = ["PROPOSERS", "Proposal", "check_proposer", "propose", "proposer", "wi
 
 PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
 """Names of the discretizers that need a table and a graph alone; MDLP needs classes."""
+_GRAPH_LEARNERS = frozenset({"LDBN", "MDLNetwork"})
 _WITHOUT_GRAPH = frozenset(
     DISCRETIZERS[name][1] for name in ("equal-frequency", "equal-width", "k-means", "latent")
 )
@@ -147,15 +148,14 @@ _NEEDS_CLASSES = (
 
 def _check_object(given: Discretizer, option: str) -> None:
     """Refuse discretizers that need more than a graph, or learn one."""
-    parameters = given.get_params()
     if type(given).__name__ == DISCRETIZERS["mdlp"][1]:
         raise GomeaBnError(_NEEDS_CLASSES.format(option=option))
-    if "max_indegree" in parameters:
+    if type(given).__name__ in _GRAPH_LEARNERS:
         raise GomeaBnError(
             f"{option}: {type(given).__name__} learns a graph of its own; use it by itself, or one of "
             f"{list(PROPOSERS)}."
         )
-    if parameters.get("aggregate_levels") is not None:
+    if given.get_params().get("aggregate_levels") is not None:
         raise GomeaBnError(
             f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
             "table first."
