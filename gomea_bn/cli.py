@@ -1,4 +1,4 @@
-"""The command line: learn a network from a file, show a saved one, say what is installed."""
+"""The command line: learn networks from a file, look at them, choose, compare; say what is installed."""
 
 from __future__ import annotations
 
