@@ -94,8 +94,8 @@ def consensus_arcs(
 ) -> dict[tuple[int, int], float]:
     """Return arcs without a cycle and their weights: the frequent ones, and the best to tie in each variable.
 
-    Pairs are taken by falling weight (both directions summed), in their commoner direction; one that would close
-    a cycle is turned round, which never closes another.
+    Pairs are taken by falling weight (both directions summed), in their commoner direction; one that would
+    close a cycle is turned round, which never closes another.
     """
     weight = _weights(shares, expert)
     n = len(weight)
@@ -125,7 +125,7 @@ def _weights(shares: NDArray[np.float64], expert: NDArray[np.bool_] | None) -> N
 
 
 def _rows(n: int, arcs: dict[tuple[int, int], float]) -> list[list[int]]:
-    """Return the variables row by row from above: parents over children as far as a compact drawing allows."""
+    """Return the variables by row from above: parents over children as far as a compact drawing allows."""
     rank = _ranks(n, arcs)
     touched = {place for arc in arcs for place in arc}
     most_rows = max(3, math.ceil(1.25 * math.sqrt(n)))

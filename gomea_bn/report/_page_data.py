@@ -156,8 +156,8 @@ def _common_names(
     for place, network in enumerate(networks):
         if network.names != names or network.levels != networks[0].levels:
             raise GomeaBnError(
-                f"All networks of a page must have the same variables in the same order; network {place} differs "
-                "from network 0."
+                "All networks of a page must have the same variables and levels in the same order; "
+                f"network {place} differs from network 0."
             )
     if expert is not None and set(expert.names) != set(names):
         missing = sorted(set(names) ^ set(expert.names))
@@ -167,8 +167,8 @@ def _common_names(
         )
     if expert is not None and expert.levels != networks[0].levels:
         raise GomeaBnError(
-            "The expert's network must have the front's discrete variables with the same levels in the same order. "
-            "Use ExpertNetwork.fitted(table)."
+            "The expert's network must have the front's discrete variables with the same levels in the same "
+            "order. Use ExpertNetwork.fitted(table)."
         )
     return names
 
@@ -198,7 +198,7 @@ def _competing(values: NDArray[np.float64]) -> list[bool]:
 
 
 def _landmarks(front: Front) -> list[dict[str, Any]]:
-    """Return the networks that buttons lead to: key, label, id, and the objective that it is best in, if any."""
+    """Return the networks that buttons lead to: key, label, id, and the objective it is best in, if any."""
     if len(front) == 1:
         return []
     found: list[dict[str, Any]] = []
@@ -228,8 +228,8 @@ def _origin(front: Front, shown: Front, names: Sequence[str]) -> str:
     if len(shown) < len(front):
         nearest = ", the closest to your network" if EXPERT_DISTANCE.name in front.names else ""
         return (
-            f"{about}. Chosen from {len(front):,}: the best in each objective, the knee{nearest}, then those that "
-            "widen the choice most (by hypervolume), one per graph before any second."
+            f"{about}. Chosen from {len(front):,}: the best in each objective, the knee{nearest}, then those "
+            "that widen the choice most (by hypervolume), one per graph before any second."
         )
     before = shown.record.get("thinned_from")
     if isinstance(before, dict) and "n_networks" in before:

@@ -38,8 +38,9 @@ class Pools:
     cuts : list of list of dict
         Per variable the distinct bins: "at", the inner cuts, and "n", the rows in every bin (or None).
     families : list of list of dict
-        Per variable the distinct tables: "p" parents as positions; "r" number of rows; "t" probabilities of the
-        rows kept, flat, in ten-thousandths; "i" which rows these are (None: all); "n" rows of data for each (or None).
+        Per variable the distinct tables: "p" parents as positions; "r" number of rows; "t" probabilities of
+        the rows kept, flat, in ten-thousandths; "i" which rows these are (None: all); "n" rows of data for
+        each (or None).
     """
 
     def __init__(self, names: Sequence[str], table: Table | None) -> None:

@@ -1,4 +1,4 @@
-"""Edges between boxes that stand in rows: curves with a bend, so that none passes under a box it does not join."""
+"""Edges between boxes in rows: curves with a bend, so that none passes under a box it does not join."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ Traffic = dict[float, list[tuple[float, float]]]  # by row: where edges cross it
 def routes(boxes: Points, pairs: Mapping[tuple[int, int], float]) -> dict[tuple[int, int], Points]:
     """Return for every pair a curve of cubic Bezier pieces, (3 k + 1, 2), that clears all other boxes.
 
-    It runs from the border of the first box to the border of the second: the least bent single piece that clears
-    all others, or, where none does or it would swing wide, pieces through the gaps of the rows between.
+    It runs from the border of the first box to the border of the second: the least bent single piece that
+    clears all others, or, where none does or it would swing wide, pieces through the gaps of rows between.
 
     Parameters
     ----------
     boxes : ndarray of shape (n, 4)
         Centre x, centre y, width, height; boxes of a row have the same y and stand apart.
     pairs : mapping of (int, int) to float
-        Boxes to join, and how much each edge matters, from 0 to 1: the others keep off the lanes of those that do.
+        Boxes to join, and how much each edge matters, 0 to 1: others keep off the lanes of those that do.
     """
     traffic: Traffic = {float(y): [] for y in boxes[:, 1]}
     found = {}
@@ -186,7 +186,7 @@ def _gap_places(row: Points, wanted: float) -> NDArray[np.float64]:
 
 
 def _clipped(curve: Points, first: Points, second: Points) -> Points:
-    """Return the part of a curve, (3 k + 1, 2), between the borders of two boxes; all of it where they overlap."""
+    """Return the part of a curve, (3 k + 1, 2), between two boxes; all of it where they overlap."""
     starts = _split(curve[:4], first, leaving=True)
     body = np.concatenate([starts, curve[4:]])
     ends = _split(body[-4:], second, leaving=False)

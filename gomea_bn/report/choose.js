@@ -2,7 +2,8 @@
 
 function buildChoose() {
   byId("landmarks").replaceChildren(...model.data.landmarks.map(landmarkButton));
-  if (model.data.objectives.length > 1) byId("weights").replaceChildren(...model.data.objectives.flatMap(weightRow));
+  if (model.data.objectives.length > 1)
+    byId("weights").replaceChildren(...model.data.objectives.flatMap(weightRow));
   byId("weights").parentElement.hidden = model.data.objectives.length < 2;
   byId("open-table").addEventListener("click", openTable);
   byId("close-table").addEventListener("click", () => byId("table-dialog").close());
@@ -10,10 +11,14 @@ function buildChoose() {
 }
 
 function landmarkButton(landmark) {
-  return make("button", { type: "button", "data-key": landmark.key, onclick: () => select(landmarkTarget(landmark)) }, landmark.label);
+  return make(
+    "button",
+    { type: "button", "data-key": landmark.key, onclick: () => select(landmarkTarget(landmark)) },
+    landmark.label,
+  );
 }
 
-/** Where a landmark's button leads: the knee is one of the whole front, the best is the best of those left. */
+/** Where a landmark's button leads: the knee is the whole front's, the best is the best of those left. */
 function landmarkTarget(landmark) {
   const position = model.data.ids.indexOf(landmark.id);
   if (position >= 0 && passes(position)) return position;
@@ -23,10 +28,19 @@ function landmarkTarget(landmark) {
 
 function weightRow(objective, place) {
   const slider = make("input", {
-    type: "range", min: 0, max: 100, step: 5, id: `weight-${place}`, "data-objective": objective.name,
+    type: "range",
+    min: 0,
+    max: 100,
+    step: 5,
+    id: `weight-${place}`,
+    "data-objective": objective.name,
     oninput: (event) => weigh(place, Number(event.target.value)),
   });
-  return [make("label", { for: `weight-${place}` }, objective.label), slider, make("output", { for: `weight-${place}` })];
+  return [
+    make("label", { for: `weight-${place}` }, objective.label),
+    slider,
+    make("output", { for: `weight-${place}` }),
+  ];
 }
 
 function weigh(place, value) {
@@ -43,17 +57,21 @@ function weightShares() {
 
 function renderChoose() {
   const shares = weightShares();
-  byId("weights").querySelectorAll("input").forEach((slider, place) => {
-    slider.value = view.weights[place];
-    slider.setAttribute("aria-valuetext", percent(shares[place]));
-    slider.nextElementSibling.textContent = percent(shares[place]);
-  });
-  byId("landmarks").querySelectorAll("button").forEach((button, place) => {
-    const target = landmarkTarget(model.data.landmarks[place]);
-    button.disabled = target === null;
-    button.title = target === null ? "Outside your filters" : `Network ${idOf(target)}`;
-    button.setAttribute("aria-pressed", target === view.selected);
-  });
+  byId("weights")
+    .querySelectorAll("input")
+    .forEach((slider, place) => {
+      slider.value = view.weights[place];
+      slider.setAttribute("aria-valuetext", percent(shares[place]));
+      slider.nextElementSibling.textContent = percent(shares[place]);
+    });
+  byId("landmarks")
+    .querySelectorAll("button")
+    .forEach((button, place) => {
+      const target = landmarkTarget(model.data.landmarks[place]);
+      button.disabled = target === null;
+      button.title = target === null ? "Outside your filters" : `Network ${idOf(target)}`;
+      button.setAttribute("aria-pressed", target === view.selected);
+    });
   if (byId("table-dialog").open) fillTable();
 }
 
@@ -65,12 +83,37 @@ function openTable() {
 }
 
 function fillTable() {
-  const head = make("tr", {}, make("th", { class: "text" }, "Network"), ...model.axes.map((axis) => make("th", {}, axis.label, make("br"), make("small", { class: "muted" }, axis.unit))), make("th", { class: "text" }, "Filters"));
+  const head = make(
+    "tr",
+    {},
+    make("th", { class: "text" }, "Network"),
+    ...model.axes.map((axis) =>
+      make("th", {}, axis.label, make("br"), make("small", { class: "muted" }, axis.unit)),
+    ),
+    make("th", { class: "text" }, "Filters"),
+  );
   const rows = model.data.ids.map((id, position) => {
-    const go = make("button", { type: "button", class: "quiet", onclick: () => { byId("table-dialog").close(); select(position); } }, `${id}${view.stars.has(position) ? " ★" : ""}`);
+    const go = make(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        onclick: () => {
+          byId("table-dialog").close();
+          select(position);
+        },
+      },
+      `${id}${view.stars.has(position) ? " ★" : ""}`,
+    );
     const cells = model.axes.map((axis) => make("td", {}, axisText(axis, axis.values[position])));
     const kind = `${position === view.selected ? "current" : ""} ${passes(position) ? "" : "out"}`;
-    return make("tr", { class: kind }, make("th", { scope: "row" }, go), ...cells, make("td", { class: "text" }, passes(position) ? "passes" : "filtered out"));
+    return make(
+      "tr",
+      { class: kind },
+      make("th", { scope: "row" }, go),
+      ...cells,
+      make("td", { class: "text" }, passes(position) ? "passes" : "filtered out"),
+    );
   });
   byId("table-body").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
 }

@@ -32,7 +32,14 @@ function valueEntry(axis) {
   if (view.pin !== null && view.pin !== view.selected) {
     const difference = value - axis.values[view.pin];
     const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
-    parts.push(" ", make("small", { class: "worse", title: "Compared with A" }, `(${sign}${axisText(axis, Math.abs(difference))})`));
+    parts.push(
+      " ",
+      make(
+        "small",
+        { class: "worse", title: "Compared with A" },
+        `(${sign}${axisText(axis, Math.abs(difference))})`,
+      ),
+    );
   }
   return make("div", {}, make("dt", {}, axis.label), make("dd", {}, ...parts));
 }
@@ -45,11 +52,25 @@ function renderDecide() {
   if (note.value !== text) note.value = text;
   byId("save").textContent = isSingle() ? "Save decision" : `Save decision: network ${id}`;
   const stars = [...view.stars].sort((a, b) => a - b);
-  const items = stars.map((position) => make("li", {}, make("button", {
-    type: "button", "aria-current": position === view.selected ? "true" : null, "aria-label": `Shortlisted network ${idOf(position)}`,
-    onclick: () => select(position),
-  }, `★ ${idOf(position)}`)));
-  byId("shortlist").replaceChildren(...(items.length || isSingle() ? items : [make("li", {}, "No network starred yet")]));
+  const items = stars.map((position) =>
+    make(
+      "li",
+      {},
+      make(
+        "button",
+        {
+          type: "button",
+          "aria-current": position === view.selected ? "true" : null,
+          "aria-label": `Shortlisted network ${idOf(position)}`,
+          onclick: () => select(position),
+        },
+        `★ ${idOf(position)}`,
+      ),
+    ),
+  );
+  byId("shortlist").replaceChildren(
+    ...(items.length || isSingle() ? items : [make("li", {}, "No network starred yet")]),
+  );
 }
 
 function writeNote() {

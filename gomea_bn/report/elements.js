@@ -1,4 +1,4 @@
-// Elements and texts. Everything that comes from the data enters the page as a text node or an attribute value.
+// Elements and texts. What comes from the data enters the page as a text node or an attribute's value only.
 
 const byId = (id) => document.getElementById(id);
 
@@ -23,7 +23,7 @@ function draw(tag, attributes = {}, ...children) {
 /** A name from the data, kept apart from the direction of the text around it. */
 const named = (text) => make("bdi", { dir: "auto" }, text);
 
-/** The share of a table cell or bar; the policy of the page forbids style attributes, not the object model. */
+/** The share of a cell or bar; the page's policy forbids style attributes, but not the object model. */
 function withShare(element, share) {
   element.style.setProperty("--share", share);
   return element;
@@ -52,7 +52,10 @@ function decimalsFor(span) {
 function shown(value, decimals) {
   const size = Math.abs(value);
   if (size >= 1e9 || (size > 0 && size < 0.5 * 10 ** -Math.max(decimals, 6))) return value.toPrecision(4);
-  const text = value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const text = value.toLocaleString("en", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
@@ -67,9 +70,10 @@ function roundTicks(low, high, wanted) {
   const rough = (high - low) / wanted;
   if (!(rough > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
+  const stride = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
   const ticks = [];
-  for (let tick = Math.ceil(low / step) * step; tick <= high + step * 1e-9; tick += step) ticks.push(tick);
+  for (let tick = Math.ceil(low / stride) * stride; tick <= high + stride * 1e-9; tick += stride)
+    ticks.push(tick);
   return ticks;
 }
 

@@ -1,4 +1,4 @@
-// The filters: parallel coordinates laid on their side, one axis per row, so that the words beside it read as a list.
+// The filters: parallel coordinates laid on their side, one axis per row, so that their words read as a list.
 
 const ROW = 52; // height of a row, as in the style sheet
 const INSET = 11;
@@ -6,7 +6,19 @@ const filterPlot = { width: 0, strands: [], brushes: [], handles: [], drag: null
 
 function buildFilters() {
   byId("filter-labels").replaceChildren(
-    ...model.axes.map((axis) => make("li", {}, make("b", {}, axis.label), make("div", { class: "muted" }, `${axis.unit} `, make("span", { class: axis.better.length < 24 ? "unbroken" : "" }, `← ${axis.better}`)))),
+    ...model.axes.map((axis) =>
+      make(
+        "li",
+        {},
+        make("b", {}, axis.label),
+        make(
+          "div",
+          { class: "muted" },
+          `${axis.unit} `,
+          make("span", { class: axis.better.length < 24 ? "unbroken" : "" }, `← ${axis.better}`),
+        ),
+      ),
+    ),
   );
   byId("clear-filters").addEventListener("click", () => change({ filters: new Map() }));
   const svg = byId("filter-plot");
@@ -30,7 +42,11 @@ function layFilters() {
   svg.style.setProperty("--strand", Math.min(0.34, Math.max(0.09, 14 / model.data.ids.length)));
   filterPlot.strands = model.data.ids.map((_, position) => draw("path", { d: strandPath(position) }));
   const parts = model.axes.map((axis, place) => axisParts(axis, place));
-  svg.replaceChildren(...parts.map((part) => part.line), ...filterPlot.strands, ...parts.map((part) => part.top));
+  svg.replaceChildren(
+    ...parts.map((part) => part.line),
+    ...filterPlot.strands,
+    ...parts.map((part) => part.top),
+  );
   filterPlot.brushes = parts.map((part) => part.brush);
   filterPlot.handles = parts.map((part) => part.handles);
   filterPlot.ticks = parts.map((part) => part.ticks);
@@ -43,16 +59,27 @@ function axisParts(axis, place) {
   const brush = draw("rect", { class: "brush", y: y - 9, height: 18, rx: 3 });
   const handles = [0, 1].map((side) => handle(axis, place, side));
   // the numbers at the ends are anchored there, so that none is cut off
-  const ticks = [0, 1].map((side) => draw("text", { class: "tick halo muted", y: y - 13, "text-anchor": side ? "end" : "start" }));
+  const ticks = [0, 1].map((side) =>
+    draw("text", { class: "tick halo muted", y: y - 13, "text-anchor": side ? "end" : "start" }),
+  );
   return { line, brush, handles, ticks, top: draw("g", {}, brush, ...ticks, ...handles) };
 }
 
 function handle(axis, place, side) {
   return draw("rect", {
-    class: "handle", width: 7, height: 20, y: rowMiddle(place) - 10, rx: 3, tabindex: 0, role: "slider",
+    class: "handle",
+    width: 7,
+    height: 20,
+    y: rowMiddle(place) - 10,
+    rx: 3,
+    tabindex: 0,
+    role: "slider",
     "aria-label": `${side ? "Most" : "Least"} ${axis.label}${axis.unit ? ` in ${axis.unit}` : ""}`,
-    "aria-valuemin": axis.low, "aria-valuemax": axis.high,
-    "data-axis": place, "data-side": side, onkeydown: (event) => nudge(event, place, side),
+    "aria-valuemin": axis.low,
+    "aria-valuemax": axis.high,
+    "data-axis": place,
+    "data-side": side,
+    onkeydown: (event) => nudge(event, place, side),
   });
 }
 
@@ -70,7 +97,9 @@ function valueAt(axis, x) {
 }
 
 function strandPath(position) {
-  const points = model.axes.map((axis, place) => `${across(axis, axis.values[position]).toFixed(1)} ${rowMiddle(place)}`);
+  const points = model.axes.map(
+    (axis, place) => `${across(axis, axis.values[position]).toFixed(1)} ${rowMiddle(place)}`,
+  );
   return `M${points.join("L")}`;
 }
 
@@ -78,12 +107,21 @@ function renderFilters() {
   if (!filterPlot.width) return;
   const left = new Set(view.left);
   filterPlot.strands.forEach((strand, position) => {
-    const role = position === view.selected ? "selected" : position === view.pin ? "pinned" : left.has(position) ? "" : "out";
+    const role =
+      position === view.selected
+        ? "selected"
+        : position === view.pin
+          ? "pinned"
+          : left.has(position)
+            ? ""
+            : "out";
     strand.setAttribute("class", `strand ${role}`);
   });
   model.axes.forEach(renderAxis);
   const total = model.data.ids.length;
-  byId("left").textContent = view.filters.size ? `${view.left.length} of ${total} left` : "drag along an axis";
+  byId("left").textContent = view.filters.size
+    ? `${view.left.length} of ${total} left`
+    : "drag along an axis";
   byId("clear-filters").hidden = !view.filters.size;
 }
 
@@ -147,7 +185,10 @@ function moveBrush(event) {
   if (!drag || (drag.from !== null && Math.abs(pointerX(event) - drag.from) < 4)) return;
   const axis = model.axes[drag.place];
   drag.moved = true;
-  setFilter(drag.place, [drag.fixed, valueAt(axis, pointerX(event))].sort((a, b) => a - b));
+  setFilter(
+    drag.place,
+    [drag.fixed, valueAt(axis, pointerX(event))].sort((a, b) => a - b),
+  );
 }
 
 function endBrush() {
@@ -169,8 +210,10 @@ function setFilter(place, ends) {
   change({ filters });
 }
 
+const leftText = () => `${view.left.length} of ${model.data.ids.length} networks left`;
+
 function announceLeft() {
-  announce(`${view.left.length} of ${model.data.ids.length} networks left.`);
+  announce(`${leftText()}.`);
 }
 
 /** Moves one end of a filter to the next value that a network has. */
@@ -179,8 +222,16 @@ function nudge(event, place, side) {
   const ends = [...(view.filters.get(place) ?? [axis.low, axis.high])];
   const up = axis.sorted.find((value) => value > ends[side]);
   const down = axis.sorted.filter((value) => value < ends[side]).pop();
-  const next = { ArrowRight: up, ArrowUp: up, ArrowLeft: down, ArrowDown: down, Home: axis.low, End: axis.high }[event.key];
-  if (!["ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "Home", "End", "Delete"].includes(event.key)) return;
+  const next = {
+    ArrowRight: up,
+    ArrowUp: up,
+    ArrowLeft: down,
+    ArrowDown: down,
+    Home: axis.low,
+    End: axis.high,
+  }[event.key];
+  if (!["ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "Home", "End", "Delete"].includes(event.key))
+    return;
   event.preventDefault();
   event.stopPropagation();
   if (event.key === "Delete") setFilter(place, null);

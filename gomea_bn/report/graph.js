@@ -1,4 +1,4 @@
-// The network at fixed places: from one network to the next only edges change, so the eye sees the difference.
+// The network at fixed places: from one to the next only edges change, so the eye sees the difference.
 
 const KINDS = ["there", "here", "reversed", "both", "plain"]; // in drawing order, the faintest below
 const ARROW = 8.5;
@@ -42,7 +42,11 @@ function scaleGraph() {
 function nodeOf(variable, place) {
   const [x, y, width, height] = model.data.layout.boxes[place];
   const node = draw("g", {
-    class: "node", tabindex: 0, role: "button", "data-variable": place, transform: `translate(${x} ${y})`,
+    class: "node",
+    tabindex: 0,
+    role: "button",
+    "data-variable": place,
+    transform: `translate(${x} ${y})`,
     onclick: () => lookAt(place),
     onkeydown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -60,7 +64,8 @@ function nodeOf(variable, place) {
   return node;
 }
 
-const textDirection = (text) => (/^[^A-Za-z\u00c0-\u024f]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text) ? "rtl" : "ltr");
+const textDirection = (text) =>
+  /^[^A-Za-z\u00c0-\u024f]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text) ? "rtl" : "ltr";
 
 /** Number of bins or levels of a variable in a network. */
 function binCount(one, variable) {
@@ -75,11 +80,15 @@ function renderGraph() {
   const around = new Set(near ? [...near.parents, ...near.children, ...near.partners] : []);
   graph.nodes.forEach((node, place) => renderNode(node, place, around));
   const ordered = [...edges].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
-  const close = ({ from, to }) => (from === view.variable || to === view.variable || (around.has(from) && near.children.includes(to)));
+  const close = ({ from, to }) =>
+    from === view.variable || to === view.variable || (around.has(from) && near.children.includes(to));
   graph.edges.replaceChildren(...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))));
   const svg = byId("graph");
   svg.classList.toggle("dimmed", near !== null);
-  svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${counted(model.edges[view.selected].size, "edge")}; the list of edges is in the panel Network`);
+  svg.setAttribute(
+    "aria-label",
+    `Network ${idOf(view.selected)}, ${counted(model.edges[view.selected].size, "edge")}; listed under Network`,
+  );
   renderLegend(edges, compared);
 }
 
@@ -116,12 +125,18 @@ function edgeOf({ from, to, kind }, compared, near) {
   const [dx, dy] = [(x1 - cx) / length, (y1 - cy) / length];
   const [bx, by] = [x1 - size * dx, y1 - size * dy]; // the line ends where the arrow head begins
   const half = size * 0.42;
-  const [start, ...rest] = [...curve.slice(0, -1), [bx, by]];
-  const corners = [[x1, y1], [bx - half * dy, by + half * dx], [bx + half * dy, by - half * dx]];
+  const [first, ...rest] = [...curve.slice(0, -1), [bx, by]];
+  const corners = [
+    [x1, y1],
+    [bx - half * dy, by + half * dx],
+    [bx + half * dy, by - half * dx],
+  ];
   const parts = [
     draw("title", {}, edgeTitle(from, to, kind, share, compared)),
-    draw("path", { d: `M${start}C${rest.join(" ")}`, "stroke-width": width.toFixed(2) }),
-    draw("polygon", { points: corners.map((corner) => corner.map((value) => value.toFixed(1)).join(",")).join(" ") }),
+    draw("path", { d: `M${first}C${rest.join(" ")}`, "stroke-width": width.toFixed(2) }),
+    draw("polygon", {
+      points: corners.map((corner) => corner.map((value) => value.toFixed(1)).join(",")).join(" "),
+    }),
   ];
   if (kind === "reversed") {
     const [mx, my] = middleOf(curve);
@@ -160,26 +175,53 @@ function renderLegend(edges, compared) {
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   byId("legend").replaceChildren(...items);
   const choice = model.data.expert && view.pin !== null;
-  const options = choice ? [["expert", "with yours"], ["pin", "with A"]] : [];
+  const options = choice
+    ? [
+        ["expert", "with yours"],
+        ["pin", "with A"],
+      ]
+    : [];
   byId("against").hidden = !choice;
-  byId("against").replaceChildren(...options.map(([key, text]) =>
-    make("button", { type: "button", "aria-pressed": view.against === key, onclick: () => change({ against: key }) }, text)));
+  byId("against").replaceChildren(
+    ...options.map(([key, text]) =>
+      make(
+        "button",
+        { type: "button", "aria-pressed": view.against === key, onclick: () => change({ against: key }) },
+        text,
+      ),
+    ),
+  );
 }
 
 function sample(kind) {
-  const middle = kind === "reversed" ? draw("text", { class: "turned halo", x: 13, y: 12, "text-anchor": "middle" }, "⇄") : null;
-  const group = draw("g", { class: `edge ${kind}` }, draw("path", { d: "M1 7H26", "stroke-width": 2.4 }), draw("polygon", { points: "34,7 25,3 25,11" }), middle);
+  const middle =
+    kind === "reversed"
+      ? draw("text", { class: "turned halo", x: 13, y: 12, "text-anchor": "middle" }, "⇄")
+      : null;
+  const group = draw(
+    "g",
+    { class: `edge ${kind}` },
+    draw("path", { d: "M1 7H26", "stroke-width": 2.4 }),
+    draw("polygon", { points: "34,7 25,3 25,11" }),
+    middle,
+  );
   return draw("svg", { viewBox: "0 0 34 14", "aria-hidden": "true" }, group);
 }
 
 function thickness() {
-  return draw("svg", { viewBox: "0 0 34 14", "aria-hidden": "true" }, draw("polygon", { points: "1,6.4 33,4 33,10 1,7.6", fill: "currentColor" }));
+  return draw(
+    "svg",
+    { viewBox: "0 0 34 14", "aria-hidden": "true" },
+    draw("polygon", { points: "1,6.4 33,4 33,10 1,7.6", fill: "currentColor" }),
+  );
 }
 
 /** Marks the variables whose name holds the text; the Enter key opens the first. */
 function findVariable(open) {
   const text = byId("find").value.trim().toLowerCase();
-  const found = model.order.filter((place) => text && model.data.variables[place].name.toLowerCase().includes(text));
+  const found = model.order.filter(
+    (place) => text && model.data.variables[place].name.toLowerCase().includes(text),
+  );
   graph.nodes.forEach((node, place) => node.classList.toggle("found", found.includes(place)));
   if (!open || !found.length) return;
   const exact = found.find((place) => model.data.variables[place].name.toLowerCase() === text);

@@ -1,4 +1,4 @@
-// What the data say: axes, edges, classes of edges, weights. Networks are positions here; ids are for people and files.
+// What the data say: axes, edges, classes of edges, weights. Networks are positions here, ids elsewhere.
 
 /** The data of the page, unpacked where they were packed. */
 async function readData() {
@@ -22,7 +22,13 @@ function buildModel(data) {
   }));
   columns.push(
     { key: "n_edges", label: "Edges", unit: "", better: "fewer to explain", values: data.n_edges },
-    { key: "largest_table", label: "Largest table", unit: "cells", better: "smaller tables", values: data.largest_table },
+    {
+      key: "largest_table",
+      label: "Largest table",
+      unit: "cells",
+      better: "smaller tables",
+      values: data.largest_table,
+    },
   );
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
@@ -51,7 +57,9 @@ const arcKey = (from, to) => from * model.data.variables.length + to;
 /** All arcs of a network as a set of keys. */
 function edgesOf(network) {
   const found = new Set();
-  network.f.forEach((_, child) => family(network, child).p.forEach((parent) => found.add(arcKey(parent, child))));
+  network.f.forEach((_, child) =>
+    family(network, child).p.forEach((parent) => found.add(arcKey(parent, child))),
+  );
   return found;
 }
 
@@ -61,15 +69,15 @@ function arcOf(key) {
 }
 
 /** Every arc of two networks with its class; without a reference all are "plain". */
-function classedEdges(own, reference) {
+function classedEdges(own, others) {
   const found = [];
   for (const key of own) {
     const [from, to] = arcOf(key);
     let kind = "plain";
-    if (reference) kind = reference.has(key) ? "both" : reference.has(arcKey(to, from)) ? "reversed" : "here";
+    if (others) kind = others.has(key) ? "both" : others.has(arcKey(to, from)) ? "reversed" : "here";
     found.push({ from, to, kind });
   }
-  for (const key of reference ?? []) {
+  for (const key of others ?? []) {
     const [from, to] = arcOf(key);
     if (!own.has(key) && !own.has(arcKey(to, from))) found.push({ from, to, kind: "there" });
   }
@@ -91,23 +99,27 @@ function blanket(edges, variable) {
   const arcs = [...edges].map(arcOf);
   const parents = arcs.filter(([, to]) => to === variable).map(([from]) => from);
   const children = arcs.filter(([from]) => from === variable).map(([, to]) => to);
-  const partners = arcs.filter(([from, to]) => children.includes(to) && from !== variable).map(([from]) => from);
+  const partners = arcs
+    .filter(([from, to]) => children.includes(to) && from !== variable)
+    .map(([from]) => from);
   const others = [...new Set(partners)].filter((one) => !parents.includes(one) && !children.includes(one));
   return { parents, children, partners: others };
 }
 
 /**
  * The network whose pseudo-weights are nearest to the wished weights (Deb 2001), among some positions.
- * Same definition as Front.nearest: objectives scaled by the range over the networks that no other is better than,
+ * As Front.nearest defines it: objectives scaled by the range over the networks that no other is better than,
  * constant ones left out, ties by the weighted sum and then by the values themselves.
  */
 function nearestTo(weights, positions) {
   const rows = positions.filter((position) => model.data.competing[position]);
   const front = model.data.values.filter((_, position) => model.data.competing[position]);
-  const columns = model.data.objectives.map((_, column) => column).filter((column) => {
-    const values = front.map((row) => row[column]);
-    return Math.max(...values) > Math.min(...values);
-  });
+  const columns = model.data.objectives
+    .map((_, column) => column)
+    .filter((column) => {
+      const values = front.map((row) => row[column]);
+      return Math.max(...values) > Math.min(...values);
+    });
   if (!rows.length) return null;
   const best = columns.map((column) => Math.min(...front.map((row) => row[column])));
   const span = columns.map((column, at) => Math.max(...front.map((row) => row[column])) - best[at]);
@@ -116,7 +128,8 @@ function nearestTo(weights, positions) {
   const scored = rows.map((position) => {
     const unit = columns.map((column, at) => (model.data.values[position][column] - best[at]) / span[at]);
     const gained = unit.reduce((sum, value) => sum + 1 - value, 0) || 1;
-    const distance = columns.length < 2 ? 0 : Math.hypot(...unit.map((value, at) => (1 - value) / gained - wished[at]));
+    const distance =
+      columns.length < 2 ? 0 : Math.hypot(...unit.map((value, at) => (1 - value) / gained - wished[at]));
     const cost = unit.reduce((sum, value, at) => sum + value * (columns.length < 2 ? 1 : wished[at]), 0);
     return { position, distance, cost };
   });
@@ -130,5 +143,8 @@ function nearestTo(weights, positions) {
 /** The least value of one objective among some positions. */
 function bestOf(objective, positions) {
   const { values } = model.axes.find((axis) => axis.key === objective);
-  return positions.reduce((best, position) => (values[position] < values[best] ? position : best), positions[0]);
+  return positions.reduce(
+    (best, position) => (values[position] < values[best] ? position : best),
+    positions[0],
+  );
 }

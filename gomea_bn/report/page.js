@@ -11,7 +11,7 @@ function setTexts() {
   document.body.classList.toggle("report", model.data.kind === "network");
 }
 
-/** Where the page begins: at the knee, or at the only network; the first two objectives against each other. */
+/** Where the page begins: at the knee, or at the only network, with the first two objectives as axes. */
 function setStart() {
   const knee = model.data.landmarks.find((one) => one.key === "knee");
   view.selected = knee ? Math.max(0, model.data.ids.indexOf(knee.id)) : 0;
@@ -35,7 +35,8 @@ const keys = {
 
 function onKey(event) {
   if (event.key === "Escape") return leave(event);
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[event.key]) return undefined;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[event.key])
+    return undefined;
   if (isSingle() && event.key !== "/") return undefined;
   event.preventDefault();
   return keys[event.key]();
@@ -74,7 +75,11 @@ async function start() {
   });
   new ResizeObserver(renderPanel).observe(byId("inspect"));
   // drawn means painted with the sizes known, one frame after the observers' first call
-  requestAnimationFrame(() => requestAnimationFrame(() => { document.body.dataset.ready = "1"; }));
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      document.body.dataset.ready = "1";
+    }),
+  );
 }
 
 start().catch((error) => {

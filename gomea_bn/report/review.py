@@ -49,9 +49,9 @@ def review_page(
     """Return a page, as HTML text, to filter, look at and compare the networks of a front, and to choose one.
 
     The page is one file that needs no network and no server. Its button "Save decision" downloads a
-    decision.json with the front's `run_hash`, the chosen network's id (its position in `front`), shortlist, notes,
-    weights and filters. Probabilities are rounded to 0.0001; of a table with more than 200 rows the page
-    holds 200 and says so.
+    decision.json with the front's `run_hash`, the chosen network's id (its position in `front`), shortlist,
+    notes, weights and filters. Probabilities are rounded to 0.0001; of a table with more than 200 rows the
+    page holds 200 and says so.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ def network_report(
     if table is not None and not set(network.names) <= set(table.names):
         missing = [name for name in network.names if name not in table.names]
         raise GomeaBnError(
-            f"The table has no column {missing[0]!r}, which the network has; pass the table it was learned from."
+            f"The table has no column {missing[0]!r}, which the network has; pass the table that it was "
+            "learned from."
         )
     facts = network.metadata if record is None else record
     return _written(network_data(network, table, facts, title), path)

@@ -52,17 +52,25 @@ function renderScatter() {
   const [xAxis, yAxis] = [model.axes[view.x], model.axes[view.y]];
   const x = scaleOf(xAxis, EDGE.left, width - EDGE.right);
   const y = scaleOf(yAxis, height - EDGE.bottom, EDGE.top);
-  scatterPlot.points = model.data.ids.map((_, position) => [x.at(xAxis.values[position]), y.at(yAxis.values[position])]);
+  scatterPlot.points = model.data.ids.map((_, position) => [
+    x.at(xAxis.values[position]),
+    y.at(yAxis.values[position]),
+  ]);
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("aria-label", `${yAxis.label} against ${xAxis.label}; ${view.left.length} of ${model.data.ids.length} networks left. ${spoken(view.selected)}`);
+  svg.setAttribute(
+    "aria-label",
+    `${yAxis.label} against ${xAxis.label}; ${leftText()}. ${spoken(view.selected)}`,
+  );
   svg.replaceChildren(svg.querySelector("title"), ...gridLines(x, y, xAxis, yAxis), ...dots(), ...marks());
 }
 
 /** An axis' ticks, whole numbers where the values are. */
 function ticksOf(axis, scale, wanted) {
-  const ticks = roundTicks(scale.low, scale.high, wanted).filter((tick) => !axis.whole || Number.isInteger(tick));
-  const step = ticks.length > 1 ? ticks[1] - ticks[0] : axis.high - axis.low;
-  const decimals = axis.whole ? 0 : Math.min(10, Math.max(0, -Math.floor(Math.log10(step || 1) + 1e-9)));
+  const ticks = roundTicks(scale.low, scale.high, wanted).filter(
+    (tick) => !axis.whole || Number.isInteger(tick),
+  );
+  const stride = ticks.length > 1 ? ticks[1] - ticks[0] : axis.high - axis.low;
+  const decimals = axis.whole ? 0 : Math.min(10, Math.max(0, -Math.floor(Math.log10(stride || 1) + 1e-9)));
   return ticks.map((tick) => ({ tick, text: shown(tick, decimals) }));
 }
 
@@ -73,12 +81,20 @@ function gridLines(x, y, xAxis, yAxis) {
     const at = x.at(tick);
     const anchor = at > width - 30 ? "end" : "middle";
     parts.push(draw("line", { class: "grid", x1: at, x2: at, y1: EDGE.top, y2: height - EDGE.bottom }));
-    parts.push(draw("text", { class: "tick muted", x: anchor === "end" ? width - 2 : at, y: height - 7, "text-anchor": anchor }, text));
+    parts.push(
+      draw(
+        "text",
+        { class: "tick muted", x: anchor === "end" ? width - 2 : at, y: height - 7, "text-anchor": anchor },
+        text,
+      ),
+    );
   }
   for (const { tick, text } of ticksOf(yAxis, y, 4)) {
     const at = y.at(tick);
     parts.push(draw("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: at, y2: at }));
-    parts.push(draw("text", { class: "tick muted", x: EDGE.left - 7, y: at + 4, "text-anchor": "end" }, text));
+    parts.push(
+      draw("text", { class: "tick muted", x: EDGE.left - 7, y: at + 4, "text-anchor": "end" }, text),
+    );
   }
   return parts;
 }
@@ -88,7 +104,13 @@ function dots() {
   const drawn = scatterPlot.points.map(([cx, cy], position) => {
     const role = position === view.selected ? " selected" : left.has(position) ? "" : " out";
     const star = view.stars.has(position) ? " starred" : "";
-    return draw("circle", { class: `dot${role}${star}`, cx, cy, r: position === view.selected ? 5 : 4, "data-id": idOf(position) });
+    return draw("circle", {
+      class: `dot${role}${star}`,
+      cx,
+      cy,
+      r: position === view.selected ? 5 : 4,
+      "data-id": idOf(position),
+    });
   });
   const faint = (dot) => (dot.classList.contains("out") ? 0 : 1);
   return drawn.sort((a, b) => faint(a) - faint(b));
@@ -101,10 +123,20 @@ function marks() {
     const [cx, cy] = scatterPlot.points[position];
     const end = cx > scatterPlot.width - 46;
     found.push(draw("circle", { class: `ring ${kind}`, cx, cy, r: 9 }));
-    found.push(draw("text", { class: "mark halo", x: cx + (end ? -13 : 13), y: cy + 4, "text-anchor": end ? "end" : "start" }, text));
+    found.push(
+      draw(
+        "text",
+        { class: "mark halo", x: cx + (end ? -13 : 13), y: cy + 4, "text-anchor": end ? "end" : "start" },
+        text,
+      ),
+    );
   };
   if (view.pin !== null && view.pin !== view.selected) ring(view.pin, "A", "pinned");
-  ring(view.selected, view.pin === view.selected ? `A = ${idOf(view.selected)}` : String(idOf(view.selected)), "");
+  ring(
+    view.selected,
+    view.pin === view.selected ? `A = ${idOf(view.selected)}` : String(idOf(view.selected)),
+    "",
+  );
   for (const position of view.stars) {
     const [x, y] = scatterPlot.points[position];
     found.push(draw("text", { class: "mark halo", x, y: y - 9, "text-anchor": "middle" }, "★"));

@@ -1,4 +1,4 @@
-// What is looked at: one state, changed in one place, kept in the address so that a reload or a link restores it.
+// What is looked at: one state, changed in one place, kept in the address for reloads and links.
 
 const view = {
   selected: 0,
@@ -53,7 +53,12 @@ function reference() {
   const expert = model.data.expert;
   if (view.pin !== null && (view.against === "pin" || !expert)) {
     if (view.pin === view.selected) return null;
-    return { kind: "pin", network: model.data.networks[view.pin], edges: model.edges[view.pin], name: `A (network ${idOf(view.pin)})` };
+    return {
+      kind: "pin",
+      network: model.data.networks[view.pin],
+      edges: model.edges[view.pin],
+      name: `A (network ${idOf(view.pin)})`,
+    };
   }
   if (!expert) return null;
   return { kind: "yours", network: expert, edges: model.expertEdges, name: "your network" };
@@ -117,7 +122,8 @@ function hashOfView() {
     parts.set("axes", `${view.x},${view.y}`);
     parts.set("weights", view.weights.join(","));
   }
-  if (view.filters.size) parts.set("filters", [...view.filters].map(([axis, [a, b]]) => `${axis}:${a}:${b}`).join(","));
+  if (view.filters.size)
+    parts.set("filters", [...view.filters].map(([axis, [a, b]]) => `${axis}:${a}:${b}`).join(","));
   if (view.variable !== null) parts.set("variable", view.variable);
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
@@ -133,20 +139,25 @@ function recall() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const position = (text) => (text === null || text === "" ? -1 : model.data.ids.indexOf(Number(text)));
   const numbers = (key) => (parts.get(key) ?? "").split(",").filter(Boolean).map(Number);
-  const network = position(parts.get("network"));
-  if (network >= 0) view.selected = network;
+  const chosen = position(parts.get("network"));
+  if (chosen >= 0) view.selected = chosen;
   const pin = position(parts.get("pin"));
   view.pin = pin >= 0 ? pin : null;
   const [x, y] = numbers("axes");
   if (model.axes[x] && model.axes[y]) Object.assign(view, { x, y });
   const weights = numbers("weights");
-  if (weights.length === view.weights.length && weights.every((one) => one >= 0 && one <= 100)) view.weights = weights;
+  if (weights.length === view.weights.length && weights.every((one) => one >= 0 && one <= 100))
+    view.weights = weights;
   view.filters = recalledFilters(parts.get("filters") ?? "");
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";
   view.against = parts.get("against") === "pin" ? "pin" : "expert";
-  view.stars = new Set(numbers("stars").map((id) => model.data.ids.indexOf(id)).filter((one) => one >= 0));
+  view.stars = new Set(
+    numbers("stars")
+      .map((id) => model.data.ids.indexOf(id))
+      .filter((one) => one >= 0),
+  );
   view.notes = recalledNotes(parts.getAll("note"), position);
 }
 

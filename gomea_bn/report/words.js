@@ -38,13 +38,25 @@ function renderPanel() {
 }
 
 function aboutParts() {
-  return [make("dl", { class: "facts" }, ...model.data.facts.flatMap(([key, value]) => [make("dt", {}, named(key)), make("dd", {}, named(value))]))];
+  return [
+    make(
+      "dl",
+      { class: "facts" },
+      ...model.data.facts.flatMap(([key, value]) => [
+        make("dt", {}, named(key)),
+        make("dd", {}, named(value)),
+      ]),
+    ),
+  ];
 }
 
 function networkWords() {
   const compared = reference();
   if (!compared) {
-    const waiting = view.pin === view.selected && view.pin !== null ? [make("p", { class: "muted" }, "This is A. Go to another network to compare the two.")] : [];
+    const waiting =
+      view.pin === view.selected && view.pin !== null
+        ? [make("p", { class: "muted" }, "This is A. Go to another network to compare the two.")]
+        : [];
     return [...waiting, ...edgeGroups(classedEdges(model.edges[view.selected], null), null), ...shareNote()];
   }
   const edges = classedEdges(model.edges[view.selected], compared.edges);
@@ -63,9 +75,14 @@ function summary(edges, compared) {
   const count = (kind) => edges.filter((edge) => edge.kind === kind).length;
   const [both, reversed, here, there] = ["both", "reversed", "here", "there"].map(count);
   const subject = isSingle() ? "This network" : `Network ${idOf(view.selected)}`;
-  if (reversed + here + there === 0) return `${subject} has the same ${counted(both, "edge")} as ${compared.name}.`;
+  if (reversed + here + there === 0)
+    return `${subject} has the same ${counted(both, "edge")} as ${compared.name}.`;
   const verb = (number, one, more) => (number ? [`${number} ${number === 1 ? one : more}`] : []);
-  const rest = [...verb(reversed, "runs the other way", "run the other way"), ...verb(here, "is only here", "are only here"), ...verb(there, "is only there", "are only there")];
+  const rest = [
+    ...verb(reversed, "runs the other way", "run the other way"),
+    ...verb(here, "is only here", "are only here"),
+    ...verb(there, "is only there", "are only there"),
+  ];
   return `${subject} shares ${counted(both, "edge")} with ${compared.name}; ${rest.join(", ")}.`;
 }
 
@@ -75,8 +92,9 @@ function valueWords() {
     const [here, there] = [axis.values[view.selected], axis.values[view.pin]];
     const difference = withUnit(axis, Math.abs(here - there));
     if (here === there) return make("li", {}, `${axis.label}: the same, ${withUnit(axis, here)}.`);
+    const both = `${axis.label}: ${axisText(axis, here)} here, ${axisText(axis, there)} in A`;
     const side = here < there ? "here" : "A has";
-    return make("li", {}, `${axis.label}: ${axisText(axis, here)} here, ${axisText(axis, there)} in A; ${side} ${difference} ${axis.whole ? "fewer" : "less"}: ${axis.better}.`);
+    return make("li", {}, `${both}; ${side} ${difference} ${axis.whole ? "fewer" : "less"}: ${axis.better}.`);
   });
 }
 
@@ -95,22 +113,44 @@ function edgeGroups(edges, compared) {
   const kinds = compared ? ["reversed", "here", "there", "both"] : ["plain"];
   return kinds.flatMap((kind) => {
     const group = edges.filter((edge) => edge.kind === kind);
-    if (!group.length) return kind === "plain" ? [make("p", {}, "No edges: all variables are independent.")] : [];
+    if (!group.length)
+      return kind === "plain" ? [make("p", {}, "No edges: all variables are independent.")] : [];
     const items = group.map(({ from, to }) => {
-      const often = isSingle() ? [] : [" ", make("span", { class: "muted" }, percent(view.shares.get(arcKey(from, to)) ?? 0))];
-      const turned = kind === "reversed" ? [" ", make("span", { class: "muted" }, `(${compared.kind === "yours" ? "yours" : "A"}: the other way)`)] : [];
+      const often = isSingle()
+        ? []
+        : [" ", make("span", { class: "muted" }, percent(view.shares.get(arcKey(from, to)) ?? 0))];
+      const turned =
+        kind === "reversed"
+          ? [
+              " ",
+              make(
+                "span",
+                { class: "muted" },
+                `(${compared.kind === "yours" ? "yours" : "A"}: the other way)`,
+              ),
+            ]
+          : [];
       return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...often);
     });
-    return [make("h3", {}, groupTitle(kind, group.length, compared)), make("ul", { class: "edge-list" }, ...items)];
+    return [
+      make("h3", {}, groupTitle(kind, group.length, compared)),
+      make("ul", { class: "edge-list" }, ...items),
+    ];
   });
 }
 
 function shareNote() {
-  return isSingle() ? [] : [make("p", { class: "muted note" }, `Percentages: how many of the ${counted(Math.max(1, view.left.length), "network")} left have the edge.`)];
+  if (isSingle()) return [];
+  const pool = counted(Math.max(1, view.left.length), "network");
+  return [make("p", { class: "muted note" }, `Percentages: how many of the ${pool} left have the edge.`)];
 }
 
 function nameLink(variable) {
-  return make("button", { type: "button", class: "link", onclick: () => lookAt(variable) }, named(model.data.variables[variable].name));
+  return make(
+    "button",
+    { type: "button", class: "link", onclick: () => lookAt(variable) },
+    named(model.data.variables[variable].name),
+  );
 }
 
 // ---- bins
@@ -125,13 +165,30 @@ function binWords(compared) {
     if (own.join() === other.join()) same += 1;
     else differing.push(binSentence(place, own, other, compared));
   });
-  const rest = same ? [make("p", { class: "muted" }, `${differing.length ? "The same" : "All the same"}: ${counted(same, "variable")}.`)] : [];
+  const rest = same
+    ? [
+        make(
+          "p",
+          { class: "muted" },
+          `${differing.length ? "The same" : "All the same"}: ${counted(same, "variable")}.`,
+        ),
+      ]
+    : [];
   return [make("ul", { class: "plain-list" }, ...differing), ...rest];
 }
 
 function binSentence(variable, own, other, compared) {
-  const [here, there] = [own, other].map((cuts) => (cuts.length ? `${counted(cuts.length + 1, "bin")}, cut at ${cutTexts(variable, cuts).join(", ")}` : "one bin"));
-  return make("li", {}, nameLink(variable), `: ${here} here; ${there} in ${compared.kind === "yours" ? "yours" : "A"}.`);
+  const [here, there] = [own, other].map((cuts) =>
+    cuts.length
+      ? `${counted(cuts.length + 1, "bin")}, cut at ${cutTexts(variable, cuts).join(", ")}`
+      : "one bin",
+  );
+  return make(
+    "li",
+    {},
+    nameLink(variable),
+    `: ${here} here; ${there} in ${compared.kind === "yours" ? "yours" : "A"}.`,
+  );
 }
 
 /** Cuts with as many decimals as tell them apart. */
@@ -153,7 +210,11 @@ function binTexts(one, variable) {
   if (!cuts) return model.data.variables[variable].levels;
   if (!cuts.length) return ["all values"];
   const texts = cutTexts(variable, cuts);
-  return [`≤ ${texts[0]}`, ...texts.slice(1).map((text, place) => `${texts[place]} – ${text}`), `> ${texts[texts.length - 1]}`];
+  return [
+    `≤ ${texts[0]}`,
+    ...texts.slice(1).map((text, place) => `${texts[place]} – ${text}`),
+    `> ${texts[texts.length - 1]}`,
+  ];
 }
 
 // ---- the printed page
@@ -170,10 +231,23 @@ function renderPrint() {
   const parts = [];
   const note = view.notes.get(view.selected);
   if (note) parts.push(make("h3", {}, "Note"), make("p", {}, named(note)));
-  if (view.stars.size) parts.push(make("h3", {}, "Shortlist"), make("p", {}, sortedIds(view.stars).map((id) => `network ${id}`).join(", ")));
+  if (view.stars.size)
+    parts.push(
+      make("h3", {}, "Shortlist"),
+      make(
+        "p",
+        {},
+        sortedIds(view.stars)
+          .map((id) => `network ${id}`)
+          .join(", "),
+      ),
+    );
   for (const kind of kinds) {
-    const group = edges.filter((edge) => edge.kind === kind).map(({ from, to }) => `${shortName(from)} → ${shortName(to)}`);
-    if (group.length) parts.push(make("h3", {}, groupTitle(kind, group.length, compared)), make("p", {}, group.join(";  ")));
+    const group = edges
+      .filter((edge) => edge.kind === kind)
+      .map(({ from, to }) => `${shortName(from)} → ${shortName(to)}`);
+    if (group.length)
+      parts.push(make("h3", {}, groupTitle(kind, group.length, compared)), make("p", {}, group.join(";  ")));
   }
   const many = model.data.variables.length > MOST_IN_FULL;
   const bins = model.data.variables.map((variable, place) => {
@@ -181,6 +255,9 @@ function renderPrint() {
     const words = many ? counted(texts.length, variable.continuous ? "bin" : "level") : texts.join(" | ");
     return make("p", {}, make("b", {}, named(shortName(place))), `: ${words}`);
   });
-  parts.push(make("h3", {}, "Bins and levels"), make("div", { class: many ? "columns many" : "columns" }, ...bins));
+  parts.push(
+    make("h3", {}, "Bins and levels"),
+    make("div", { class: many ? "columns many" : "columns" }, ...bins),
+  );
   byId("print-summary").replaceChildren(...parts);
 }
