@@ -133,14 +133,15 @@ def test_filters_move_by_keys_to_values_that_networks_have(page, front):
 
 
 @needs_browser
-@pytest.mark.parametrize("weights", [(100, 0, 0), (10, 90, 40), (0, 15, 100), (35, 35, 0), (0, 0, 0)])
-def test_sliders_choose_as_the_front_does(page, front, weights):
-    for place, weight in enumerate(weights):
-        page.locator(f"#weight-{place}").fill(str(weight))
-    wanted = weights if any(weights) else (1, 1, 1)
-    assert selected(page) == front.nearest(wanted).index
-    shares = [round(100 * weight / sum(wanted)) for weight in wanted]
-    assert page.locator("#weights output").all_inner_texts() == [f"{share}\u00a0%" for share in shares]
+def test_sliders_choose_as_the_front_does(page, front):
+    for weights in ((100, 0, 0), (10, 90, 40), (0, 15, 100), (35, 35, 0), (0, 0, 0)):
+        for place, weight in enumerate(weights):
+            page.locator(f"#weight-{place}").fill(str(weight))
+        wanted = weights if any(weights) else (1, 1, 1)
+        assert selected(page) == front.nearest(wanted).index
+        shares = [round(100 * weight / sum(wanted)) for weight in wanted]
+        shown = page.locator("#weights output").all_inner_texts()
+        assert shown == [f"{share}\u00a0%" for share in shares]
 
 
 @needs_browser
@@ -338,19 +339,19 @@ def test_address_restores_the_whole_view(page):
 
 
 @needs_browser
-@pytest.mark.parametrize(
-    "fragment",
-    [
-        "#network=999&pin=x",
-        "#filters=0:9:1,99:1:2,a:b:c",
-        "#axes=7,99&weights=1&variable=-1&tab=none",
-        "#%E0%A4%A&note=:",
-    ],
-)
-def test_a_spoilt_address_is_ignored(browser, page_file, front, fragment):
-    with opened(browser, page_file, fragment) as page:
+def test_a_spoilt_address_is_ignored(browser, page_file, front):
+    with opened(browser, page_file, "#network=999&pin=x") as page:
+        for fragment in (
+            "#filters=0:9:1,99:1:2,a:b:c",
+            "#axes=7,99&weights=1&variable=-1&tab=none",
+            "#%E0%A4%A&note=:",
+        ):
+            assert selected(page) == front.knee().index
+            assert left(page) == len(front)
+            page.evaluate(f"location.replace({fragment!r})")
+            page.reload()
+            page.wait_for_selector("body[data-ready='1']")
         assert selected(page) == front.knee().index
-        assert left(page) == len(front)
 
 
 @needs_browser
@@ -396,8 +397,7 @@ def test_hostile_names_are_shown_literally(browser, tmp_path):
 
 
 @needs_browser
-@pytest.mark.parametrize("n_objectives", [1, 2, 4])
-@pytest.mark.parametrize("expert", [False, True])
+@pytest.mark.parametrize(("n_objectives", "expert"), [(1, False), (2, True), (4, False)])
 def test_any_number_of_objectives_with_and_without_an_expert(browser, tmp_path, n_objectives, expert):
     front = example_front(n_objectives=n_objectives, expert=expert, keep_table=n_objectives > 1)
     review_page(front, tmp_path / "page.html")
@@ -474,10 +474,7 @@ def test_paper_gets_one_page(browser, page_file):
         page.fill("#note", "Agrees with the clinic.")
         page.locator("body").press("s")
         text = page.pdf(prefer_css_page_size=True)
-        assert re.findall(rb"/Type\s*/Pages[^>]*/Count (\d+)|/Count (\d+)[^>]*/Type\s*/Pages", text)[0] in [
-            (b"1", b""),
-            (b"", b"1"),
-        ]
+        assert re.findall(rb"/Count (\d+)", text) == [b"1"]
         page.emulate_media(media="print")
         summary = page.locator("#print-summary").inner_text()
         assert "Agrees with the clinic." in summary

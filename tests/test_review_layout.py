@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gomea_bn.report._layout import box_width, consensus_arcs, layout
-from gomea_bn.report._routes import box_hits, points_on
+from gomea_bn.report._routes import box_hits, points_on, routes
 
 
 @st.composite
@@ -84,3 +84,17 @@ def test_box_width_follows_the_name_up_to_a_limit():
     assert box_width("x") < box_width("a longer name") < box_width("a much longer name, cut") <= 172
     assert box_width("a" * 1000) == box_width("a" * 61)
     assert box_width("日本語日本語") > box_width("abcdef")
+
+
+def test_edges_through_one_gap_keep_lanes_of_their_own():
+    middle = [(x, 100.0, 200.0, 30.0) for x in (0.0, 240.0)]  # a gap of 40 around x = 120
+    top = [(x, 0.0, 60.0, 30.0) for x in (80.0, 160.0)]
+    bottom = [(x, 200.0, 60.0, 30.0) for x in (0.0, 90.0, 240.0)]
+    boxes = np.array([*top, *middle, *bottom])
+    pairs = {(0, 4): 1.0, (0, 6): 1.0, (1, 4): 1.0}
+    crossings = []
+    for curve in routes(boxes, pairs).values():
+        points = points_on(curve, 301)
+        crossings.append(points[np.argmin(np.abs(points[:, 1] - 100)), 0])
+        assert not box_hits(points[None], boxes[2:4], 1.0).any()
+    assert np.diff(np.sort(crossings)).min() >= 4.9

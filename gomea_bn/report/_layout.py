@@ -15,7 +15,7 @@ from gomea_bn.report._routes import points_on, routes
 __all__ = ["Layout", "consensus_arcs", "layout"]
 
 BOX_HEIGHT = 30.0
-_GAP = 34.0  # between boxes of a row
+_GAP = 40.0  # between boxes of a row
 _ROW_GAP = 84.0  # between the centres of rows
 _MARGIN = 14.0
 _BADGE = 36.0  # width of the bin count and the padding

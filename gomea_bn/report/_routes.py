@@ -21,8 +21,18 @@ _AT_ONCE = 12
 _HIT = 10_000.0
 _ASTRAY = 3.0  # dislike of leaving the area of the boxes, per pixel
 _AROUND = 150.0  # dislike of a way through the gaps between boxes: taken where one bend would be wide
-_LANES = (0.0, 7.0, -7.0, 14.0, -14.0, 21.0, -21.0)  # sideways places in a gap, so that edges do not merge
-_LANE_WIDTH = 6.0
+_LANES = (
+    0.0,
+    6.0,
+    -6.0,
+    12.0,
+    -12.0,
+    18.0,
+    -18.0,
+    24.0,
+    -24.0,
+)  # sideways places in a gap, so that edges do not merge
+_LANE_WIDTH = 5.0
 _CROWDED = 8000.0  # dislike of a lane that another edge has, squared pixels times its weight
 
 
@@ -77,8 +87,8 @@ def _join(traffic: Traffic, curve: Points, weight: float) -> None:
     """Note where a curve crosses the rows; mutates `traffic`."""
     points = points_on(curve)
     for level, places in traffic.items():
-        sides = np.sign(points[:, 1] - level)
-        for at in np.flatnonzero(sides[:-1] * sides[1:] < 0):
+        below = points[:, 1] > level
+        for at in np.flatnonzero(below[:-1] != below[1:]):
             places.append((float(points[at : at + 2, 0].mean()), weight))
 
 

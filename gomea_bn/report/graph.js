@@ -85,10 +85,8 @@ function renderGraph() {
   graph.edges.replaceChildren(...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))));
   const svg = byId("graph");
   svg.classList.toggle("dimmed", near !== null);
-  svg.setAttribute(
-    "aria-label",
-    `Network ${idOf(view.selected)}, ${counted(model.edges[view.selected].size, "edge")}; listed under Network`,
-  );
+  const size = counted(model.edges[view.selected].size, "edge");
+  svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Network`);
   renderLegend(edges, compared);
 }
 
