@@ -36,7 +36,7 @@ function valueEntry(axis) {
       " ",
       make(
         "small",
-        { class: "worse", title: "Compared with A" },
+        { class: "difference", title: "Compared with A" },
         `(${sign}${axisText(axis, Math.abs(difference))})`,
       ),
     );
