@@ -40,6 +40,8 @@ __all__ = ["FrontRun"]
 _WAVE = 64
 _MOST_FINDS = 512
 _FIND_BYTES = 1 << 21
+# stands for infinity where objectives are summed
+_INFINITE = 1e300
 # in immediate mode the grid is also adapted between generations above this many times the wanted size
 _OVERFLOW = 2.0
 
@@ -214,7 +216,7 @@ class FrontRun(MultiStartRun):
         """Cluster a population and learn the linkage of each cluster, on a thread where it may take long."""
         data, generator = population.data, population.sampler
         # a solution whose objectives are infinite would lie at no distance from anything
-        objectives = np.nan_to_num(data.objectives, posinf=1e300, neginf=-1e300)
+        objectives = np.clip(data.objectives, -_INFINITE, _INFINITE)
         members, of_solution = balanced_clusters(objectives, population.n_clusters, generator)
         learned: list[Linkage] = []
 
