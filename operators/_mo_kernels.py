@@ -247,9 +247,14 @@ def _force(
             return
     if interrupted(mixing):
         return
-    member = archive.genotypes[_archive_donor(archive, objective, generator)]
+    donor_number = _archive_donor(archive, objective, generator)
+    member = archive.genotypes[donor_number]
     if equal_genes(solution.genotype, member):
         return
+    # within this generation the solution may have passed the archive, which stands still
+    if objective != ALL and solution.violation[0] == 0.0:
+        if canonical(solution.objectives[objective]) < archive.objectives[donor_number, objective]:
+            return
     for gene in range(member.shape[0]):
         if solution.genotype[gene] != member[gene]:
             set_gene(solution, mixing.journal, gene, member[gene])
