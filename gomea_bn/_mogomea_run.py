@@ -40,6 +40,10 @@ __all__ = ["FrontRun"]
 _WAVE = 64
 _MOST_FINDS = 512
 _FIND_BYTES = 1 << 21
+# stands for infinity where objectives are summed
+_INFINITE = 1e300
+# in immediate mode a block of solutions may need this room in the archive, whatever the wanted size
+_LEAST_ROOM = 1024
 # in immediate mode the grid is also adapted between generations above this many times the wanted size
 _OVERFLOW = 2.0
 
@@ -77,6 +81,7 @@ class _Variation(NamedTuple):
     stalled: bool
     n_threads: int
     inline: bool
+    scale: NDArray[np.float64]  # (m,) of objectives in weighted sums
     room: int  # new members that a block may need in the archive
 
 
@@ -118,6 +123,7 @@ class FrontRun(MultiStartRun):
         self.works = [
             FrontWork(
                 new_work(problem, self.stop.flag),
+                np.zeros(problem.n_objectives),
                 np.zeros(problem.n_objectives),
                 np.zeros(problem.n_objectives),
                 np.zeros(2, np.int64),
@@ -214,7 +220,7 @@ class FrontRun(MultiStartRun):
         """Cluster a population and learn the linkage of each cluster, on a thread where it may take long."""
         data, generator = population.data, population.sampler
         # a solution whose objectives are infinite would lie at no distance from anything
-        objectives = np.nan_to_num(data.objectives, posinf=1e300, neginf=-1e300)
+        objectives = np.clip(data.objectives, -_INFINITE, _INFINITE)
         members, of_solution = balanced_clusters(objectives, population.n_clusters, generator)
         learned: list[Linkage] = []
 
@@ -265,7 +271,8 @@ class FrontRun(MultiStartRun):
             population.stalled > 1 + floor(log10(size)),
             1 if sequential else self.n_threads,
             population.seconds < (INLINE_SECONDS if self.n_threads > 1 else ALONE_SECONDS),
-            min(cost_bound * self.block, 4 * self.settings.archive_size),
+            self._scale(),
+            min(cost_bound * self.block, max(4 * self.settings.archive_size, _LEAST_ROOM)),
         )
         additions = self.archive.additions
         began = perf_counter()
@@ -278,6 +285,13 @@ class FrontRun(MultiStartRun):
                 break
         population.seconds = perf_counter() - began
         self._count(population, additions)
+
+    def _scale(self) -> NDArray[np.float64]:
+        """Return one over each objective's range in the archive; 1 where there is none."""
+        if not len(self.archive):
+            return np.ones(self.problem.n_objectives)
+        spans = np.ptp(self.archive.objectives, axis=0)
+        return 1.0 / np.where(spans > 0, spans, 1.0)
 
     def _run_wave(self, variation: _Variation, start: int, end: int) -> None:
         """Vary blocks `start` to `end` (exclusive) on the archive as it is, then merge their finds in order."""
@@ -300,7 +314,15 @@ class FrontRun(MultiStartRun):
             variation.kernel(
                 data[thread],
                 population.data,
-                FrontSearch(archive, finds, variation.clusters, variation.stalled, self.immediate),
+                FrontSearch(
+                    archive,
+                    finds,
+                    variation.clusters,
+                    variation.stalled,
+                    self.immediate,
+                    variation.scale,
+                    self.settings.mixing == "weights",
+                ),
                 variation.rules,
                 population.generators[start + number],
                 self.works[thread],

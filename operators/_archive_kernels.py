@@ -48,7 +48,7 @@ class Archive(NamedTuple):
     low: NDArray[np.float64]  # (b, m)
     high: NDArray[np.float64]  # (b, m)
     widths: NDArray[np.float64]  # (m,) of the grid's boxes; 0 = the grid is off
-    best: NDArray[np.int64]  # (m,) member with the least value of each objective
+    best: NDArray[np.int64]  # (m,) member with the least value of each objective; -1 once it was taken out
 
 
 @kernel
@@ -204,7 +204,8 @@ def _block_for(archive: Archive, f: NDArray[np.float64]) -> int:
 @kernel
 def _note_best(archive: Archive, member: int) -> None:
     for j in range(archive.best.shape[0]):
-        if archive.objectives[member, j] < archive.objectives[archive.best[j], j]:
+        former = archive.best[j]
+        if former == _NOBODY or archive.objectives[member, j] < archive.objectives[former, j]:
             archive.best[j] = member
 
 
@@ -246,36 +247,46 @@ def _leave_block(archive: Archive, member: int) -> None:
 
 
 @kernel
-def _copy_member(archive: Archive, source: int, target: int) -> None:
-    for g in range(archive.genotypes.shape[1]):
-        archive.genotypes[target, g] = archive.genotypes[source, g]
-    for j in range(archive.objectives.shape[1]):
-        archive.objectives[target, j] = archive.objectives[source, j]
-    archive.keys[target] = archive.keys[source]
-    archive.boxes[target] = archive.boxes[source]
+def _write(
+    archive: Archive,
+    member: int,
+    genotype: NDArray[np.int16],
+    key: np.uint64,
+    f: NDArray[np.float64],
+    box: np.uint64,
+) -> None:
+    for g in range(genotype.shape[0]):
+        archive.genotypes[member, g] = genotype[g]
+    for j in range(f.shape[0]):
+        archive.objectives[member, j] = f[j]
+    archive.keys[member] = key
+    archive.boxes[member] = box
 
 
 @kernel
 def _remove(archive: Archive, member: int) -> None:
-    """Take a member out; the last one gets its number."""
+    """Take a member out; the last one gets its number. The next `_note_best` must be of one at least as good."""
     _forget(archive.by_key, archive.keys, archive.keys[member])
     _forget(archive.by_box, archive.boxes, archive.boxes[member])
     _leave_block(archive, member)
     last = archive.counts[MEMBERS] - 1
     archive.counts[MEMBERS] = last
+    for j in range(archive.best.shape[0]):
+        if archive.best[j] == member:
+            archive.best[j] = _NOBODY
+        elif archive.best[j] == last:
+            archive.best[j] = member
     if member == last:
         return
     by_key = _find(archive.by_key, archive.keys, archive.keys[last])
     by_box = _find(archive.by_box, archive.boxes, archive.boxes[last])
-    _copy_member(archive, last, member)
+    genotype, f = archive.genotypes[last], archive.objectives[last]
+    _write(archive, member, genotype, archive.keys[last], f, archive.boxes[last])
     archive.by_key[by_key] = member
     archive.by_box[by_box] = member
     archive.block_of[member] = archive.block_of[last]
     archive.place[member] = archive.place[last]
     archive.blocks[archive.block_of[last], archive.place[last]] = member
-    for j in range(archive.best.shape[0]):
-        if archive.best[j] == last:
-            archive.best[j] = member
 
 
 @kernel
@@ -377,23 +388,6 @@ def _distance_to_others(archive: Archive, genotype: NDArray[np.int16], block: in
 
 
 @kernel
-def _write(
-    archive: Archive,
-    member: int,
-    genotype: NDArray[np.int16],
-    key: np.uint64,
-    f: NDArray[np.float64],
-    box: np.uint64,
-) -> None:
-    for g in range(genotype.shape[0]):
-        archive.genotypes[member, g] = genotype[g]
-    for j in range(f.shape[0]):
-        archive.objectives[member, j] = f[j]
-    archive.keys[member] = key
-    archive.boxes[member] = box
-
-
-@kernel
 def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
     """Return what would become of a solution with this genotype key and these canonical objectives (m,)."""
     if archive.by_key[_find(archive.by_key, archive.keys, key)] != _NOBODY:
@@ -423,16 +417,17 @@ def offer(
         if not exchange or (_is_best(archive, member) and not equal):
             return SAME_BOX
         block = np.int64(archive.block_of[member])
-        if _distance_to_others(archive, genotype, block, member) <= _distance_to_others(
-            archive, archive.genotypes[member], block, member
-        ):
+        former_distance = _distance_to_others(archive, archive.genotypes[member], block, member)
+        if _distance_to_others(archive, genotype, block, member) <= former_distance:
             return SAME_BOX
+        _remove_dominated(archive, f)
+        # it may have got another number
+        member = np.int64(archive.by_box[_find(archive.by_box, archive.boxes, box)])
         _forget(archive.by_key, archive.keys, archive.keys[member])
         _write(archive, member, genotype, key, f, box)
         archive.by_key[_find(archive.by_key, archive.keys, key)] = member
-        _fit(archive, block)
+        _fit(archive, np.int64(archive.block_of[member]))
         _note_best(archive, member)
-        _remove_dominated(archive, f)
         return EXCHANGED
     if became != ADDED:
         return became

@@ -27,13 +27,8 @@ SETTINGS = {
     update: MOGOMEA(archive_update=update, archive_size=ARCHIVE_SIZE)
     for update in ("immediate", "generation")
 }
-COLUMNS = ("problem", "seeds", "published") + sum(
-    (
-        (f"{update}: evaluations", "quartiles", "ratio to published", "seconds", "solved")
-        for update in SETTINGS
-    ),
-    (),
-)
+CELLS = ("evaluations", "quartiles", "ratio to published", "seconds", "solved")
+COLUMNS = ("problem", "seeds", "published", *(f"{update}: {cell}" for update in SETTINGS for cell in CELLS))
 
 
 @dataclass(frozen=True)
@@ -107,8 +102,10 @@ def main(options: Any) -> None:
         for seed in range(1, 1 + (n_seeds or case.n_seeds)):
             for update, settings in SETTINGS.items():
                 runs[update].append(run_to_front(problem, settings, seed))
-        cells = [_cells(found, case.published) for found in runs.values()]
-        rows.append([case.name, str(len(runs["immediate"])), f"{case.published:,.0f}", *sum(cells, [])])
+        row = [case.name, str(len(runs["immediate"])), f"{case.published:,.0f}"]
+        for found in runs.values():
+            row += _cells(found, case.published)
+        rows.append(row)
         print(f"done: {case.name}", flush=True)
     print(
         "\nEvaluations to the whole front: medians over seeds 1, 2, ...; ratios to the published code's median "

@@ -179,3 +179,21 @@ def test_nan_is_refused():
         ElitistArchive(1, 2).offer([[0]], [[np.nan, 0.0]])
     with pytest.raises(GomeaBnError, match="size must be an integer of at least 1, got 0"):
         ElitistArchive(1, 2, size=0)
+
+
+def test_the_best_of_an_objective_is_known_when_the_former_best_goes_with_others():
+    for seed in range(120):
+        generator = np.random.default_rng(seed)
+        f = np.abs(generator.normal(size=(300, 3)))
+        archive = ElitistArchive(2, 3, size=100)
+        archive.offer(
+            np.stack([np.zeros(300), np.arange(300)], axis=1), f / np.linalg.norm(f, axis=1)[:, None]
+        )
+        # the newest member is best in the first objective; one that is equal there dominates it, and older ones
+        newest = np.array([-1.0, *generator.uniform(0.3, 0.6, 2)])
+        archive.offer([[1, 0], [2, 0]], [newest, newest - [0.0, *generator.uniform(0.0, 0.1, 2)]])
+        least = archive.objectives.min(axis=0)
+        assert (archive.data.best < len(archive)).all()
+        assert archive.objectives[archive.data.best, range(3)].tolist() == least.tolist()
+        archive.adapt()
+        assert archive.objectives.min(axis=0).tolist() == least.tolist()
