@@ -1,16 +1,21 @@
-"""Slow plain-Python twins of the search for several objectives: clusters, archive, variation of a population."""
+"""Slow plain-Python twins of the search for several objectives, and small problems to run them on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from oracles import random_knowledge, random_variables
 
 from gomea_bn.operators._archive_kernels import canonical
 from gomea_bn.operators._mo_kernels import ALL
+from gomea_bn.problems.base import Solution, evaluate, new_journal
+from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
+from gomea_bn.problems.knowledge import edge_rules
 
 Point = tuple[float, ...]
 # genotype -> (repaired genotype, objectives, violation)
@@ -305,3 +310,36 @@ class SlowSearch:
                     candidate[gene] = allele
                     one, _ = self.step(one, candidate, objective, strict=True)
         return one
+
+
+# ---------------------------------------------------------------- problems
+
+
+def evaluated(problem: Any, genotype: NDArray[np.int16]) -> tuple[NDArray[np.int16], Point, float]:
+    """A genotype, repaired, with its objectives and violation, evaluated in full."""
+    solution = Solution(
+        np.array(genotype, np.int16),
+        np.zeros(problem.n_terms),
+        np.zeros(problem.n_aux, np.uint64),
+        np.full(problem.n_objectives, np.inf),
+        np.zeros(1),
+    )
+    journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    evaluate(problem.kernel_data(1)[0], solution, journal, np.random.default_rng(0))
+    return solution.genotype, tuple(solution.objectives.tolist()), float(solution.violation[0])
+
+
+def network_problem(seed: int, n_objectives: int, n_nodes: int, **options: Any) -> FrontProblem:
+    """Networks over a few random columns under misfit, complexity and, third, distance to an expert's sample."""
+    rng = np.random.default_rng(seed)
+    kinds = "".join(rng.choice(list("cd"), n_nodes))
+    variables = random_variables(rng, 40, kinds)
+    fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
+    rules = edge_rules(random_knowledge(rng, n_nodes), [v.name for v in variables], fewest)
+    return FrontProblem(
+        smoothed_scorer(variables, 40, 0.5),
+        rules,
+        ["misfit", "complexity", "expert_distance"][:n_objectives],
+        expert=ExpertSample(tuple(v.values[:16] for v in variables), -1.5, np.arange(n_nodes) != 1),
+        **options,
+    )

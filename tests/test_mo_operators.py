@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mo_oracles import SlowArchive, SlowClusters, SlowSearch, SlowSolution
-from oracles import as_lists, random_knowledge, random_variables
+from mo_oracles import SlowArchive, SlowClusters, SlowSearch, SlowSolution, evaluated, network_problem
+from oracles import as_lists
 
 from gomea_bn._clusters import balanced_clusters, extreme_clusters
 from gomea_bn._gomea_run import UNLIMITED, new_population, new_work
@@ -26,9 +27,7 @@ from gomea_bn.operators._mo_kernels import (
     initialise_front,
     vary_front,
 )
-from gomea_bn.problems.base import Solution, evaluate, new_journal
-from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
-from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.multi_objective import (
     LOTZ,
     MultiObjectiveKnapsack,
@@ -50,20 +49,9 @@ class Bounded:
 
 
 def networks(seed: int, n_objectives: int, max_parameters: float = np.inf) -> FrontProblem:
-    rng = np.random.default_rng(seed)
-    kinds = "".join(rng.choice(list("cd"), 5 - n_objectives + 1))
-    variables = random_variables(rng, 40, kinds)
-    fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
-    rules = edge_rules(random_knowledge(rng, len(kinds)), [v.name for v in variables], fewest)
-    mentioned = np.arange(len(kinds)) != 1
-    return FrontProblem(
-        smoothed_scorer(variables, 40, 0.5),
-        rules,
-        ["misfit", "complexity", "expert_distance"][:n_objectives],
-        expert=ExpertSample(tuple(v.values[:16] for v in variables), -1.5, mentioned),
-        max_parameters=max_parameters,
-        # repair in index order draws nothing, so that the twin can evaluate in full
-        random_repair=False,
+    # repair in index order draws nothing, so that the twin can evaluate in full
+    return network_problem(
+        seed, n_objectives, 6 - n_objectives, max_parameters=max_parameters, random_repair=False
     )
 
 
@@ -115,7 +103,7 @@ class Bench:
         for first, _ in self.blocks:
             self.twins.append(
                 SlowSearch(
-                    self.evaluate,
+                    partial(evaluated, problem),
                     problem.alphabet.tolist(),
                     problem.ordinal.tolist(),
                     problem.allowed,
@@ -129,19 +117,6 @@ class Bench:
                 )
             )
         self.solutions: list[SlowSolution] = []
-
-    def evaluate(self, genotype: Any) -> tuple[Any, tuple[float, ...], float]:
-        problem = self.problem
-        solution = Solution(
-            genotype.copy(),
-            np.zeros(problem.n_terms),
-            np.zeros(problem.n_aux, np.uint64),
-            np.full(problem.n_objectives, np.inf),
-            np.zeros(1),
-        )
-        journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
-        evaluate(problem.kernel_data(1)[0], solution, journal, np.random.default_rng(0))
-        return solution.genotype, tuple(solution.objectives.tolist()), float(solution.violation[0])
 
     def initialise(self, budget: int = UNLIMITED) -> None:
         self.run(initialise_front, NO_CLUSTERS, stalled=False, budget=budget)
