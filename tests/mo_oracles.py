@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oracles import random_knowledge, random_variables
 
 from gomea_bn.operators._archive_kernels import canonical
-from gomea_bn.operators._mo_kernels import ALL
+from gomea_bn.operators._mo_kernels import ALL, WEIGHTED
 from gomea_bn.problems.base import Solution, evaluate, new_journal
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
@@ -183,6 +183,9 @@ class SlowSearch:
     forced: bool = False
     climbs: bool = False
     search_donors: bool = False
+    weighted: bool = False
+    scale: Sequence[float] = ()
+    weights: list[float] = field(default_factory=list)
     clusters: SlowClusters = field(default_factory=lambda: SlowClusters([], [], [], []))
     n_eval: int = 0
     last_addition: int = 0
@@ -221,8 +224,17 @@ class SlowSearch:
         self.n_eval += 1
         self.offer(one, exchange=False)
         if self.climbs:
-            one = self.climb(one, self.below(len(one.objectives) + 1) - 1)
+            one = self.climb(one, WEIGHTED)
         return one
+
+    def draw_weights(self) -> None:
+        shares = [-math.log(1.0 - self.generator.random()) for _ in self.scale]
+        self.weights = [w * (s / sum(shares)) for w, s in zip(shares, self.scale, strict=True)]
+
+    def decisive(self, f: Sequence[float], objective: int) -> float:
+        if objective == WEIGHTED:
+            return sum(w * value for w, value in zip(self.weights, f, strict=True))
+        return f[objective]
 
     def step(
         self, one: SlowSolution, candidate: NDArray[np.int16], objective: int, strict: bool
@@ -236,9 +248,8 @@ class SlowSearch:
         if new.violation != one.violation:
             kept = new.violation < one.violation
         elif objective != ALL:
-            kept = new_f[objective] < old_f[objective] or (
-                not strict and new_f[objective] == old_f[objective]
-            )
+            now, before = self.decisive(new_f, objective), self.decisive(old_f, objective)
+            kept = now < before or (now == before and not strict)
         else:
             no_worse = all(a <= b for a, b in zip(new_f, old_f, strict=True))
             kept = dominates(new_f, old_f) or became == "added" or (no_worse and not strict)
@@ -248,7 +259,10 @@ class SlowSearch:
     def vary(self, i: int, one: SlowSolution, parents: NDArray[np.int16]) -> SlowSolution:
         cluster = self.clusters.of_solution[i]
         objective, subsets = self.clusters.objective[cluster], self.clusters.subsets[cluster]
-        changed = False
+        changed, mixing = False, objective
+        if objective == ALL and self.weighted:
+            mixing = WEIGHTED
+            self.draw_weights()
         for k in self.shuffled(len(subsets)):
             members = self.clusters.members[cluster]
             if self.search_donors:
@@ -257,11 +271,11 @@ class SlowSearch:
                 donors = [parents[members[self.below(len(members))]]]
             differing = [d for d in donors if (d[subsets[k]] != one.genotype[subsets[k]]).any()]
             if differing:
-                one, other = self.donate(one, differing[0], subsets[k], objective, strict=False)
+                one, other = self.donate(one, differing[0], subsets[k], mixing, strict=False)
                 changed |= other
         if self.forced and (self.stalled or not changed):
             one = self.force(one, objective, subsets)
-        return self.climb(one, objective) if self.climbs else one
+        return self.climb(one, WEIGHTED if objective == ALL else objective) if self.climbs else one
 
     def donate(
         self, one: SlowSolution, donor: NDArray[np.int16], subset: list[int], objective: int, strict: bool
@@ -297,6 +311,8 @@ class SlowSearch:
         return SlowSolution(*self.evaluate(np.array(member.genotype, np.int16)))
 
     def climb(self, one: SlowSolution, objective: int) -> SlowSolution:
+        if objective == WEIGHTED:
+            self.draw_weights()
         for gene in self.shuffled(len(self.alphabet)):
             start, n_values = int(one.genotype[gene]), self.alphabet[gene]
             if self.ordinal[gene]:

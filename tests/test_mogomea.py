@@ -102,13 +102,15 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("mixing", ["weights", "dominance"])
 @pytest.mark.parametrize("what", KNOWN)
-def test_whole_fronts_are_found(what: str, update: str) -> None:
+def test_whole_fronts_are_found(what: str, mixing: str, update: str) -> None:
     problem, n_eval = KNOWN[what]
     front = brute_force_front(problem)
     assert len(front) > 2
-    for seed in range(5):
-        result = MOGOMEA(archive_update=update).run(problem, Limits(max_evaluations=n_eval), seed=seed)
+    settings = MOGOMEA(mixing=mixing, archive_update=update)
+    for seed in range(3):
+        result = settings.run(problem, Limits(max_evaluations=n_eval), seed=seed)
         assert result.F.tolist() == [[canonical(value) for value in f] for f in front.tolist()]
         check_front(problem, result)
 
@@ -229,8 +231,8 @@ def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
 
 VARIANTS = [
     MOGOMEA(),
-    MOGOMEA(archive_update="immediate"),
-    MOGOMEA(linkage="univariate", search_donors=False, local_search=False, archive_size=12),
+    MOGOMEA(archive_update="immediate", mixing="dominance"),
+    MOGOMEA(linkage="univariate", search_donors=False, local_search=True, archive_size=12),
     MOGOMEA(linkage="tree", forced_improvement=False, base_clusters=1, archive_update="immediate"),
 ]
 CASES = {
@@ -424,6 +426,7 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
             lambda: MOGOMEA(archive_update="later"),
             "archive_update must be 'generation' or 'immediate', got 'later'",
         ),
+        (lambda: MOGOMEA(mixing="sums"), "mixing must be 'weights' or 'dominance', got 'sums'"),
         (lambda: MOGOMEA(archive_size=0), "archive_size must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
