@@ -32,6 +32,7 @@ from gomea_bn.problems.multi_objective import (
     TrapInverseTrap,
     brute_force_front,
 )
+from gomea_bn.problems.python_problem import PythonProblem
 from gomea_bn.rvgomea import RVGOMEA
 
 UPDATES = ["generation", "immediate"]
@@ -461,14 +462,28 @@ def test_errors_of_a_callback_come_through() -> None:
         MOGOMEA().run(LOTZ(8), Limits(max_generations=100), seed=0, n_threads=2, callback=fail)
 
 
-def test_infinite_objectives_are_searched_like_others() -> None:
+@pytest.mark.parametrize("mixing", ["weights", "dominance"])
+def test_infinite_objectives_leave_the_others_their_say(mixing: str) -> None:
     class Steep(Shelf):
+        """Without the first book the price is infinite."""
+
         def evaluate(self, x: Any) -> tuple[list[float], float]:
             f, violation = super().evaluate(x)
             return [f[0] if x[0] else math.inf, f[1]], violation
 
-    result = optimise(Steep(), seed=1, max_evaluations=4_000)
-    best_missed = float(np.sum(Shelf.worth) - np.sum(np.sort(Shelf.worth)[-3:]))
-    assert result.F[-1].tolist() == [math.inf, best_missed]
-    assert np.isfinite(result.F[:-1]).all()
-    assert (result.X[:-1, 0] == 1).all()
+    class Priceless(Shelf):
+        def evaluate(self, x: Any) -> tuple[list[float], float]:
+            f, violation = super().evaluate(x)
+            return [math.inf, f[1]], violation
+
+    missed = float(np.sum(Shelf.worth) - np.sum(np.sort(Shelf.worth)[-3:]))
+    settings = MOGOMEA(mixing=mixing)
+    run = FrontRun(settings, PythonProblem(Steep()), Limits(max_evaluations=3_000), 1, 1, None, None)
+    front = run.finish().F
+    assert front[-1].tolist() == [math.inf, missed]
+    assert np.isfinite(front[:-1]).all()
+    # the infinite member stays in the archive, and must not make all finite prices equal
+    assert (run._scale() * np.ptp(front[:-1], axis=0) > 0.3).all()
+    assert len(front) > 3
+    result = optimise(Priceless(), settings, seed=1, max_evaluations=1_000)
+    assert result.F.tolist() == [[math.inf, missed]]
