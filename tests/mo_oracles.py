@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from oracles import random_knowledge, random_variables
+from oracles import is_acyclic, random_knowledge, random_variables
 
+from gomea_bn.limits import Result
 from gomea_bn.operators._archive_kernels import canonical
 from gomea_bn.operators._mo_kernels import ALL, WEIGHTED
 from gomea_bn.problems.base import Solution, evaluate, new_journal
@@ -359,3 +360,33 @@ def network_problem(seed: int, n_objectives: int, n_nodes: int, **options: Any) 
         expert=ExpertSample(tuple(v.values[:16] for v in variables), -1.5, np.arange(n_nodes) != 1),
         **options,
     )
+
+
+# ---------------------------------------------------------------- results
+
+
+def same(a: Result, b: Result) -> bool:
+    return (
+        a.X.tolist() == b.X.tolist()
+        and a.F.tolist() == b.F.tolist()
+        and (a.n_eval, a.n_eval_full, a.n_generations) == (b.n_eval, b.n_eval_full, b.n_generations)
+        and [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in a.history]
+        == [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in b.history]
+    )
+
+
+def check_front(problem: Any, result: Result) -> None:
+    """What holds for every result: honest objectives, in order, feasible, none dominated, no genotype twice."""
+    assert result.F.tolist() == sorted(result.F.tolist())
+    assert len({tuple(x) for x in result.X.tolist()}) == len(result.X)
+    assert result.extra["violation"].tolist() == [0.0] * len(result.X)
+    assert result.extra["refused_by_full_archive"] == 0
+    for genotype, f in zip(result.X, result.F.tolist(), strict=True):
+        repaired, objectives, violation = evaluated(problem, genotype)
+        assert repaired.tolist() == genotype.tolist()
+        assert [canonical(value) for value in objectives] == f
+        assert violation == 0
+        if hasattr(problem, "edges"):
+            assert is_acyclic(problem.n_nodes, problem.edges(genotype))
+    for f in result.F:
+        assert not any(dominates(tuple(g), tuple(f)) for g in result.F)
