@@ -249,8 +249,9 @@ class ParetoBayesNetLearner(Parameters):
 
         parameters = plain_parameters(self)
         parameters["objectives"] = [o if isinstance(o, str) else o.name for o in objectives]
-        is_path = isinstance(self.expert, (str, os.PathLike))
-        parameters["expert"] = os.fspath(self.expert) if is_path else self.expert is not None
+        parameters["expert"] = (
+            os.fspath(self.expert) if isinstance(self.expert, (str, os.PathLike)) else self.expert is not None
+        )
         parameters["max_complexity"] = min(problem.front_rules.max_parameters, 1e300)
         for name in ("cut_points", "kinds"):
             given = parameters[name]
