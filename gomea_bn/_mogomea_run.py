@@ -40,7 +40,7 @@ __all__ = ["FrontRun"]
 _WAVE = 64
 _MOST_FINDS = 512
 _FIND_BYTES = 1 << 21
-# stands for infinity where objectives are summed
+# objectives beyond this count as infinite, for sums of them would be
 _INFINITE = 1e300
 # in immediate mode a block of solutions may need this room in the archive, whatever the wanted size
 _LEAST_ROOM = 1024
@@ -83,6 +83,17 @@ class _Variation(NamedTuple):
     inline: bool
     scale: NDArray[np.float64]  # (m,) of objectives in weighted sums
     room: int  # new members that a block may need in the archive
+
+
+def _bounded(objectives: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return objectives (n, m), infinite ones one range beyond the finite ones, which stay comparable that way."""
+    finite = np.abs(objectives) < _INFINITE
+    low = np.where(finite, objectives, np.inf).min(axis=0)
+    high = np.where(finite, objectives, -np.inf).max(axis=0)
+    low, high = np.where(finite.any(axis=0), low, 0.0), np.where(finite.any(axis=0), high, 0.0)
+    beyond = np.where(high > low, high - low, 1.0)
+    found: NDArray[np.float64] = np.clip(objectives, low - beyond, high + beyond)
+    return found
 
 
 class FrontRun(MultiStartRun):
@@ -219,8 +230,7 @@ class FrontRun(MultiStartRun):
     def _learn_clusters(self, population: _Population) -> Clusters:
         """Cluster a population and learn the linkage of each cluster, on a thread where it may take long."""
         data, generator = population.data, population.sampler
-        # a solution whose objectives are infinite would lie at no distance from anything
-        objectives = np.clip(data.objectives, -_INFINITE, _INFINITE)
+        objectives = _bounded(data.objectives)
         members, of_solution = balanced_clusters(objectives, population.n_clusters, generator)
         learned: list[Linkage] = []
 
@@ -290,7 +300,7 @@ class FrontRun(MultiStartRun):
         """Return one over each objective's range in the archive; 1 where there is none."""
         if not len(self.archive):
             return np.ones(self.problem.n_objectives)
-        spans = np.ptp(self.archive.objectives, axis=0)
+        spans = np.ptp(_bounded(self.archive.objectives), axis=0)
         return 1.0 / np.where(spans > 0, spans, 1.0)
 
     def _run_wave(self, variation: _Variation, start: int, end: int) -> None:

@@ -249,7 +249,9 @@ class ParetoBayesNetLearner(Parameters):
 
         parameters = plain_parameters(self)
         parameters["objectives"] = [o if isinstance(o, str) else o.name for o in objectives]
-        parameters["expert"] = self.expert if isinstance(self.expert, str) else self.expert is not None
+        parameters["expert"] = (
+            os.fspath(self.expert) if isinstance(self.expert, (str, os.PathLike)) else self.expert is not None
+        )
         parameters["max_complexity"] = min(problem.front_rules.max_parameters, 1e300)
         for name in ("cut_points", "kinds"):
             given = parameters[name]
@@ -383,9 +385,11 @@ def _objectives(given: Any, has_expert: bool) -> list[str | OwnObjective]:
         raise GomeaBnError(f"objectives must be a list out of {known}, got {given!r}.")
     listed = list(given)
     for one in listed:
-        if not isinstance(one, OwnObjective) and one not in _STANDARD:
+        own = isinstance(one, OwnObjective)
+        name = one.name if own else one
+        if not own and not (isinstance(name, str) and name in _STANDARD):
             raise GomeaBnError(f"objectives must be out of {known}, got {one!r}.")
-        if isinstance(one, OwnObjective) and (one.name in _STANDARD or not callable(one.function)):
+        if own and (not isinstance(name, str) or name in ("", *_STANDARD) or not callable(one.function)):
             raise GomeaBnError(
                 f"An objective of one's own needs a new name and a callable, got {one.name!r}, {one.function!r}."
             )

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from oracles import random_knowledge, random_variables
+from oracles import is_acyclic, random_knowledge, random_variables
 
+from gomea_bn.limits import Result
 from gomea_bn.operators._archive_kernels import canonical
-from gomea_bn.operators._mo_kernels import ALL
+from gomea_bn.operators._mo_kernels import ALL, WEIGHTED
 from gomea_bn.problems.base import Solution, evaluate, new_journal
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
@@ -183,6 +184,9 @@ class SlowSearch:
     forced: bool = False
     climbs: bool = False
     search_donors: bool = False
+    weighted: bool = False
+    scale: Sequence[float] = ()
+    weights: list[float] = field(default_factory=list)
     clusters: SlowClusters = field(default_factory=lambda: SlowClusters([], [], [], []))
     n_eval: int = 0
     last_addition: int = 0
@@ -221,8 +225,17 @@ class SlowSearch:
         self.n_eval += 1
         self.offer(one, exchange=False)
         if self.climbs:
-            one = self.climb(one, self.below(len(one.objectives) + 1) - 1)
+            one = self.climb(one, WEIGHTED)
         return one
+
+    def draw_weights(self) -> None:
+        shares = [-math.log(1.0 - self.generator.random()) for _ in self.scale]
+        self.weights = [w * (s / sum(shares)) for w, s in zip(shares, self.scale, strict=True)]
+
+    def decisive(self, f: Sequence[float], objective: int) -> float:
+        if objective == WEIGHTED:
+            return sum(w * value for w, value in zip(self.weights, f, strict=True))
+        return f[objective]
 
     def step(
         self, one: SlowSolution, candidate: NDArray[np.int16], objective: int, strict: bool
@@ -236,9 +249,8 @@ class SlowSearch:
         if new.violation != one.violation:
             kept = new.violation < one.violation
         elif objective != ALL:
-            kept = new_f[objective] < old_f[objective] or (
-                not strict and new_f[objective] == old_f[objective]
-            )
+            now, before = self.decisive(new_f, objective), self.decisive(old_f, objective)
+            kept = now < before or (now == before and not strict)
         else:
             no_worse = all(a <= b for a, b in zip(new_f, old_f, strict=True))
             kept = dominates(new_f, old_f) or became == "added" or (no_worse and not strict)
@@ -248,7 +260,10 @@ class SlowSearch:
     def vary(self, i: int, one: SlowSolution, parents: NDArray[np.int16]) -> SlowSolution:
         cluster = self.clusters.of_solution[i]
         objective, subsets = self.clusters.objective[cluster], self.clusters.subsets[cluster]
-        changed = False
+        changed, mixing = False, objective
+        if objective == ALL and self.weighted:
+            mixing = WEIGHTED
+            self.draw_weights()
         for k in self.shuffled(len(subsets)):
             members = self.clusters.members[cluster]
             if self.search_donors:
@@ -257,11 +272,11 @@ class SlowSearch:
                 donors = [parents[members[self.below(len(members))]]]
             differing = [d for d in donors if (d[subsets[k]] != one.genotype[subsets[k]]).any()]
             if differing:
-                one, other = self.donate(one, differing[0], subsets[k], objective, strict=False)
+                one, other = self.donate(one, differing[0], subsets[k], mixing, strict=False)
                 changed |= other
         if self.forced and (self.stalled or not changed):
             one = self.force(one, objective, subsets)
-        return self.climb(one, objective) if self.climbs else one
+        return self.climb(one, WEIGHTED if objective == ALL else objective) if self.climbs else one
 
     def donate(
         self, one: SlowSolution, donor: NDArray[np.int16], subset: list[int], objective: int, strict: bool
@@ -297,6 +312,8 @@ class SlowSearch:
         return SlowSolution(*self.evaluate(np.array(member.genotype, np.int16)))
 
     def climb(self, one: SlowSolution, objective: int) -> SlowSolution:
+        if objective == WEIGHTED:
+            self.draw_weights()
         for gene in self.shuffled(len(self.alphabet)):
             start, n_values = int(one.genotype[gene]), self.alphabet[gene]
             if self.ordinal[gene]:
@@ -343,3 +360,33 @@ def network_problem(seed: int, n_objectives: int, n_nodes: int, **options: Any) 
         expert=ExpertSample(tuple(v.values[:16] for v in variables), -1.5, np.arange(n_nodes) != 1),
         **options,
     )
+
+
+# ---------------------------------------------------------------- results
+
+
+def same(a: Result, b: Result) -> bool:
+    return (
+        a.X.tolist() == b.X.tolist()
+        and a.F.tolist() == b.F.tolist()
+        and (a.n_eval, a.n_eval_full, a.n_generations) == (b.n_eval, b.n_eval_full, b.n_generations)
+        and [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in a.history]
+        == [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in b.history]
+    )
+
+
+def check_front(problem: Any, result: Result) -> None:
+    """What holds for every result: honest objectives, in order, feasible, none dominated, no genotype twice."""
+    assert result.F.tolist() == sorted(result.F.tolist())
+    assert len({tuple(x) for x in result.X.tolist()}) == len(result.X)
+    assert result.extra["violation"].tolist() == [0.0] * len(result.X)
+    assert result.extra["refused_by_full_archive"] == 0
+    for genotype, f in zip(result.X, result.F.tolist(), strict=True):
+        repaired, objectives, violation = evaluated(problem, genotype)
+        assert repaired.tolist() == genotype.tolist()
+        assert [canonical(value) for value in objectives] == f
+        assert violation == 0
+        if hasattr(problem, "edges"):
+            assert is_acyclic(problem.n_nodes, problem.edges(genotype))
+    for f in result.F:
+        assert not any(dominates(tuple(g), tuple(f)) for g in result.F)

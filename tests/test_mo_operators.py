@@ -84,17 +84,19 @@ class Bench:
         forced: bool = True,
         climb: bool = False,
         donors: bool = False,
+        weighted: bool = False,
         block: int = 4,
     ) -> None:
         rng = np.random.default_rng(seed)
-        self.problem, self.immediate, self.seed = problem, immediate, seed
+        self.problem, self.immediate, self.weighted = problem, immediate, weighted
+        self.scale = rng.random(problem.n_objectives)
         self.population = new_population(problem, problem.sample(rng, n))
         self.blocks = [(first, min(n, first + block)) for first in range(0, n, block)]
         self.generators = [np.random.default_rng([seed, first]) for first, _ in self.blocks]
         m = problem.n_objectives
         self.archive = ElitistArchive(problem.n_variables, m)
         mixing = new_work(problem, np.zeros(1, np.uint8))._replace(donors=np.zeros(n, np.int64))
-        self.work = FrontWork(mixing, np.zeros(m), np.zeros(m), np.zeros(2, np.int64))
+        self.work = FrontWork(mixing, np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(2, np.int64))
         self.rules = MixingRules(
             problem.alphabet, problem.allowed, problem.ordinal, 0, forced, climb, donors, immediate
         )
@@ -114,6 +116,8 @@ class Bench:
                     forced=forced,
                     climbs=climb,
                     search_donors=donors,
+                    weighted=weighted,
+                    scale=self.scale.tolist(),
                 )
             )
         self.solutions: list[SlowSolution] = []
@@ -149,7 +153,9 @@ class Bench:
         found = []
         for bounds, generator in zip(self.blocks, self.generators, strict=True):
             finds = new_archive(200, self.problem.n_variables, self.problem.n_objectives)
-            search = FrontSearch(self.archive.data, finds, clusters, stalled, self.immediate)
+            search = FrontSearch(
+                self.archive.data, finds, clusters, stalled, self.immediate, self.scale, self.weighted
+            )
             data = self.problem.kernel_data(1)[0]
             kernel(data, self.population, search, self.rules, generator, self.work, bounds)
             found.append(finds)
@@ -218,6 +224,7 @@ def as_slow(clusters: Clusters) -> SlowClusters:
     forced=st.booleans(),
     climb=st.booleans(),
     donors=st.booleans(),
+    weighted=st.booleans(),
     model=st.sampled_from([Univariate(), LinkageTree("corrected"), LinkageTree("mi"), Custom([[0, 2], [1]])]),
     data=st.data(),
 )
@@ -229,6 +236,7 @@ def test_generations_equal_their_twin(
     forced: bool,
     climb: bool,
     donors: bool,
+    weighted: bool,
     model: Any,
     data: Any,
 ) -> None:
@@ -240,6 +248,7 @@ def test_generations_equal_their_twin(
         forced=forced,
         climb=climb,
         donors=donors,
+        weighted=weighted,
     )
     bench.run_twin(None, stalled=False)
     bench.initialise()

@@ -1,19 +1,15 @@
-"""Whole runs for several objectives: known fronts, schedule, limits, reproducibility, interruption, constraints."""
+"""Whole runs for several objectives: known fronts, schedule, constraints, a small archive, refused settings."""
 
 from __future__ import annotations
 
 import math
-import os
-import signal
-import threading
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from mo_oracles import dominates, evaluated, network_problem
+from mo_oracles import check_front, dominates, evaluated, network_problem, same
 from numpy.typing import NDArray
-from oracles import is_acyclic
 
 from gomea_bn._mogomea_run import FrontRun
 from gomea_bn.errors import GomeaBnError
@@ -32,6 +28,7 @@ from gomea_bn.problems.multi_objective import (
     TrapInverseTrap,
     brute_force_front,
 )
+from gomea_bn.problems.python_problem import PythonProblem
 from gomea_bn.rvgomea import RVGOMEA
 
 UPDATES = ["generation", "immediate"]
@@ -61,33 +58,6 @@ class Shelf:
         return [float(self.prices @ x), float(self.worth @ (1 - x))], max(0.0, float(x.sum()) - 3)
 
 
-def same(a: Result, b: Result) -> bool:
-    return (
-        a.X.tolist() == b.X.tolist()
-        and a.F.tolist() == b.F.tolist()
-        and (a.n_eval, a.n_eval_full, a.n_generations) == (b.n_eval, b.n_eval_full, b.n_generations)
-        and [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in a.history]
-        == [(h.n_eval, h.archive_size, h.ideal, h.population_size) for h in b.history]
-    )
-
-
-def check_front(problem: Any, result: Result) -> None:
-    """What holds for every result: honest objectives, in order, feasible, none dominated, no genotype twice."""
-    assert result.F.tolist() == sorted(result.F.tolist())
-    assert len({tuple(x) for x in result.X.tolist()}) == len(result.X)
-    assert result.extra["violation"].tolist() == [0.0] * len(result.X)
-    assert result.extra["refused_by_full_archive"] == 0
-    for genotype, f in zip(result.X, result.F.tolist(), strict=True):
-        repaired, objectives, violation = evaluated(problem, genotype)
-        assert repaired.tolist() == genotype.tolist()
-        assert [canonical(value) for value in objectives] == f
-        assert violation == 0
-        if hasattr(problem, "edges"):
-            assert is_acyclic(problem.n_nodes, problem.edges(genotype))
-    for f in result.F:
-        assert not any(dominates(tuple(g), tuple(f)) for g in result.F)
-
-
 # ---------------------------------------------------------------- what a run finds
 
 
@@ -102,13 +72,15 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("mixing", ["weights", "dominance"])
 @pytest.mark.parametrize("what", KNOWN)
-def test_whole_fronts_are_found(what: str, update: str) -> None:
+def test_whole_fronts_are_found(what: str, mixing: str, update: str) -> None:
     problem, n_eval = KNOWN[what]
     front = brute_force_front(problem)
     assert len(front) > 2
-    for seed in range(5):
-        result = MOGOMEA(archive_update=update).run(problem, Limits(max_evaluations=n_eval), seed=seed)
+    settings = MOGOMEA(mixing=mixing, archive_update=update)
+    for seed in range(3):
+        result = settings.run(problem, Limits(max_evaluations=n_eval), seed=seed)
         assert result.F.tolist() == [[canonical(value) for value in f] for f in front.tolist()]
         check_front(problem, result)
 
@@ -224,121 +196,6 @@ def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
     assert result.stopped_by in ("max_population_size", "max_generations")
 
 
-# ---------------------------------------------------------------- reproducibility and limits
-
-
-VARIANTS = [
-    MOGOMEA(),
-    MOGOMEA(archive_update="immediate"),
-    MOGOMEA(linkage="univariate", search_donors=False, local_search=False, archive_size=12),
-    MOGOMEA(linkage="tree", forced_improvement=False, base_clusters=1, archive_update="immediate"),
-]
-CASES = {
-    "cut": lambda: MultiObjectiveMaxCut.random_graph(14, 40, 3, seed=1),
-    "networks": lambda: network_problem(4, 3, 6),
-    "limited": lambda: network_problem(5, 2, 6, max_parameters=20.0),
-}
-
-
-@pytest.mark.parametrize("variant", range(len(VARIANTS)))
-@pytest.mark.parametrize("what", CASES)
-def test_a_seed_gives_one_result_at_any_number_of_threads(what: str, variant: int) -> None:
-    limits, settings = Limits(max_evaluations=12_000), VARIANTS[variant]
-    runs = [settings.run(CASES[what](), limits, seed=7, n_threads=t) for t in (1, 2, 3)]
-    assert all(same(runs[0], run) for run in runs[1:])
-    assert runs[0].n_eval == 12_000
-    # once more with a sequence, and with caches that are full already
-    problem = CASES[what]()
-    sequence = np.random.SeedSequence(7)
-    assert all(same(settings.run(problem, limits, seed=sequence), runs[0]) for _ in range(2))
-    few = Limits(max_evaluations=300)
-    assert not same(settings.run(CASES[what](), few, seed=8), settings.run(CASES[what](), few, seed=7))
-
-
-@pytest.mark.parametrize("variant", range(len(VARIANTS)))
-@pytest.mark.parametrize("what", ["cut", "limited"])
-def test_evaluation_limits_are_exact(what: str, variant: int) -> None:
-    problem = CASES[what]()
-    for limit in [*range(1, 24), *range(24, 1500, 113), 4_321]:
-        result = VARIANTS[variant].run(problem, Limits(max_evaluations=limit), seed=limit, n_threads=2)
-        assert result.n_eval == limit
-        assert result.stopped_by == "max_evaluations"
-        if limit > 1400:
-            check_front(problem, result)
-
-
-def stop_after(n: int, signal_number: int | None) -> Any:
-    seen: list[Progress] = []
-
-    def watch(progress: Progress) -> bool:
-        seen.append(progress)
-        if signal_number is None:
-            return len(seen) == n
-        if len(seen) == n:
-            signal.raise_signal(signal_number)
-        return False
-
-    return watch
-
-
-@pytest.mark.parametrize("variant", range(len(VARIANTS)))
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_a_run_that_was_stopped_can_be_repeated(variant: int, n_threads: int) -> None:
-    settings = VARIANTS[variant]
-    for what, base_population, limits, callback in (
-        ("callback", 8, Limits(max_generations=500), stop_after(9, None)),
-        ("interrupt", 8, Limits(max_generations=500), stop_after(12, signal.SIGINT)),
-        ("max_seconds", 8, Limits(max_seconds=0.1), None),
-        # inside one large generation, where threads have passed the first unfinished solution
-        ("max_seconds", 4096, Limits(max_seconds=0.15), None),
-    ):
-        chosen = replace(settings, base_population=base_population)
-        stopped = chosen.run(CASES["networks"](), limits, seed=5, n_threads=n_threads, callback=callback)
-        assert stopped.stopped_by == what
-        again = Limits(max_evaluations=stopped.n_eval)
-        repeated = chosen.run(CASES["networks"](), again, seed=5, n_threads=3 - n_threads)
-        assert same(repeated, stopped)
-        check_front(CASES["networks"](), stopped)
-
-
-@pytest.mark.parametrize("update", UPDATES)
-def test_an_interrupt_inside_a_generation_returns_the_front_so_far(update: str) -> None:
-    problem = network_problem(1, 3, 16)
-    settings = MOGOMEA(base_population=1 << 15, archive_update=update, archive_size=200)
-    former = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    result = settings.run(problem, Limits(max_seconds=120), seed=0, n_threads=2)
-    assert result.stopped_by == "interrupt"
-    assert result.exec_time < 30
-    assert len(result.F) > 0
-    assert signal.getsignal(signal.SIGINT) is former
-
-
-@pytest.mark.parametrize("update", UPDATES)
-def test_a_clock_that_is_up_at_once_still_gives_a_solution(update: str) -> None:
-    settings = MOGOMEA(archive_update=update)
-    result = settings.run(network_problem(4, 3, 6), Limits(max_seconds=1e-9), seed=0, n_threads=2)
-    assert result.stopped_by == "max_seconds"
-    assert result.n_eval >= 1
-    assert len(result.X) >= 1
-
-
-def test_generations_patience_and_progress() -> None:
-    problem = LOTZ(8)
-    seen: list[Progress] = []
-    result = MOGOMEA().run(problem, Limits(max_generations=7), seed=0, callback=seen.append)
-    assert (result.stopped_by, result.n_generations) == ("max_generations", 7)
-    assert seen[-1].archive_size == len(result.F)
-    assert seen[-1].best == result.F[0, 0]
-    assert seen[-1].n_eval == result.n_eval
-    result = MOGOMEA().run(problem, Limits(patience=1.5), seed=0)
-    assert result.stopped_by == "patience"
-    last = result.extra["n_eval_at_last_addition"]
-    assert result.n_eval > max(1000 * problem.n_variables, 1.5 * last)
-    assert result.F.tolist() == problem.front.tolist()
-
-
 # ---------------------------------------------------------------- constraints, beginnings, a small archive
 
 
@@ -424,6 +281,7 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
             lambda: MOGOMEA(archive_update="later"),
             "archive_update must be 'generation' or 'immediate', got 'later'",
         ),
+        (lambda: MOGOMEA(mixing="sums"), "mixing must be 'weights' or 'dominance', got 'sums'"),
         (lambda: MOGOMEA(archive_size=0), "archive_size must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
@@ -458,14 +316,28 @@ def test_errors_of_a_callback_come_through() -> None:
         MOGOMEA().run(LOTZ(8), Limits(max_generations=100), seed=0, n_threads=2, callback=fail)
 
 
-def test_infinite_objectives_are_searched_like_others() -> None:
+@pytest.mark.parametrize("mixing", ["weights", "dominance"])
+def test_infinite_objectives_leave_the_others_their_say(mixing: str) -> None:
     class Steep(Shelf):
+        """Without the first book the price is infinite."""
+
         def evaluate(self, x: Any) -> tuple[list[float], float]:
             f, violation = super().evaluate(x)
             return [f[0] if x[0] else math.inf, f[1]], violation
 
-    result = optimise(Steep(), seed=1, max_evaluations=4_000)
-    best_missed = float(np.sum(Shelf.worth) - np.sum(np.sort(Shelf.worth)[-3:]))
-    assert result.F[-1].tolist() == [math.inf, best_missed]
-    assert np.isfinite(result.F[:-1]).all()
-    assert (result.X[:-1, 0] == 1).all()
+    class Priceless(Shelf):
+        def evaluate(self, x: Any) -> tuple[list[float], float]:
+            f, violation = super().evaluate(x)
+            return [math.inf, f[1]], violation
+
+    missed = float(np.sum(Shelf.worth) - np.sum(np.sort(Shelf.worth)[-3:]))
+    settings = MOGOMEA(mixing=mixing)
+    run = FrontRun(settings, PythonProblem(Steep()), Limits(max_evaluations=3_000), 1, 1, None, None)
+    front = run.finish().F
+    assert front[-1].tolist() == [math.inf, missed]
+    assert np.isfinite(front[:-1]).all()
+    # the infinite member stays in the archive, and must not make all finite prices equal
+    assert (run._scale() * np.ptp(front[:-1], axis=0) > 0.3).all()
+    assert len(front) > 3
+    result = optimise(Priceless(), settings, seed=1, max_evaluations=1_000)
+    assert result.F.tolist() == [[math.inf, missed]]
