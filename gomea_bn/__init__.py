@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gomea_bn._jit import kernel
     from gomea_bn.archive import ElitistArchive
-    from gomea_bn.compare import compare
+    from gomea_bn.comparison import compare
     from gomea_bn.decision import accept, read_decision
     from gomea_bn.errors import GomeaBnError
     from gomea_bn.estimator import BayesNetLearner
@@ -57,7 +57,7 @@ _HOMES = {
     "StaticTree": "gomea_bn.linkage.interaction_tree",
     "Univariate": "gomea_bn.linkage.models",
     "accept": "gomea_bn.decision",
-    "compare": "gomea_bn.compare",
+    "compare": "gomea_bn.comparison",
     "kernel": "gomea_bn._jit",
     "network_report": "gomea_bn.report.review",
     "optimise": "gomea_bn.optimisation",

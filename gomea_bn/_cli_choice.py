@@ -146,7 +146,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Tell in words which edges and bins two networks share and in which they differ."""
-    from gomea_bn.compare import compare as compare_networks
+    from gomea_bn.comparison import compare as compare_networks
 
     try:
         found = compare_networks(named_network(a), named_network(b))

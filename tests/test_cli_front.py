@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, cli, read_table
 from gomea_bn._cli_networks import candidate, named_network
-from gomea_bn.compare import compare
+from gomea_bn.comparison import compare
 from gomea_bn.decision import Decision
 from gomea_bn.front import Front
 from gomea_bn.io.front_folder import read_front, write_front

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import random_network
 
-from gomea_bn.compare import compare
+from gomea_bn.comparison import compare
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics import shd
 from gomea_bn.network import DiscretizedBayesNet
