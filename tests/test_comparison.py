@@ -133,13 +133,13 @@ def test_kinds_and_levels_that_differ_are_told():
 
 def test_levels_that_a_file_holds_as_text_are_the_same_levels():
     levels = {"n": (0, 1, 2), "b": (False, True), "f": (0.5, 1.0), "t": ("1", "x")}
-    network = network_of([("n", "b")], {"c": [2.5]}, levels)
+    network = network_of([("n", "b")], {}, levels)
     read = parse_bif(to_bif(network))
     assert read.levels["n"] != network.levels["n"]
     for found in (compare(network, read), compare(read, network)):
         assert all(states.equal for states in found.variables)
         assert "All variables of both have the same bins and levels." in str(found)
-    other = network_of([("n", "b")], {"c": [2.5]}, levels | {"n": ("0", "1", "3")})
+    other = network_of([("n", "b")], {}, levels | {"n": ("0", "1", "3")})
     assert [states.name for states in compare(network, other).variables if not states.equal] == ["n"]
 
 
