@@ -6,8 +6,8 @@ from network_examples import random_network
 
 from gomea_bn.comparison import compare
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert import ExpertNetwork
 from gomea_bn.io.bif import to_bif
-from gomea_bn.io.bif_reader import parse_bif
 from gomea_bn.metrics import shd
 from gomea_bn.network import DiscretizedBayesNet
 
@@ -131,15 +131,16 @@ def test_kinds_and_levels_that_differ_are_told():
     assert "z has 2 levels in both: 'p', 'q' in a, 'q', 'p' in b." in text
 
 
-def test_levels_that_a_file_holds_as_text_are_the_same_levels():
+def test_levels_that_a_file_holds_as_text_are_the_same_levels(tmp_path):
     levels = {"n": (0, 1, 2), "b": (False, True), "f": (0.5, 1.0), "t": ("1", "x")}
-    network = network_of([("n", "b")], {}, levels)
-    read = parse_bif(to_bif(network))
+    network = network_of([("n", "b")], {"c": [2.5]}, levels)
+    to_bif(network, tmp_path / "network.bif")
+    read = ExpertNetwork.from_bif(tmp_path / "network.bif").network
     assert read.levels["n"] != network.levels["n"]
     for found in (compare(network, read), compare(read, network)):
         assert all(states.equal for states in found.variables)
         assert "All variables of both have the same bins and levels." in str(found)
-    other = network_of([("n", "b")], {}, levels | {"n": ("0", "1", "3")})
+    other = network_of([("n", "b")], {"c": [2.5]}, levels | {"n": ("0", "1", "3")})
     assert [states.name for states in compare(network, other).variables if not states.equal] == ["n"]
 
 
