@@ -26,6 +26,9 @@ MEMBERS, BLOCKS, ADDITIONS, REFUSED_FULL = 0, 1, 2, 3
 _SPLIT = 4097.0
 _NOBODY = np.int32(-1)
 
+# how a solution may enter a box that is taken
+OUTSIDE, INSTEAD, BESIDE = 0, 1, 2
+
 
 class Archive(NamedTuple):
     """Mutually nondominated feasible solutions (c = capacity, b = most blocks, l genes, m objectives).
@@ -334,7 +337,7 @@ def _remove_dominated(archive: Archive, f: NDArray[np.float64]) -> None:
         k = 0
         n_blocks = archive.counts[BLOCKS]
         while possible and k < archive.sizes[b]:
-            member = archive.blocks[b, k]
+            member = np.int64(archive.blocks[b, k])
             if compare(f, archive.objectives[member]) == -1:
                 _remove(archive, member)
                 removed = True
@@ -358,15 +361,19 @@ def _is_best(archive: Archive, member: int) -> bool:
 
 
 @kernel
-def _takes_over(archive: Archive, member: int, f: NDArray[np.float64]) -> bool:
-    """Return whether objectives f (m,) set a new least value that the member of their box would keep out."""
-    lower = False
+def _right_to_box(archive: Archive, member: int, f: NDArray[np.float64]) -> int:
+    """Return how objectives f (m,) may enter the box of `member`, which they do not dominate.
+
+    A new least value of an objective takes the box over, or enters beside a member that holds another least value;
+    all else stays out.
+    """
+    lower, held = False, False
     for j in range(f.shape[0]):
-        least = archive.objectives[archive.best[j], j]
-        if archive.best[j] == member and f[j] > least:
-            return False
-        lower |= f[j] < least
-    return lower
+        lower |= f[j] < archive.objectives[archive.best[j], j]
+        held |= archive.best[j] == member and f[j] > archive.objectives[member, j]
+    if not lower:
+        return OUTSIDE
+    return BESIDE if held else INSTEAD
 
 
 @kernel
@@ -397,7 +404,7 @@ def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
     member = archive.by_box[_find(archive.by_box, archive.boxes, box_key(archive.widths, f))]
     if member == _NOBODY or compare(f, archive.objectives[member]) == -1:
         return ADDED
-    return ADDED if _takes_over(archive, np.int64(member), f) else SAME_BOX
+    return SAME_BOX if _right_to_box(archive, np.int64(member), f) == OUTSIDE else ADDED
 
 
 @kernel
@@ -431,9 +438,15 @@ def offer(
         return EXCHANGED
     if became != ADDED:
         return became
+    slot = _find(archive.by_box, archive.boxes, box)
+    right = INSTEAD
+    if archive.by_box[slot] != _NOBODY and compare(f, archive.objectives[archive.by_box[slot]]) != -1:
+        right = _right_to_box(archive, np.int64(archive.by_box[slot]), f)
     _remove_dominated(archive, f)
     slot = _find(archive.by_box, archive.boxes, box)
-    if archive.by_box[slot] != _NOBODY:
+    if right == BESIDE:
+        box = _mixed(box, key)  # a key of its own
+    elif archive.by_box[slot] != _NOBODY:
         _remove(archive, np.int64(archive.by_box[slot]))
     member = archive.counts[MEMBERS]
     if member == archive.genotypes.shape[0]:
@@ -460,7 +473,7 @@ def offer_rows(
     for i in range(genotypes.shape[0]):
         for j in range(f.shape[0]):
             f[j] = canonical(objectives[i, j])
-        if offer(archive, genotypes[i], genotype_key(genotypes[i]), f, True) == ADDED:
+        if offer(archive, genotypes[i], genotype_key(genotypes[i]), f, np.bool_(True)) == ADDED:
             added += 1
     return added
 
@@ -481,7 +494,7 @@ def merge(target: Archive, source: Archive, f: NDArray[np.float64]) -> int:
     for member in range(source.counts[MEMBERS]):
         for j in range(f.shape[0]):
             f[j] = source.objectives[member, j]
-        if offer(target, source.genotypes[member], source.keys[member], f, True) == ADDED:
+        if offer(target, source.genotypes[member], source.keys[member], f, np.bool_(True)) == ADDED:
             added += 1
     return added
 
@@ -493,4 +506,4 @@ def refill(target: Archive, source: Archive, members: NDArray[np.int64], f: NDAr
         member = members[i]
         for j in range(f.shape[0]):
             f[j] = source.objectives[member, j]
-        offer(target, source.genotypes[member], source.keys[member], f, False)
+        offer(target, source.genotypes[member], source.keys[member], f, np.bool_(False))

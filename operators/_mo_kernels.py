@@ -155,7 +155,7 @@ def _step(
     tallies[1] += 1
     work.mixing.budget[0] -= 1
     work.clock[0] += 1
-    became = _offer(search, solution, work, True)
+    became = _offer(search, solution, work, np.bool_(True))
     if _accepts(solution, former_violation, work, became, objective, strict):
         changed = net_change(solution, journal, n_own)
         journal.counts[:] = 0
@@ -232,7 +232,7 @@ def _mix(
             differs = donate(solution, donor, clusters.linkage, subset, mixing.journal)
         if differs:
             changed |= _step(
-                problem, solution, population.tallies[i], search, work, generator, objective, False
+                problem, solution, population.tallies[i], search, work, generator, objective, np.bool_(False)
             )
     return changed
 
@@ -267,7 +267,7 @@ def _force(
             return
         donor = archive.genotypes[_archive_donor(archive, objective, generator)]
         if donate(solution, donor, search.clusters.linkage, mixing.subsets[k], mixing.journal) and _step(
-            problem, solution, population.tallies[i], search, work, generator, objective, True
+            problem, solution, population.tallies[i], search, work, generator, objective, np.bool_(True)
         ):
             return
     if interrupted(mixing):
@@ -322,7 +322,9 @@ def _climb(
             if interrupted(mixing):
                 return
             set_gene(solution, mixing.journal, gene, value)
-            _step(problem, solution, population.tallies[i], search, work, generator, objective, True)
+            _step(
+                problem, solution, population.tallies[i], search, work, generator, objective, np.bool_(True)
+            )
 
 
 @kernel
@@ -345,9 +347,9 @@ def initialise_front(
         tallies[1] += 1
         work.mixing.budget[0] -= 1
         work.clock[0] += 1
-        _offer(search, solution, work, False)
+        _offer(search, solution, work, np.bool_(False))
         if rules.local_search:
-            _climb(problem, population, i, search, rules, generator, work, WEIGHTED)
+            _climb(problem, population, i, search, rules, generator, work, np.int64(WEIGHTED))
         tallies[0] = CUT_SHORT if interrupted(work.mixing) else FINISHED
 
 
@@ -371,6 +373,6 @@ def vary_front(
         if rules.local_search:
             objective = search.clusters.objective[search.clusters.of_solution[i]]
             if objective == ALL:
-                objective = WEIGHTED
+                objective = np.int64(WEIGHTED)
             _climb(problem, population, i, search, rules, generator, work, objective)
         population.tallies[i, 0] = CUT_SHORT if interrupted(work.mixing) else FINISHED

@@ -19,7 +19,6 @@ from gomea_bn.linkage.models import Linkage
 from gomea_bn.mogomea import MOGOMEA
 from gomea_bn.operators._archive_kernels import canonical
 from gomea_bn.optimisation import optimise
-from gomea_bn.problems.benchmarks import OneMax
 from gomea_bn.problems.multi_objective import (
     LOTZ,
     MultiObjectiveKnapsack,
@@ -108,9 +107,10 @@ def test_errors_of_a_python_object_come_through() -> None:
 
 
 def test_with_one_objective_the_archive_holds_its_best() -> None:
-    result = MOGOMEA().run(OneMax(12), Limits(max_evaluations=3_000), seed=0)
-    assert result.F.tolist() == [[-12.0]]
-    assert result.X.tolist() == [[1] * 12]
+    problem = MultiObjectiveMaxCut.random_graph(9, 18, 1, seed=3)
+    result = MOGOMEA().run(problem, Limits(max_evaluations=3_000), seed=0)
+    assert result.F.tolist() == [[canonical(float(brute_force_front(problem)[0, 0]))]]
+    check_front(problem, result)
 
 
 @pytest.mark.parametrize("n_objectives", [2, 3])
