@@ -10,7 +10,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gomea_bn._jit import kernel
     from gomea_bn.archive import ElitistArchive
-    from gomea_bn.compare import compare
+    from gomea_bn.comparison import compare
+    from gomea_bn.decision import accept, read_decision
     from gomea_bn.errors import GomeaBnError
     from gomea_bn.estimator import BayesNetLearner
     from gomea_bn.expert import ExpertNetwork, simulated_expert
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gomea_bn.problems.continuous import RealKernelProblem
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.refinement import RefinementResult, refine_boundaries
+    from gomea_bn.report.review import network_report, review_page
     from gomea_bn.rvgomea import RVGOMEA
     from gomea_bn.table import read_table
 
@@ -54,13 +56,17 @@ _HOMES = {
     "RefinementResult": "gomea_bn.refinement",
     "StaticTree": "gomea_bn.linkage.interaction_tree",
     "Univariate": "gomea_bn.linkage.models",
-    "compare": "gomea_bn.compare",
+    "accept": "gomea_bn.decision",
+    "compare": "gomea_bn.comparison",
     "kernel": "gomea_bn._jit",
+    "network_report": "gomea_bn.report.review",
     "optimise": "gomea_bn.optimisation",
+    "read_decision": "gomea_bn.decision",
     "read_front": "gomea_bn.io.front_folder",
     "read_table": "gomea_bn.table",
     "refine_boundaries": "gomea_bn.refinement",
     "register_problem": "gomea_bn.problems.base",
+    "review_page": "gomea_bn.report.review",
     "simulated_expert": "gomea_bn.expert",
     "write_front": "gomea_bn.io.front_folder",
 }
@@ -87,13 +93,17 @@ __all__ = [
     "RefinementResult",
     "StaticTree",
     "Univariate",
+    "accept",
     "compare",
     "kernel",
+    "network_report",
     "optimise",
+    "read_decision",
     "read_front",
     "read_table",
     "refine_boundaries",
     "register_problem",
+    "review_page",
     "simulated_expert",
     "write_front",
 ]

@@ -41,11 +41,17 @@ def read_data(
         fail(str(error), UNUSABLE_DATA)
 
 
-def compile_first(tell: Callable[[str], None]) -> float:
-    """Compile or load the kernels on a thread of their own, so that Ctrl-C need not wait for the compiler."""
-    from threading import Thread
+def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], None]) -> float:
+    """Return the seconds of compiling or loading kernels, on a thread: Ctrl-C need not wait for the compiler.
 
-    from gomea_bn.warm_up import compile_kernels
+    Parameters
+    ----------
+    compile_kernels : callable
+        One of `gomea_bn.warm_up`.
+    tell : callable
+        Gets one line if there is something to wait for.
+    """
+    from threading import Thread
 
     outcome: list[float | BaseException] = []
 

@@ -21,7 +21,7 @@ def balanced_clusters(
     Parameters
     ----------
     objectives : ndarray of shape (n, m), float64
-        Every objective is scaled by its range.
+        Finite; every objective is scaled by its range.
     k : int
         From 1 to n.
     generator : numpy.random.Generator
@@ -41,7 +41,8 @@ def balanced_clusters(
     """
     n = len(objectives)
     spans = np.ptp(objectives, axis=0)
-    points = objectives / np.where(spans > 0, spans, 1.0)
+    # without the offset, which may be so large that it hides differences
+    points = (objectives - objectives.min(axis=0)) / np.where(spans > 0, spans, 1.0)
     if k == 1:
         return [np.arange(n)], np.zeros(n, np.int64)
     axis = int(generator.integers(points.shape[1]))

@@ -42,7 +42,9 @@ _REFUSED = {
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the sentence " Did you mean 'x'?" for the closest known name, or an empty text."""
-    match = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    listed = list(known)
+    same_but_case = [one for one in listed if one.strip().casefold() == name.strip().casefold()]
+    match = same_but_case or difflib.get_close_matches(name, listed, n=1, cutoff=0.6)
     return f" Did you mean '{match[0]}'?" if match else ""
 
 

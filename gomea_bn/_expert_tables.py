@@ -158,8 +158,7 @@ def _shown(levels: Sequence[Level]) -> str:
 
 def no_column(name: str, edges: Sequence[tuple[str, str]], columns: tuple[str, ...]) -> str:
     """Return what to say of a name that is no column."""
-    same_but_case = next((one for one in columns if one.strip().casefold() == name.strip().casefold()), None)
-    hint = f" Did you mean '{same_but_case}'?" if same_but_case else nearest(name, columns)
+    hint = nearest(name, columns)
     if not hint:
         shown = ", ".join(map(repr, columns[:10])) + (", …" if len(columns) > 10 else "")
         hint = f" Columns are {shown}."

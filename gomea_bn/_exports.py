@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pgmpy.models
     import pyagrum
+    from matplotlib.axes import Axes
 
+    from gomea_bn.expert import ExpertNetwork
     from gomea_bn.network import DiscretizedBayesNet
 
 __all__ = ["Exports"]
@@ -21,6 +23,17 @@ class Exports:
     """Methods of `DiscretizedBayesNet` that need modules of their own, loaded when called."""
 
     __slots__ = ()
+
+    def plot(
+        self,
+        *,
+        reference: DiscretizedBayesNet | ExpertNetwork | Iterable[tuple[str, str]] | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Return axes with the network drawn in layers, its edges marked against a reference; see `plot_network`."""
+        from gomea_bn.plots import plot_network
+
+        return plot_network(_network(self), reference=reference, ax=ax)
 
     def query(self, target: str, evidence: Mapping[str, object] | None = None) -> pd.Series[float]:
         """Return P(target | evidence) over the target's bins or levels, by exact inference in pyAgrum.

@@ -188,7 +188,7 @@ def _value(front: Front, network: DiscretizedBayesNet, objective: str, source: s
     if objective == "complexity":
         return float(network.n_parameters)
     if objective == "misfit":
-        return -float(network.log_density(_rows(_table(front, source))).mean())
+        return -float(network.log_density(_table(front, source).to_frame()).mean())
     if objective != "expert_distance":
         raise GomeaBnError(
             f"The value of the {source}'s network in the objective '{objective}' is not known; leave {source} out, "
@@ -208,20 +208,6 @@ def _table(front: Front, source: str) -> Table:
             f"none; leave {source} out, or make the front with table=..."
         )
     return front.table
-
-
-def _rows(table: Table) -> pd.DataFrame:
-    """Return a table as a frame with the levels in place of codes."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            column.name: column.values
-            if column.levels is None
-            else pd.Categorical.from_codes(column.values, pd.Index(list(column.levels), dtype=object))
-            for column in table.columns
-        }
-    )
 
 
 def _draw_points(ax: Axes, points: pd.DataFrame, names: list[str]) -> None:

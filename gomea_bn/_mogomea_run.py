@@ -40,6 +40,10 @@ __all__ = ["FrontRun"]
 _WAVE = 64
 _MOST_FINDS = 512
 _FIND_BYTES = 1 << 21
+# objectives beyond this count as infinite, for sums of them would be
+_INFINITE = 1e300
+# in immediate mode a block of solutions may need this room in the archive, whatever the wanted size
+_LEAST_ROOM = 1024
 # in immediate mode the grid is also adapted between generations above this many times the wanted size
 _OVERFLOW = 2.0
 
@@ -77,7 +81,19 @@ class _Variation(NamedTuple):
     stalled: bool
     n_threads: int
     inline: bool
+    scale: NDArray[np.float64]  # (m,) of objectives in weighted sums
     room: int  # new members that a block may need in the archive
+
+
+def _bounded(objectives: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return objectives (n, m), infinite ones one range beyond the finite ones, which stay comparable that way."""
+    finite = np.abs(objectives) < _INFINITE
+    low = np.where(finite, objectives, np.inf).min(axis=0)
+    high = np.where(finite, objectives, -np.inf).max(axis=0)
+    low, high = np.where(finite.any(axis=0), low, 0.0), np.where(finite.any(axis=0), high, 0.0)
+    beyond = np.where(high > low, high - low, 1.0)
+    found: NDArray[np.float64] = np.clip(objectives, low - beyond, high + beyond)
+    return found
 
 
 class FrontRun(MultiStartRun):
@@ -118,6 +134,7 @@ class FrontRun(MultiStartRun):
         self.works = [
             FrontWork(
                 new_work(problem, self.stop.flag),
+                np.zeros(problem.n_objectives),
                 np.zeros(problem.n_objectives),
                 np.zeros(problem.n_objectives),
                 np.zeros(2, np.int64),
@@ -213,8 +230,7 @@ class FrontRun(MultiStartRun):
     def _learn_clusters(self, population: _Population) -> Clusters:
         """Cluster a population and learn the linkage of each cluster, on a thread where it may take long."""
         data, generator = population.data, population.sampler
-        # a solution whose objectives are infinite would lie at no distance from anything
-        objectives = np.nan_to_num(data.objectives, posinf=1e300, neginf=-1e300)
+        objectives = _bounded(data.objectives)
         members, of_solution = balanced_clusters(objectives, population.n_clusters, generator)
         learned: list[Linkage] = []
 
@@ -265,7 +281,8 @@ class FrontRun(MultiStartRun):
             population.stalled > 1 + floor(log10(size)),
             1 if sequential else self.n_threads,
             population.seconds < (INLINE_SECONDS if self.n_threads > 1 else ALONE_SECONDS),
-            min(cost_bound * self.block, 4 * self.settings.archive_size),
+            self._scale(),
+            min(cost_bound * self.block, max(4 * self.settings.archive_size, _LEAST_ROOM)),
         )
         additions = self.archive.additions
         began = perf_counter()
@@ -278,6 +295,13 @@ class FrontRun(MultiStartRun):
                 break
         population.seconds = perf_counter() - began
         self._count(population, additions)
+
+    def _scale(self) -> NDArray[np.float64]:
+        """Return one over each objective's range in the archive; 1 where there is none."""
+        if not len(self.archive):
+            return np.ones(self.problem.n_objectives)
+        spans = np.ptp(_bounded(self.archive.objectives), axis=0)
+        return 1.0 / np.where(spans > 0, spans, 1.0)
 
     def _run_wave(self, variation: _Variation, start: int, end: int) -> None:
         """Vary blocks `start` to `end` (exclusive) on the archive as it is, then merge their finds in order."""
@@ -300,7 +324,15 @@ class FrontRun(MultiStartRun):
             variation.kernel(
                 data[thread],
                 population.data,
-                FrontSearch(archive, finds, variation.clusters, variation.stalled, self.immediate),
+                FrontSearch(
+                    archive,
+                    finds,
+                    variation.clusters,
+                    variation.stalled,
+                    self.immediate,
+                    variation.scale,
+                    self.settings.mixing == "weights",
+                ),
                 variation.rules,
                 population.generators[start + number],
                 self.works[thread],

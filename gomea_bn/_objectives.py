@@ -58,7 +58,10 @@ COMPLEXITY = Objective("complexity", "Complexity", "free parameters", "simpler")
 EXPERT_DISTANCE = Objective(
     "expert_distance", "Distance to the expert", "nats", "closer to the expert's network"
 )
-"""KL(expert || network)."""
+"""KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
+
+# columns that tables of a front have beside the objectives
+_RESERVED = ("id", "n_edges", "n_parameters", "largest_table", "complexity_nats", "knee", "closest", "file")
 
 
 def check_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
@@ -71,6 +74,11 @@ def check_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
         raise GomeaBnError(f"Objective name '{doubled[0]}' occurs more than once; rename one.")
+    for name in names:
+        if name in _RESERVED:
+            raise GomeaBnError(
+                f"'{name}' cannot name an objective: tables of fronts have a column of that name."
+            )
     if not checked:
         raise GomeaBnError("A front needs at least one objective, got none.")
     return checked

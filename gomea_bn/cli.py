@@ -1,4 +1,4 @@
-"""The command line: learn a network from a file, show a saved one, say what is installed."""
+"""The command line: learn networks from a file, look at them, choose, compare; say what is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gomea_bn import __version__, _cli_discretize
+from gomea_bn import __version__, _cli_choice, _cli_discretize, _cli_front
 from gomea_bn._cli_options import all_cut_points, read_edges, read_kinds, read_penalty, read_tiers
 from gomea_bn._cli_output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, silent
 from gomea_bn._cli_run import announcement, compile_first, cores, limit, read_data
@@ -203,7 +203,8 @@ def learn(
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
-main.command()(_cli_discretize.discretize)
+for _command in (_cli_discretize.discretize, _cli_front.front, *_cli_choice.COMMANDS):
+    main.command()(_command)
 
 
 @main.command()
@@ -310,6 +311,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     from gomea_bn.learning_problem import LearningOptions, learning_problem
     from gomea_bn.limits import Limits
     from gomea_bn.problems.scores import scoring_method
+    from gomea_bn.warm_up import compile_kernels
 
     options = LearningOptions(
         **{name: getattr(learner, name) for name in LearningOptions.__dataclass_fields__}
@@ -325,7 +327,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     tell = silent if quiet else say
     tell(table.describe())
     learning_problem(table, options)
-    seconds = compile_first(tell)
+    seconds = compile_first(compile_kernels, tell)
     tell(announcement(learner, out))
     learner.fit(frame)
     if learner.stopped_by_ == "interrupt":

@@ -35,6 +35,10 @@ class MOGOMEA:
         generations, take genes of archive members until they improve, or become one.
     search_donors : bool
         Try the cluster's donors in random order until one differs instead of one random donor.
+    mixing : {"weights", "dominance"}
+        What decides whether a step is kept outside the extreme clusters: a weighted sum of the objectives, scaled by
+        their ranges in the archive, with weights drawn anew for every solution and generation; or, as in the published
+        code, that nothing gets worse or that no archive member dominates the result.
     archive_update : {"generation", "immediate"}
         Whether the archive stands still while blocks of solutions vary (needed for threads), or takes in every
         evaluated solution at once, as in the published code (one thread).
@@ -53,15 +57,17 @@ class MOGOMEA:
 
     Notes
     -----
-    Feasible solutions come before infeasible ones, and those in the order of their violation. A step is kept if the
-    new solution is at least as good in every objective, or if no member of the archive dominates it; in an extreme
-    cluster, if the cluster's objective does not get worse. A population stops when all its genotypes are equal.
+    Feasible solutions come before infeasible ones, and those in the order of their violation. In an extreme cluster a
+    step is kept if the cluster's objective does not get worse. Every solution that is evaluated is offered to the
+    archive, kept or not, so that weighted sums lose no part of a front that is not convex. A population stops when all
+    its genotypes are equal.
     """
 
     linkage: str | LinkageModel = "tree-corrected"
     local_search: bool | None = None
     forced_improvement: bool = True
     search_donors: bool = True
+    mixing: str = "weights"
     archive_update: str = "generation"
     archive_size: int = 10_000
     base_population: int = 8
@@ -76,6 +82,8 @@ class MOGOMEA:
             raise GomeaBnError(
                 f"archive_update must be 'generation' or 'immediate', got {self.archive_update!r}."
             )
+        if self.mixing not in ("weights", "dominance"):
+            raise GomeaBnError(f"mixing must be 'weights' or 'dominance', got {self.mixing!r}.")
         switches = ["forced_improvement", "search_donors"]
         switches += ["local_search"] * (self.local_search is not None)
         for name in switches:

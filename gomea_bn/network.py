@@ -286,13 +286,20 @@ class DiscretizedBayesNet(Exports):
         GomeaBnError
             Naming column and rows: missing columns, missing or infinite values, levels never declared.
         """
+        total = np.zeros(len(frame), dtype=np.float64)
+        for term in self.log_density_terms(frame).values():
+            total += term
+        return total
+
+    def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+        """Return the part of every variable's family in `log_density`, float64 (n_rows,) by name, in nats."""
         codes = self._encode(frame)
         if self._log_terms is None:
             object.__setattr__(self, "_log_terms", self._logarithms())
-        total = np.zeros(len(frame), dtype=np.float64)
-        for position, term in enumerate(self._log_terms or ()):
-            total += term[family_index(codes, self._parents[position], position, self._cards)]
-        return total
+        return {
+            name: term[family_index(codes, self._parents[position], position, self._cards)]
+            for position, (name, term) in enumerate(zip(self._names, self._log_terms or (), strict=True))
+        }
 
     def score(self, frame: pd.DataFrame) -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""

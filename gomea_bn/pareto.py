@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn._column_summary import column_summary
 from gomea_bn._learning import as_frame, both, check_options, seed_of, table_digest, thread_count
-from gomea_bn._objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
+from gomea_bn._objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective, check_objectives
 from gomea_bn._params import Parameters
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.expert import ExpertNetwork
@@ -25,7 +25,7 @@ from gomea_bn.mogomea import MOGOMEA
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.policies import POLICY_FAMILIES
+from gomea_bn.problems.policies import POLICY_FAMILIES, Policy
 from gomea_bn.table import Table, read_table
 from gomea_bn.warm_up import compile_front_kernels
 
@@ -74,13 +74,15 @@ class ParetoBayesNetLearner(Parameters):
         How a continuous variable's range is cut; the number of bins is learned.
     objectives : sequence of str or OwnObjective, optional
         Out of "misfit" (minus the mean log density of a row, nats), "complexity" (free parameters) and
-        "expert_distance" (KL(expert || network), nats), and one's own. By default the first two, and the third if
+        "expert_distance" (KL(expert || network) over the families of the variables that the expert mentions, nats), and
+        one's own. By default the first two, and the third if
         there is an expert.
     expert : ExpertNetwork, DiscretizedBayesNet or path, optional
         A domain expert's own network; what it leaves out is completed from the table.
     max_complexity : float, optional
-        Most free parameters. By default 10 times the expert's, and without an expert the number of rows, or what the
-        network without edges and with two bins needs, if that is more.
+        Most free parameters. By default 10 times those of the expert's network, completed over the table; without an
+        expert 10 times what the network without edges and with the fewest bins needs, or the number of rows if that
+        is more.
     expert_sample_size : int
         Rows drawn from the expert's network to measure distances by, rounded up to a power of two.
     cut_points, max_bins, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree
@@ -196,6 +198,7 @@ class ParetoBayesNetLearner(Parameters):
         check_options(self, MOGOMEA)
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
+        shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
         table = read_table(as_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         completed = None if expert is None else expert.fitted(table, pseudo_count=self.pseudo_count)
         mentioned = None if expert is None else frozenset(expert.mentioned(table))
@@ -228,14 +231,14 @@ class ParetoBayesNetLearner(Parameters):
         self.seed_ = seed
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)
-        pseudo_count = self.pseudo_count
         shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": table_digest(table)}
-
-        def network(row: int) -> DiscretizedBayesNet:
-            return _network(problem, table, result.X[row], pseudo_count, shared)
-
+        found = [
+            (_edges(problem, table, genotype), problem.policy_indices(genotype)) for genotype in result.X
+        ]
+        libraries = [variable.policies for variable in problem.scorer.variables]
+        network = _Networks(table, found, libraries, self.pseudo_count, shared)
         self.front_ = Front(
-            [_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives],
+            shown,
             result.F,
             network,
             table=table,
@@ -250,7 +253,9 @@ class ParetoBayesNetLearner(Parameters):
 
         parameters = plain_parameters(self)
         parameters["objectives"] = [o if isinstance(o, str) else o.name for o in objectives]
-        parameters["expert"] = self.expert if isinstance(self.expert, str) else self.expert is not None
+        parameters["expert"] = (
+            os.fspath(self.expert) if isinstance(self.expert, (str, os.PathLike)) else self.expert is not None
+        )
         parameters["max_complexity"] = min(problem.front_rules.max_parameters, 1e300)
         for name in ("cut_points", "kinds"):
             given = parameters[name]
@@ -313,8 +318,8 @@ def front_problem(
     limit = options.max_complexity
     least = float(sum((v.n_levels or v.policies[0].n_bins) - 1 for v in variables))
     if limit is None:
-        wanted = float(table.n_rows) if expert is None else _TIMES_EXPERT * expert.n_parameters
-        limit = max(wanted, least)
+        alone = max(float(table.n_rows), _TIMES_EXPERT * least)
+        limit = alone if expert is None else max(_TIMES_EXPERT * expert.n_parameters, least)
     elif not is_real(limit) or not limit > 0:
         raise GomeaBnError(f"max_complexity must be a positive number or None, got {limit!r}.")
     elif limit < least:
@@ -326,7 +331,10 @@ def front_problem(
 
     def own(objective: OwnObjective) -> Callable[[NDArray[np.int16]], float]:
         def value(genotype: NDArray[np.int16]) -> float:
-            return float(objective.function(_edges(problem, table, genotype), _cuts(problem, genotype)))
+            found = objective.function(_edges(problem, table, genotype), _cuts(problem, genotype))
+            if not is_real(found):
+                raise GomeaBnError(f"The objective {objective.name!r} must return a number, got {found!r}.")
+            return float(found)
 
         return value
 
@@ -351,20 +359,28 @@ def _cuts(problem: FrontProblem, genotype: NDArray[np.int16]) -> dict[str, NDArr
     return learned_cut_points(problem, genotype)
 
 
-def _network(
-    problem: FrontProblem,
-    table: Table,
-    genotype: NDArray[np.int16],
-    pseudo_count: float,
-    metadata: dict[str, Any],
-) -> DiscretizedBayesNet:
-    return DiscretizedBayesNet.from_table(
-        table,
-        _edges(problem, table, genotype),
-        _cuts(problem, genotype),
-        pseudo_count=pseudo_count,
-        metadata=metadata,
-    )
+@dataclass(frozen=True)
+class _Networks:
+    """The networks of a front's rows, built when they are asked for; unlike a closure it can be pickled."""
+
+    table: Table
+    found: list[tuple[list[tuple[str, str]], NDArray[np.int64]]]  # edges and policy indices by row
+    libraries: list[tuple[Policy, ...]]
+    pseudo_count: float
+    metadata: dict[str, Any]
+
+    def __call__(self, row: int) -> DiscretizedBayesNet:
+        edges, chosen = self.found[row]
+        cuts = {
+            column.name: library[index].cut_points
+            for column, library, index in zip(
+                self.table.columns, self.libraries, chosen.tolist(), strict=True
+            )
+            if column.is_continuous
+        }
+        return DiscretizedBayesNet.from_table(
+            self.table, edges, cuts, pseudo_count=self.pseudo_count, metadata=self.metadata
+        )
 
 
 def _expert(given: Any) -> ExpertNetwork | None:
@@ -389,9 +405,11 @@ def _objectives(given: Any, has_expert: bool) -> list[str | OwnObjective]:
         raise GomeaBnError(f"objectives must be a list out of {known}, got {given!r}.")
     listed = list(given)
     for one in listed:
-        if not isinstance(one, OwnObjective) and one not in _STANDARD:
+        own = isinstance(one, OwnObjective)
+        name = one.name if own else one
+        if not own and not (isinstance(name, str) and name in _STANDARD):
             raise GomeaBnError(f"objectives must be out of {known}, got {one!r}.")
-        if isinstance(one, OwnObjective) and (one.name in _STANDARD or not callable(one.function)):
+        if own and (not isinstance(name, str) or name in ("", *_STANDARD) or not callable(one.function)):
             raise GomeaBnError(
                 f"An objective of one's own needs a new name and a callable, got {one.name!r}, {one.function!r}."
             )

@@ -344,14 +344,7 @@ def table_for(network: DiscretizedBayesNet, data: pd.DataFrame | Table | str | o
 
     frame: Any = data
     if isinstance(data, Table):
-        frame = pd.DataFrame(
-            {
-                column.name: column.values
-                if column.levels is None
-                else pd.Categorical.from_codes(column.values, pd.Index(list(column.levels), dtype=object))
-                for column in data.columns
-            }
-        )
+        frame = data.to_frame()
     elif isinstance(data, (str, os.PathLike)):
         from gomea_bn.io.frame_files import read_frame
 

@@ -89,6 +89,19 @@ class Table:
         """The columns' names in order."""
         return tuple(column.name for column in self.columns)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows as a frame; discrete columns are categoricals with all their levels."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                column.name: column.values
+                if column.levels is None
+                else pd.Categorical.from_codes(column.values, pd.Index(list(column.levels), dtype=object))
+                for column in self.columns
+            }
+        )
+
     def describe(self) -> str:
         """Return the printed account: size, dropped rows, the rule, and kind and reason of every column."""
         continuous = sum(column.is_continuous for column in self.columns)

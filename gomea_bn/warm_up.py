@@ -40,20 +40,20 @@ def compile_kernels(announce: Callable[[str], object] = _log) -> float:
     announce : callable
         Gets one line if the kernels are not yet in this machine's cache, before the wait.
     """
-    return _compile("learner", _learn_once, announce)
+    return _compile("learner", _learn_once, announce, 30)
 
 
 def compile_front_kernels(announce: Callable[[str], object] = _log) -> float:
     """Make sure that every kernel of a run for several objectives is compiled; as `compile_kernels`."""
-    return _compile("front", _search_front_once, announce)
+    return _compile("front", _search_front_once, announce, 60)
 
 
-def _compile(what: str, run: Callable[[int], None], announce: Callable[[str], object]) -> float:
+def _compile(what: str, run: Callable[[int], None], announce: Callable[[str], object], seconds: int) -> float:
     if what in _done:
         return 0.0
     began = perf_counter()
     if not kernels_are_cached(what):
-        announce("Compiling kernels (once per machine and version, about 20 seconds) ...")
+        announce(f"Compiling kernels (once per machine and version, about {seconds} seconds) ...")
     for n_threads in (1, 2):
         run(n_threads)
     note_kernels_cached(what)

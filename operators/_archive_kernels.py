@@ -26,6 +26,9 @@ MEMBERS, BLOCKS, ADDITIONS, REFUSED_FULL = 0, 1, 2, 3
 _SPLIT = 4097.0
 _NOBODY = np.int32(-1)
 
+# how a solution may enter a box that is taken
+OUTSIDE, INSTEAD, BESIDE = 0, 1, 2
+
 
 class Archive(NamedTuple):
     """Mutually nondominated feasible solutions (c = capacity, b = most blocks, l genes, m objectives).
@@ -48,7 +51,7 @@ class Archive(NamedTuple):
     low: NDArray[np.float64]  # (b, m)
     high: NDArray[np.float64]  # (b, m)
     widths: NDArray[np.float64]  # (m,) of the grid's boxes; 0 = the grid is off
-    best: NDArray[np.int64]  # (m,) member with the least value of each objective
+    best: NDArray[np.int64]  # (m,) member with the least value of each objective; -1 once it was taken out
 
 
 @kernel
@@ -204,7 +207,8 @@ def _block_for(archive: Archive, f: NDArray[np.float64]) -> int:
 @kernel
 def _note_best(archive: Archive, member: int) -> None:
     for j in range(archive.best.shape[0]):
-        if archive.objectives[member, j] < archive.objectives[archive.best[j], j]:
+        former = archive.best[j]
+        if former == _NOBODY or archive.objectives[member, j] < archive.objectives[former, j]:
             archive.best[j] = member
 
 
@@ -246,36 +250,46 @@ def _leave_block(archive: Archive, member: int) -> None:
 
 
 @kernel
-def _copy_member(archive: Archive, source: int, target: int) -> None:
-    for g in range(archive.genotypes.shape[1]):
-        archive.genotypes[target, g] = archive.genotypes[source, g]
-    for j in range(archive.objectives.shape[1]):
-        archive.objectives[target, j] = archive.objectives[source, j]
-    archive.keys[target] = archive.keys[source]
-    archive.boxes[target] = archive.boxes[source]
+def _write(
+    archive: Archive,
+    member: int,
+    genotype: NDArray[np.int16],
+    key: np.uint64,
+    f: NDArray[np.float64],
+    box: np.uint64,
+) -> None:
+    for g in range(genotype.shape[0]):
+        archive.genotypes[member, g] = genotype[g]
+    for j in range(f.shape[0]):
+        archive.objectives[member, j] = f[j]
+    archive.keys[member] = key
+    archive.boxes[member] = box
 
 
 @kernel
 def _remove(archive: Archive, member: int) -> None:
-    """Take a member out; the last one gets its number."""
+    """Take a member out; the last one gets its number. The next `_note_best` must be of one at least as good."""
     _forget(archive.by_key, archive.keys, archive.keys[member])
     _forget(archive.by_box, archive.boxes, archive.boxes[member])
     _leave_block(archive, member)
     last = archive.counts[MEMBERS] - 1
     archive.counts[MEMBERS] = last
+    for j in range(archive.best.shape[0]):
+        if archive.best[j] == member:
+            archive.best[j] = _NOBODY
+        elif archive.best[j] == last:
+            archive.best[j] = member
     if member == last:
         return
     by_key = _find(archive.by_key, archive.keys, archive.keys[last])
     by_box = _find(archive.by_box, archive.boxes, archive.boxes[last])
-    _copy_member(archive, last, member)
+    genotype, f = archive.genotypes[last], archive.objectives[last]
+    _write(archive, member, genotype, archive.keys[last], f, archive.boxes[last])
     archive.by_key[by_key] = member
     archive.by_box[by_box] = member
     archive.block_of[member] = archive.block_of[last]
     archive.place[member] = archive.place[last]
     archive.blocks[archive.block_of[last], archive.place[last]] = member
-    for j in range(archive.best.shape[0]):
-        if archive.best[j] == last:
-            archive.best[j] = member
 
 
 @kernel
@@ -323,7 +337,7 @@ def _remove_dominated(archive: Archive, f: NDArray[np.float64]) -> None:
         k = 0
         n_blocks = archive.counts[BLOCKS]
         while possible and k < archive.sizes[b]:
-            member = archive.blocks[b, k]
+            member = np.int64(archive.blocks[b, k])
             if compare(f, archive.objectives[member]) == -1:
                 _remove(archive, member)
                 removed = True
@@ -347,15 +361,19 @@ def _is_best(archive: Archive, member: int) -> bool:
 
 
 @kernel
-def _takes_over(archive: Archive, member: int, f: NDArray[np.float64]) -> bool:
-    """Return whether objectives f (m,) set a new least value that the member of their box would keep out."""
-    lower = False
+def _right_to_box(archive: Archive, member: int, f: NDArray[np.float64]) -> int:
+    """Return how objectives f (m,) may enter the box of `member`, which they do not dominate.
+
+    A new least value of an objective takes the box over, or enters beside a member that holds another least value;
+    all else stays out.
+    """
+    lower, held = False, False
     for j in range(f.shape[0]):
-        least = archive.objectives[archive.best[j], j]
-        if archive.best[j] == member and f[j] > least:
-            return False
-        lower |= f[j] < least
-    return lower
+        lower |= f[j] < archive.objectives[archive.best[j], j]
+        held |= archive.best[j] == member and f[j] > archive.objectives[member, j]
+    if not lower:
+        return OUTSIDE
+    return BESIDE if held else INSTEAD
 
 
 @kernel
@@ -377,23 +395,6 @@ def _distance_to_others(archive: Archive, genotype: NDArray[np.int16], block: in
 
 
 @kernel
-def _write(
-    archive: Archive,
-    member: int,
-    genotype: NDArray[np.int16],
-    key: np.uint64,
-    f: NDArray[np.float64],
-    box: np.uint64,
-) -> None:
-    for g in range(genotype.shape[0]):
-        archive.genotypes[member, g] = genotype[g]
-    for j in range(f.shape[0]):
-        archive.objectives[member, j] = f[j]
-    archive.keys[member] = key
-    archive.boxes[member] = box
-
-
-@kernel
 def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
     """Return what would become of a solution with this genotype key and these canonical objectives (m,)."""
     if archive.by_key[_find(archive.by_key, archive.keys, key)] != _NOBODY:
@@ -403,7 +404,7 @@ def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
     member = archive.by_box[_find(archive.by_box, archive.boxes, box_key(archive.widths, f))]
     if member == _NOBODY or compare(f, archive.objectives[member]) == -1:
         return ADDED
-    return ADDED if _takes_over(archive, np.int64(member), f) else SAME_BOX
+    return SAME_BOX if _right_to_box(archive, np.int64(member), f) == OUTSIDE else ADDED
 
 
 @kernel
@@ -423,22 +424,29 @@ def offer(
         if not exchange or (_is_best(archive, member) and not equal):
             return SAME_BOX
         block = np.int64(archive.block_of[member])
-        if _distance_to_others(archive, genotype, block, member) <= _distance_to_others(
-            archive, archive.genotypes[member], block, member
-        ):
+        former_distance = _distance_to_others(archive, archive.genotypes[member], block, member)
+        if _distance_to_others(archive, genotype, block, member) <= former_distance:
             return SAME_BOX
+        _remove_dominated(archive, f)
+        # it may have got another number
+        member = np.int64(archive.by_box[_find(archive.by_box, archive.boxes, box)])
         _forget(archive.by_key, archive.keys, archive.keys[member])
         _write(archive, member, genotype, key, f, box)
         archive.by_key[_find(archive.by_key, archive.keys, key)] = member
-        _fit(archive, block)
+        _fit(archive, np.int64(archive.block_of[member]))
         _note_best(archive, member)
-        _remove_dominated(archive, f)
         return EXCHANGED
     if became != ADDED:
         return became
+    slot = _find(archive.by_box, archive.boxes, box)
+    right = INSTEAD
+    if archive.by_box[slot] != _NOBODY and compare(f, archive.objectives[archive.by_box[slot]]) != -1:
+        right = _right_to_box(archive, np.int64(archive.by_box[slot]), f)
     _remove_dominated(archive, f)
     slot = _find(archive.by_box, archive.boxes, box)
-    if archive.by_box[slot] != _NOBODY:
+    if right == BESIDE:
+        box = _mixed(box, key)  # a key of its own
+    elif archive.by_box[slot] != _NOBODY:
         _remove(archive, np.int64(archive.by_box[slot]))
     member = archive.counts[MEMBERS]
     if member == archive.genotypes.shape[0]:
@@ -465,7 +473,7 @@ def offer_rows(
     for i in range(genotypes.shape[0]):
         for j in range(f.shape[0]):
             f[j] = canonical(objectives[i, j])
-        if offer(archive, genotypes[i], genotype_key(genotypes[i]), f, True) == ADDED:
+        if offer(archive, genotypes[i], genotype_key(genotypes[i]), f, np.bool_(True)) == ADDED:
             added += 1
     return added
 
@@ -486,7 +494,7 @@ def merge(target: Archive, source: Archive, f: NDArray[np.float64]) -> int:
     for member in range(source.counts[MEMBERS]):
         for j in range(f.shape[0]):
             f[j] = source.objectives[member, j]
-        if offer(target, source.genotypes[member], source.keys[member], f, True) == ADDED:
+        if offer(target, source.genotypes[member], source.keys[member], f, np.bool_(True)) == ADDED:
             added += 1
     return added
 
@@ -498,4 +506,4 @@ def refill(target: Archive, source: Archive, members: NDArray[np.int64], f: NDAr
         member = members[i]
         for j in range(f.shape[0]):
             f[j] = source.objectives[member, j]
-        offer(target, source.genotypes[member], source.keys[member], f, False)
+        offer(target, source.genotypes[member], source.keys[member], f, np.bool_(False))

@@ -242,7 +242,7 @@ def _force(
         if interrupted(work):
             return
         if donate(solution, elite.genotype, linkage, work.subsets[k], work.journal) and _step(
-            problem, solution, population.tallies[i], True, work, generator
+            problem, solution, population.tallies[i], np.bool_(True), work, generator
         ):
             return
     if interrupted(work) or equal_genes(solution.genotype, elite.genotype):
@@ -253,7 +253,7 @@ def _force(
             if solution.genotype[gene] != elite.genotype[gene]:
                 set_gene(solution, work.journal, gene, elite.genotype[gene])
         population.tallies[i, 3] += 1
-        _step(problem, solution, population.tallies[i], False, work, generator)
+        _step(problem, solution, population.tallies[i], np.bool_(False), work, generator)
 
 
 @kernel
@@ -304,7 +304,7 @@ def _climb(
             if interrupted(work):
                 return improved
             set_gene(solution, work.journal, gene, value)
-            improved |= _step(problem, solution, population.tallies[i], True, work, generator)
+            improved |= _step(problem, solution, population.tallies[i], np.bool_(True), work, generator)
     return improved
 
 

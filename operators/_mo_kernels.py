@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ __all__ = ["Clusters", "FrontSearch", "FrontWork"]
 
 INFEASIBLE = 5
 ALL = -1  # in place of an objective: dominance decides
+WEIGHTED = -2  # in place of an objective: a weighted sum decides
 
 
 class Clusters(NamedTuple):
@@ -63,6 +65,8 @@ class FrontSearch(NamedTuple):
     clusters: Clusters
     stalled: bool  # forced improvement for every solution
     immediate: bool  # the archive takes in every solution at once (one thread only)
+    scale: NDArray[np.float64]  # (m,) of objectives in weighted sums
+    weighted: bool  # in general clusters a weighted sum decides, not dominance
 
 
 class FrontWork(NamedTuple):
@@ -71,6 +75,7 @@ class FrontWork(NamedTuple):
     mixing: MixingWork
     former: NDArray[np.float64]  # (m,) objectives before a step
     candidate: NDArray[np.float64]  # (m,) canonical objectives of the solution on offer
+    weights: NDArray[np.float64]  # (m,) of objectives in the sum that decides
     clock: NDArray[np.int64]  # (2,) evaluations so far, and at the latest addition to the archive
 
 
@@ -111,7 +116,13 @@ def _accepts(
     if violation != former_violation:
         return violation < former_violation
     if objective != ALL:
-        now, before = work.candidate[objective], canonical(work.former[objective])
+        now, before = 0.0, 0.0
+        if objective == WEIGHTED:
+            for j in range(work.weights.shape[0]):
+                now += work.weights[j] * work.candidate[j]
+                before += work.weights[j] * canonical(work.former[j])
+        else:
+            now, before = work.candidate[objective], canonical(work.former[objective])
         return now < before or (now == before and not strict)
     better, worse = False, False
     for j in range(work.candidate.shape[0]):
@@ -144,7 +155,7 @@ def _step(
     tallies[1] += 1
     work.mixing.budget[0] -= 1
     work.clock[0] += 1
-    became = _offer(search, solution, work, True)
+    became = _offer(search, solution, work, np.bool_(True))
     if _accepts(solution, former_violation, work, became, objective, strict):
         changed = net_change(solution, journal, n_own)
         journal.counts[:] = 0
@@ -170,6 +181,17 @@ def _visiting_order(
 
 
 @kernel
+def _draw_weights(search: FrontSearch, work: FrontWork, generator: np.random.Generator) -> None:
+    """Draw weights uniformly from the simplex, and scale them to the objectives' ranges."""
+    total = 0.0
+    for j in range(work.weights.shape[0]):
+        work.weights[j] = -log(1.0 - generator.random())
+        total += work.weights[j]
+    for j in range(work.weights.shape[0]):
+        work.weights[j] *= search.scale[j] / total
+
+
+@kernel
 def _mix(
     problem: Any,
     population: PopulationData,
@@ -184,6 +206,9 @@ def _mix(
     clusters, mixing = search.clusters, work.mixing
     cluster = clusters.of_solution[i]
     objective = clusters.objective[cluster]
+    if objective == ALL and search.weighted:
+        objective = WEIGHTED
+        _draw_weights(search, work, generator)
     first_member = clusters.member_starts[cluster]
     n_members = clusters.member_starts[cluster + 1] - first_member
     n_subsets = _visiting_order(clusters, cluster, mixing, generator)
@@ -207,7 +232,7 @@ def _mix(
             differs = donate(solution, donor, clusters.linkage, subset, mixing.journal)
         if differs:
             changed |= _step(
-                problem, solution, population.tallies[i], search, work, generator, objective, False
+                problem, solution, population.tallies[i], search, work, generator, objective, np.bool_(False)
             )
     return changed
 
@@ -242,14 +267,19 @@ def _force(
             return
         donor = archive.genotypes[_archive_donor(archive, objective, generator)]
         if donate(solution, donor, search.clusters.linkage, mixing.subsets[k], mixing.journal) and _step(
-            problem, solution, population.tallies[i], search, work, generator, objective, True
+            problem, solution, population.tallies[i], search, work, generator, objective, np.bool_(True)
         ):
             return
     if interrupted(mixing):
         return
-    member = archive.genotypes[_archive_donor(archive, objective, generator)]
+    donor_number = _archive_donor(archive, objective, generator)
+    member = archive.genotypes[donor_number]
     if equal_genes(solution.genotype, member):
         return
+    # within this generation the solution may have passed the archive, which stands still
+    if objective != ALL and solution.violation[0] == 0.0:
+        if canonical(solution.objectives[objective]) < archive.objectives[donor_number, objective]:
+            return
     for gene in range(member.shape[0]):
         if solution.genotype[gene] != member[gene]:
             set_gene(solution, mixing.journal, gene, member[gene])
@@ -275,6 +305,8 @@ def _climb(
     """Try other values of every gene once, in random order, keeping strict improvements."""
     solution = solution_of(population, i)
     mixing = work.mixing
+    if objective == WEIGHTED:
+        _draw_weights(search, work, generator)
     for g in range(mixing.genes.shape[0]):
         mixing.genes[g] = g
     shuffle(generator, mixing.genes)
@@ -290,7 +322,9 @@ def _climb(
             if interrupted(mixing):
                 return
             set_gene(solution, mixing.journal, gene, value)
-            _step(problem, solution, population.tallies[i], search, work, generator, objective, True)
+            _step(
+                problem, solution, population.tallies[i], search, work, generator, objective, np.bool_(True)
+            )
 
 
 @kernel
@@ -313,10 +347,9 @@ def initialise_front(
         tallies[1] += 1
         work.mixing.budget[0] -= 1
         work.clock[0] += 1
-        _offer(search, solution, work, False)
+        _offer(search, solution, work, np.bool_(False))
         if rules.local_search:
-            objective = random_below(generator, work.former.shape[0] + 1) - 1
-            _climb(problem, population, i, search, rules, generator, work, objective)
+            _climb(problem, population, i, search, rules, generator, work, np.int64(WEIGHTED))
         tallies[0] = CUT_SHORT if interrupted(work.mixing) else FINISHED
 
 
@@ -339,5 +372,7 @@ def vary_front(
             _force(problem, population, i, search, generator, work)
         if rules.local_search:
             objective = search.clusters.objective[search.clusters.of_solution[i]]
+            if objective == ALL:
+                objective = np.int64(WEIGHTED)
             _climb(problem, population, i, search, rules, generator, work, objective)
         population.tallies[i, 0] = CUT_SHORT if interrupted(work.mixing) else FINISHED

@@ -87,6 +87,8 @@ class FrontProblem(StructureProblem):
     families that a step touches.
     """
 
+    climbs = False  # with several objectives, mixing finds more per evaluation
+
     def __init__(
         self,
         scorer: FamilyScorer,
@@ -193,9 +195,9 @@ class FrontProblem(StructureProblem):
             try:
                 for k, function in enumerate(functions):
                     value = float(function(view))
-                    if np.isnan(value):
+                    if not np.isfinite(value):
                         raise GomeaBnError(
-                            "An objective of one's own returned nan, which cannot be compared."
+                            f"An objective of one's own returned {value}; it must be a finite number."
                         )
                     exchange.values[k] = value
             except BaseException as error:

@@ -46,23 +46,22 @@ class _Exchange:
         evaluate = self.user.evaluate_partial if partial else self.user.evaluate
         changed, sizes, parent_terms = data.changed, data.sizes, data.parent_terms
 
+        wanted = "(objectives, violation, terms)" if has_terms else "(objectives, violation)"
+        n_objectives = self.n_objectives
+        plain = "a number" if n_objectives == 1 else f"a list or array of {n_objectives} objectives"
+
         def store(answer: Any) -> None:
-            if isinstance(answer, tuple):
-                if len(answer) == 3:
-                    terms[:] = answer[2]
-                elif len(answer) != 2 or has_terms:
-                    wanted = "(objectives, violation, terms)" if has_terms else "(objectives, violation)"
-                    raise GomeaBnError(f"evaluate must return a number or {wanted}, got {answer!r}.")
-                objectives[:] = answer[0]
-                violation[0] = answer[1]
+            parts: Any = answer if isinstance(answer, tuple) else (answer, 0.0)
+            shape = np.shape(parts[0])
+            fits = shape == (n_objectives,) or (shape == () and n_objectives == 1)
+            if len(parts) != 2 + has_terms or not fits:
+                also = "" if has_terms else f"{plain} or "
+                raise GomeaBnError(f"evaluate must return {also}{wanted}, got {answer!r}.")
+            objectives[:] = parts[0]
+            violation[0] = parts[1]
+            if has_terms:
+                terms[:] = parts[2]
             else:
-                if has_terms:
-                    raise GomeaBnError(
-                        f"A problem with n_terms must return (objectives, violation, terms), got {answer!r}."
-                    )
-                objectives[0] = answer
-                violation[0] = 0.0
-            if not has_terms:
                 terms[:n_terms] = objectives[:n_terms]
             if np.isnan(objectives).any() or not violation[0] >= 0:
                 raise GomeaBnError(
@@ -145,7 +144,8 @@ class PythonProblem(_Exchange):
     problem : object
         ``n_variables`` : int.
         ``alphabet`` : int or array_like of int, shape (n_variables,), cardinalities.
-        ``evaluate(x)`` : returns the objective, or (objectives, violation), or (objectives, violation, terms).
+        ``evaluate(x)`` : returns the objective (several: as a list or array, for a tuple means the following), or
+        (objectives, violation), or (objectives, violation, terms).
         ``evaluate_partial(x, changed, parent_terms)``, optional : the same for `x` after the genes `changed` (int64
         indices) changed, given the terms before. Without ``n_terms`` the terms are the objectives; a problem whose
         change depends on former values needs terms of its own.

@@ -153,6 +153,25 @@ def test_the_grid_bounds_the_size_and_keeps_the_extremes():
     assert len(shifted) == 2
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.sampled_from([5, 20, 60]))
+def test_the_least_value_of_every_objective_stays_even_where_they_share_a_box(seed, m, size):
+    generator = np.random.default_rng(seed)
+    archive = ElitistArchive(2, m, size=size)
+    least = np.full(m, np.inf)
+    for part in range(6):
+        # objectives that nearly agree: extremes lie close together
+        f = generator.random((200, 1)) + 0.02 * generator.random((200, m))
+        f = f / 2**part
+        archive.offer(np.stack([np.full(200, part), np.arange(200)], axis=1), f)
+        least = np.minimum(least, f.min(axis=0))
+        archive.adapt()
+        check_blocks(archive)
+        assert np.allclose(archive.objectives.min(axis=0), least, rtol=1e-11, atol=0)
+        for j in range(m):
+            assert archive.objectives[archive.data.best[j], j] == archive.objectives[:, j].min()
+
+
 def test_the_grid_goes_off_when_few_members_are_left():
     generator = np.random.default_rng(2)
     archive = ElitistArchive(1, 2, size=100)
@@ -179,3 +198,21 @@ def test_nan_is_refused():
         ElitistArchive(1, 2).offer([[0]], [[np.nan, 0.0]])
     with pytest.raises(GomeaBnError, match="size must be an integer of at least 1, got 0"):
         ElitistArchive(1, 2, size=0)
+
+
+def test_the_best_of_an_objective_is_known_when_the_former_best_goes_with_others():
+    for seed in range(120):
+        generator = np.random.default_rng(seed)
+        f = np.abs(generator.normal(size=(300, 3)))
+        archive = ElitistArchive(2, 3, size=100)
+        archive.offer(
+            np.stack([np.zeros(300), np.arange(300)], axis=1), f / np.linalg.norm(f, axis=1)[:, None]
+        )
+        # the newest member is best in the first objective; one that is equal there dominates it, and older ones
+        newest = np.array([-1.0, *generator.uniform(0.3, 0.6, 2)])
+        archive.offer([[1, 0], [2, 0]], [newest, newest - [0.0, *generator.uniform(0.0, 0.1, 2)]])
+        least = archive.objectives.min(axis=0)
+        assert (archive.data.best < len(archive)).all()
+        assert archive.objectives[archive.data.best, range(3)].tolist() == least.tolist()
+        archive.adapt()
+        assert archive.objectives.min(axis=0).tolist() == least.tolist()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert_sample import draw_expert_sample
+from gomea_bn.expert_sample import draw_expert_sample, expert_distance, mentioned_names
 from gomea_bn.ground_truth import random_network
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, new_journal, set_gene, undo
@@ -203,6 +203,25 @@ def test_columns_that_the_expert_does_not_mention_do_not_count():
     solution = full(part, genotype)
     assert (solution.terms[10:12] != 0).all()
     assert (solution.terms[12:] == 0).all()
+
+
+@pytest.mark.parametrize("not_mentioned", [[], ["x2", "x3"]])
+def test_one_function_gives_the_objective_of_any_network(not_mentioned):
+    problem, table, _frame, expert, _sample = make_case(9)
+    names = table.names
+    fit = {"expert_fit": {"not_mentioned": [names[i] for i in range(len(not_mentioned))]}}
+    expert = DiscretizedBayesNet.from_table(
+        table, expert.edges, expert.cut_points, pseudo_count=2.0, metadata=fit
+    )
+    mentioned = mentioned_names(expert)
+    assert len(mentioned) == 5 - len(not_mentioned)
+    sample = draw_expert_sample(expert, 4096, 0, mentioned)
+    part = FrontProblem(problem.scorer, problem.edge_rules, ["expert_distance"], expert=sample)
+    for genotype in problem.sample(np.random.default_rng(0), 3):
+        solution = full(part, genotype)
+        network = network_of(problem, table, solution.genotype, 1.0)
+        assert expert_distance(expert, network) == pytest.approx(solution.objectives[0], abs=1e-10)
+    assert expert_distance(expert, expert) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_networks_over_the_limit_are_infeasible_by_their_excess():

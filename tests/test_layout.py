@@ -97,6 +97,24 @@ def test_every_public_name_exists_and_is_listed():
         _ = package.NoSuchName
 
 
+def test_no_submodule_takes_the_place_of_a_public_name():
+    # a submodule becomes an attribute of its package once it is imported, and then hides a lazy name
+    check = """
+import importlib, pkgutil, types
+import gomea_bn
+for found in pkgutil.walk_packages(gomea_bn.__path__, "gomea_bn."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+for name in gomea_bn.__all__:
+    space = {}
+    exec(f"from gomea_bn import {name}", space)
+    if isinstance(space[name], types.ModuleType):
+        print(name)
+"""
+    run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert run.stdout == ""
+
+
 def test_the_version_is_the_same_everywhere():
     package = importlib.import_module("gomea_bn")
     assert PROJECT["project"]["version"] == package.__version__

@@ -191,7 +191,7 @@ def test_an_exception_in_a_function_reaches_the_caller():
         (float("nan"), "nan cannot be compared"),
         ((1.0,), "must return a number or"),
         ((1.0, -1.0), "nan cannot be compared"),
-        ((0.0, 0.0, [1.0, 2.0]), "broadcast"),
+        ((0.0, 0.0, [1.0, 2.0]), "must return a number or"),
         ("x", "could not convert"),
     ],
 )
@@ -299,3 +299,27 @@ def test_an_edited_problem_is_compiled_anew(tmp_path: Path, monkeypatch):
         ).stdout
         answers.append(out.strip())
     assert answers == [str([0] * 6), str([1] * 6), str([0] * 6)]
+
+
+class TwoObjectives:
+    n_variables, alphabet, n_objectives = 6, 2, 2
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def evaluate(self, x):
+        return self.answer(float(x.sum()), float(len(x) - x.sum()))
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda f, g: [f, g], lambda f, g: np.array([f, g]), lambda f, g: ((f, g), 0.0)]
+)
+def test_several_objectives_come_as_a_list_an_array_or_with_a_violation(answer):
+    result = optimise(TwoObjectives(answer), seed=1, max_evaluations=500)
+    assert result.F.tolist() == [[k, 6.0 - k] for k in range(7)]
+
+
+@pytest.mark.parametrize("answer", [lambda f, g: (f, g), lambda f, _g: f, lambda f, g: [f, g, f]])
+def test_other_answers_than_one_value_per_objective_are_refused(answer):
+    with pytest.raises(GomeaBnError, match="must return a list or array of 2 objectives or"):
+        optimise(TwoObjectives(answer), seed=1, max_evaluations=500)

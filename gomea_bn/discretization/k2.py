@@ -16,7 +16,7 @@ from gomea_bn._workers import StopFlag
 from gomea_bn.discretization.base import CodedColumn, source_frame
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.problems.family_scorer import FIRST_CACHE_CAPACITY, Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.table import Column, Table
@@ -284,5 +284,5 @@ def compile_k2_kernels() -> None:
     """Compile or load the kernels on a tiny table, so that no deadline pays for it."""
     coded = CodedColumn(np.array([0, 1, 1, 0], np.int32), 2)
     scorer = k2_scorer(("a", "b"), (coded, coded))
-    scorer.reserve(FIRST_CACHE_CAPACITY)  # a cache that grows needs a kernel too
+    scorer.reserve(1 << 12)  # a cache that grows needs a kernel too
     total_k2_score(scorer, [(), (0,)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gomea_bn._columns import Level
+from gomea_bn._expert_tables import _same_as_text
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics import shd
 from gomea_bn.network import DiscretizedBayesNet
@@ -44,8 +45,11 @@ class VariableStates:
 
     @property
     def equal(self) -> bool:
-        """Whether both networks have the same bins or levels."""
-        return self.cut_points_a == self.cut_points_b and _typed(self.levels_a) == _typed(self.levels_b)
+        """Whether both networks have the same bins, or the same levels in the same order.
+
+        Levels are matched by value or, where one side is text, as text: a BIF file holds 1 as "1".
+        """
+        return self.cut_points_a == self.cut_points_b and _same_levels(self.levels_a, self.levels_b)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +227,13 @@ def _numbers(first: tuple[float, ...], second: tuple[float, ...]) -> tuple[list[
     return texts
 
 
-def _typed(levels: tuple[Level, ...] | None) -> list[tuple[type, Level]] | None:
-    """Return levels with their types, since True == 1 == 1.0."""
-    return None if levels is None else [(type(level), level) for level in levels]
+def _same_levels(first: tuple[Level, ...] | None, second: tuple[Level, ...] | None) -> bool:
+    """Return whether two lists of levels match one by one, also where a number or bool stands as text."""
+    if first is None or second is None:
+        return first is second
+    return len(first) == len(second) and all(
+        one == other or _same_as_text(one, other) for one, other in zip(first, second, strict=True)
+    )
 
 
 def _arrow(edge: Sequence[str]) -> str:

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import random_network
 
-from gomea_bn.compare import compare
+from gomea_bn.comparison import compare
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert import ExpertNetwork
+from gomea_bn.io.bif import to_bif
 from gomea_bn.metrics import shd
 from gomea_bn.network import DiscretizedBayesNet
 
@@ -122,11 +124,24 @@ def test_variables_of_one_network_only_are_named():
 
 def test_kinds_and_levels_that_differ_are_told():
     a = network_of([], {"x": [1]}, {"y": (0, 1), "z": ("p", "q")})
-    b = network_of([], {}, {"x": ("lo", "mid", "hi"), "y": (False, True), "z": ("q", "p")})
+    b = network_of([], {}, {"x": ("lo", "mid", "hi"), "y": ("0", "2"), "z": ("q", "p")})
     text = str(compare(a, b))
     assert "x is continuous with 2 bins in a, discrete with 3 levels in b." in text
-    assert "y has 2 levels in both: 0, 1 in a, False, True in b." in text
+    assert "y has 2 levels in both: 0, 1 in a, '0', '2' in b." in text
     assert "z has 2 levels in both: 'p', 'q' in a, 'q', 'p' in b." in text
+
+
+def test_levels_that_a_file_holds_as_text_are_the_same_levels(tmp_path):
+    levels = {"n": (0, 1, 2), "b": (False, True), "f": (0.5, 1.0), "t": ("1", "x")}
+    network = network_of([("n", "b")], {"c": [2.5]}, levels)
+    to_bif(network, tmp_path / "network.bif")
+    read = ExpertNetwork.from_bif(tmp_path / "network.bif").network
+    assert read.levels["n"] != network.levels["n"]
+    for found in (compare(network, read), compare(read, network)):
+        assert all(states.equal for states in found.variables)
+        assert "All variables of both have the same bins and levels." in str(found)
+    other = network_of([("n", "b")], {"c": [2.5]}, levels | {"n": ("0", "1", "3")})
+    assert [states.name for states in compare(network, other).variables if not states.equal] == ["n"]
 
 
 def test_long_lists_are_cut_and_odd_names_quoted():

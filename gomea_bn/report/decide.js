@@ -1,0 +1,107 @@
+// The head of the network, the shortlist, the notes, and the decision as a file.
+
+function buildDecide() {
+  byId("previous").addEventListener("click", () => step(-1));
+  byId("next").addEventListener("click", () => step(1));
+  byId("star").addEventListener("click", () => toggleStar());
+  byId("pin").addEventListener("click", togglePin);
+  byId("note").addEventListener("input", writeNote);
+  byId("save").addEventListener("click", saveDecision);
+  renderers.push(renderHead, renderDecide);
+}
+
+function renderHead() {
+  const id = idOf(view.selected);
+  byId("network-title").textContent = isSingle() ? "The network" : `Network ${id}`;
+  const tags = model.data.landmarks.filter((one) => one.id === id).map((one) => one.label.toLowerCase());
+  if (!passes(view.selected)) tags.unshift("outside your filters");
+  byId("network-tags").textContent = tags.join(" · ");
+  const starred = view.stars.has(view.selected);
+  byId("star").setAttribute("aria-pressed", starred);
+  byId("star").textContent = starred ? "★ Star" : "☆ Star";
+  byId("pin").setAttribute("aria-pressed", view.pin === view.selected);
+  byId("pin").textContent = view.pin === view.selected ? "Pinned as A" : "Pin as A";
+  document.body.classList.toggle("compared", view.pin !== null && view.pin !== view.selected);
+  byId("values").replaceChildren(...model.axes.map(valueEntry));
+}
+
+/** One value of the network, and how far it is from the pinned one. */
+function valueEntry(axis) {
+  const value = axis.values[view.selected];
+  const parts = [axisText(axis, value), " ", make("small", { class: "unit" }, axis.unit)];
+  if (view.pin !== null && view.pin !== view.selected) {
+    const difference = value - axis.values[view.pin];
+    const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
+    parts.push(
+      " ",
+      make(
+        "small",
+        { class: "difference", title: "Compared with A" },
+        `(${sign}${axisText(axis, Math.abs(difference))})`,
+      ),
+    );
+  }
+  return make("div", {}, make("dt", {}, axis.label), make("dd", {}, ...parts));
+}
+
+function renderDecide() {
+  const id = idOf(view.selected);
+  byId("note-label").textContent = isSingle() ? "Your note" : `Your note on network ${id}`;
+  const note = byId("note");
+  const text = view.notes.get(view.selected) ?? "";
+  if (note.value !== text) note.value = text;
+  byId("save").textContent = isSingle() ? "Save decision" : `Save decision: network ${id}`;
+  const stars = [...view.stars].sort((a, b) => a - b);
+  const items = stars.map((position) =>
+    make(
+      "li",
+      {},
+      make(
+        "button",
+        {
+          type: "button",
+          "aria-current": position === view.selected ? "true" : null,
+          "aria-label": `Shortlisted network ${idOf(position)}`,
+          onclick: () => select(position),
+        },
+        `★ ${idOf(position)}`,
+      ),
+    ),
+  );
+  byId("shortlist").replaceChildren(
+    ...(items.length || isSingle() ? items : [make("li", {}, "No network starred yet")]),
+  );
+}
+
+function writeNote() {
+  const text = byId("note").value;
+  if (text.trim()) view.notes.set(view.selected, text);
+  else view.notes.delete(view.selected);
+  renderPrint();
+  remember();
+}
+
+/** The decision as a plain value: what gomea-bn accept reads. */
+function decision() {
+  const names = model.data.objectives.map((objective) => objective.name);
+  const shares = weightShares();
+  return {
+    format: "gomea-bn decision",
+    format_version: 1,
+    run_hash: model.data.run_hash,
+    network: idOf(view.selected),
+    shortlist: sortedIds(view.stars),
+    notes: Object.fromEntries([...view.notes].map(([position, text]) => [String(idOf(position)), text])),
+    weights: Object.fromEntries(names.map((name, place) => [name, shares[place]])),
+    filters: Object.fromEntries([...view.filters].map(([axis, ends]) => [model.axes[axis].key, ends])),
+    made: new Date().toISOString(),
+  };
+}
+
+function saveDecision() {
+  const file = new Blob([`${JSON.stringify(decision(), null, 2)}\n`], { type: "application/json" });
+  const link = make("a", { href: URL.createObjectURL(file), download: "decision.json" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  announce(`Saved decision.json with network ${idOf(view.selected)}.`);
+}

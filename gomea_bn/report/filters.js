@@ -1,0 +1,243 @@
+// The filters: parallel coordinates laid on their side, one axis per row, so that their words read as a list.
+
+const ROW = 52; // height of a row, as in the style sheet
+const INSET = 11;
+const filterPlot = { width: 0, strands: [], brushes: [], handles: [], drag: null };
+
+function buildFilters() {
+  byId("filter-labels").replaceChildren(
+    ...model.axes.map((axis) =>
+      make(
+        "li",
+        {},
+        make("b", {}, axis.label),
+        make(
+          "div",
+          { class: "muted" },
+          `${axis.unit} `,
+          make("span", { class: axis.better.length < 24 ? "unbroken" : "" }, `← ${axis.better}`),
+        ),
+      ),
+    ),
+  );
+  byId("clear-filters").addEventListener("click", () => change({ filters: new Map() }));
+  const svg = byId("filter-plot");
+  svg.addEventListener("pointerdown", startBrush);
+  svg.addEventListener("pointermove", moveBrush);
+  svg.addEventListener("pointerup", endBrush);
+  svg.addEventListener("pointercancel", endBrush);
+  new ResizeObserver(layFilters).observe(svg.parentElement);
+  renderers.push(renderFilters);
+}
+
+/** Draws everything whose place depends on the width only. */
+function layFilters() {
+  const svg = byId("filter-plot");
+  const width = svg.clientWidth;
+  if (!width || width === filterPlot.width) return;
+  filterPlot.width = width;
+  const height = ROW * model.axes.length;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  svg.style.setProperty("--strand", Math.min(0.34, Math.max(0.09, 14 / model.data.ids.length)));
+  filterPlot.strands = model.data.ids.map((_, position) => draw("path", { d: strandPath(position) }));
+  const parts = model.axes.map((axis, place) => axisParts(axis, place));
+  svg.replaceChildren(
+    ...parts.map((part) => part.line),
+    ...filterPlot.strands,
+    ...parts.map((part) => part.top),
+  );
+  filterPlot.brushes = parts.map((part) => part.brush);
+  filterPlot.handles = parts.map((part) => part.handles);
+  filterPlot.ticks = parts.map((part) => part.ticks);
+  renderFilters();
+}
+
+function axisParts(axis, place) {
+  const y = rowMiddle(place);
+  const line = draw("line", { class: "axis", x1: INSET, x2: filterPlot.width - INSET, y1: y, y2: y });
+  const brush = draw("rect", { class: "brush", y: y - 9, height: 18, rx: 3 });
+  const handles = [0, 1].map((side) => handle(axis, place, side));
+  // the numbers at the ends are anchored there, so that none is cut off
+  const ticks = [0, 1].map((side) =>
+    draw("text", { class: "tick halo muted", y: y - 13, "text-anchor": side ? "end" : "start" }),
+  );
+  return { line, brush, handles, ticks, top: draw("g", {}, brush, ...ticks, ...handles) };
+}
+
+function handle(axis, place, side) {
+  return draw("rect", {
+    class: "handle",
+    width: 7,
+    height: 20,
+    y: rowMiddle(place) - 10,
+    rx: 3,
+    tabindex: 0,
+    role: "slider",
+    "aria-label": `${side ? "Most" : "Least"} ${axis.label}${axis.unit ? ` in ${axis.unit}` : ""}`,
+    "aria-valuemin": axis.low,
+    "aria-valuemax": axis.high,
+    "data-axis": place,
+    "data-side": side,
+    onkeydown: (event) => nudge(event, place, side),
+  });
+}
+
+const rowMiddle = (place) => place * ROW + ROW / 2 + 4;
+
+function across(axis, value) {
+  const room = filterPlot.width - 2 * INSET;
+  return INSET + (axis.high > axis.low ? (room * (value - axis.low)) / (axis.high - axis.low) : room / 2);
+}
+
+function valueAt(axis, x) {
+  const room = filterPlot.width - 2 * INSET;
+  const share = Math.min(1, Math.max(0, (x - INSET) / room));
+  return axis.low + share * (axis.high - axis.low);
+}
+
+function strandPath(position) {
+  const points = model.axes.map(
+    (axis, place) => `${across(axis, axis.values[position]).toFixed(1)} ${rowMiddle(place)}`,
+  );
+  return `M${points.join("L")}`;
+}
+
+function renderFilters() {
+  if (!filterPlot.width) return;
+  const left = new Set(view.left);
+  filterPlot.strands.forEach((strand, position) => {
+    const role =
+      position === view.selected
+        ? "selected"
+        : position === view.pin
+          ? "pinned"
+          : left.has(position)
+            ? ""
+            : "out";
+    strand.setAttribute("class", `strand ${role}`);
+  });
+  model.axes.forEach(renderAxis);
+  const total = model.data.ids.length;
+  byId("left").textContent = view.filters.size
+    ? `${view.left.length} of ${total} left`
+    : "drag along an axis";
+  byId("clear-filters").hidden = !view.filters.size;
+}
+
+function renderAxis(axis, place) {
+  const filter = view.filters.get(place);
+  const ends = filter ?? [axis.low, axis.high];
+  const xs = axis.high > axis.low ? ends.map((end) => across(axis, end)) : [INSET, filterPlot.width - INSET];
+  const brush = filterPlot.brushes[place];
+  brush.setAttribute("x", xs[0]);
+  brush.setAttribute("width", Math.max(0, xs[1] - xs[0]));
+  brush.setAttribute("visibility", filter ? "visible" : "hidden");
+  ends.forEach((end, side) => {
+    const knob = filterPlot.handles[place][side];
+    knob.setAttribute("x", xs[side] - (side ? 0 : 7));
+    knob.classList.toggle("active", Boolean(filter));
+    knob.setAttribute("aria-valuenow", end);
+    knob.setAttribute("aria-valuetext", withUnit(axis, end));
+  });
+  placeTicks(axis, place, ends, xs);
+}
+
+/** Puts the two numbers of an axis at its handles, inside the drawing and clear of each other. */
+function placeTicks(axis, place, ends, xs) {
+  const [low, high] = filterPlot.ticks[place];
+  low.textContent = axisText(axis, ends[0]);
+  high.textContent = axis.high > axis.low ? axisText(axis, ends[1]) : "";
+  ruler.font = "11px sans-serif";
+  const [a, b] = [low, high].map((tick) => ruler.measureText(tick.textContent).width + 4);
+  const end = filterPlot.width - 1;
+  const right = Math.min(end, Math.max(xs[1] + 7, a + b));
+  low.setAttribute("x", Math.max(1, Math.min(xs[0] - 7, right - a - b)));
+  high.setAttribute("x", right);
+}
+
+// ---- brushing
+
+function pointerX(event) {
+  return event.clientX - byId("filter-plot").getBoundingClientRect().left;
+}
+
+function startBrush(event) {
+  if (event.button !== 0) return;
+  const y = event.clientY - byId("filter-plot").getBoundingClientRect().top;
+  const place = Math.min(model.axes.length - 1, Math.max(0, Math.floor((y - 4) / ROW)));
+  const grip = event.target.closest(".handle");
+  const axis = model.axes[place];
+  if (axis.high === axis.low) return;
+  if (grip) {
+    const [held, side] = [Number(grip.dataset.axis), Number(grip.dataset.side)];
+    const ends = view.filters.get(held) ?? [model.axes[held].low, model.axes[held].high];
+    filterPlot.drag = { place: held, fixed: ends[1 - side], from: null };
+    grip.focus({ preventScroll: true });
+  } else {
+    filterPlot.drag = { place, fixed: valueAt(axis, pointerX(event)), from: pointerX(event) };
+  }
+  byId("filter-plot").setPointerCapture(event.pointerId);
+}
+
+function moveBrush(event) {
+  const { drag } = filterPlot;
+  if (!drag || (drag.from !== null && Math.abs(pointerX(event) - drag.from) < 4)) return;
+  const axis = model.axes[drag.place];
+  drag.moved = true;
+  setFilter(
+    drag.place,
+    [drag.fixed, valueAt(axis, pointerX(event))].sort((a, b) => a - b),
+  );
+}
+
+function endBrush() {
+  const { drag } = filterPlot;
+  filterPlot.drag = null;
+  if (!drag) return;
+  if (!drag.moved && drag.from !== null) setFilter(drag.place, null);
+  announceLeft();
+}
+
+/** Sets or clears the filter of an axis; one that keeps everything is none. */
+function setFilter(place, ends) {
+  const axis = model.axes[place];
+  const filters = new Map(view.filters);
+  let [low, high] = ends ?? [axis.low, axis.high];
+  if (axis.whole && Math.ceil(low) <= Math.floor(high)) [low, high] = [Math.ceil(low), Math.floor(high)];
+  if (low <= axis.low && high >= axis.high) filters.delete(place);
+  else filters.set(place, [low, high]);
+  change({ filters });
+}
+
+const leftText = () => `${view.left.length} of ${model.data.ids.length} networks left`;
+
+function announceLeft() {
+  announce(`${leftText()}.`);
+}
+
+/** Moves one end of a filter to the next value that a network has. */
+function nudge(event, place, side) {
+  const axis = model.axes[place];
+  const ends = [...(view.filters.get(place) ?? [axis.low, axis.high])];
+  const up = axis.sorted.find((value) => value > ends[side]);
+  const down = axis.sorted.filter((value) => value < ends[side]).pop();
+  const next = {
+    ArrowRight: up,
+    ArrowUp: up,
+    ArrowLeft: down,
+    ArrowDown: down,
+    Home: axis.low,
+    End: axis.high,
+  }[event.key];
+  if (!["ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "Home", "End", "Delete"].includes(event.key))
+    return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.key === "Delete") setFilter(place, null);
+  else if (next !== undefined) {
+    ends[side] = next;
+    if (ends[0] <= ends[1]) setFilter(place, ends);
+  }
+  announceLeft();
+}

@@ -1,0 +1,230 @@
+// The network at fixed places: from one to the next only edges change, so the eye sees the difference.
+
+const KINDS = ["there", "here", "reversed", "both", "plain"]; // in drawing order, the faintest below
+const ARROW = 8.5;
+const SMALLEST = 0.76; // scale below which names could not be read; the frame scrolls instead
+const graph = { nodes: [], edges: null, curves: new Map() };
+
+function buildGraph() {
+  const { layout } = model.data;
+  for (const [i, j, curve] of layout.curves) graph.curves.set(`${i},${j}`, curve);
+  const svg = byId("graph");
+  svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+  graph.edges = draw("g", {});
+  graph.nodes = model.data.variables.map(nodeOf);
+  svg.replaceChildren(graph.edges, ...graph.nodes);
+  const frame = byId("graph-frame");
+  new ResizeObserver(scaleGraph).observe(frame);
+  byId("whole").addEventListener("click", () => {
+    byId("whole").setAttribute("aria-pressed", byId("whole").getAttribute("aria-pressed") !== "true");
+    scaleGraph();
+  });
+  byId("names").replaceChildren(...model.data.variables.map(({ name }) => make("option", { value: name })));
+  byId("find").addEventListener("input", () => findVariable(false));
+  byId("find").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") findVariable(true);
+  });
+  renderers.push(renderGraph);
+}
+
+/** Fits the drawing into its frame; where names would become too small, only when asked to. */
+function scaleGraph() {
+  const { layout } = model.data;
+  const { clientWidth: width, clientHeight: height } = byId("graph-frame");
+  const fit = Math.min((width - 2) / layout.width, (height - 2) / layout.height, 1.45);
+  const whole = byId("whole");
+  whole.hidden = fit >= SMALLEST;
+  const scale = whole.getAttribute("aria-pressed") === "true" ? fit : Math.max(fit, SMALLEST);
+  byId("graph").setAttribute("width", Math.floor(layout.width * scale));
+  byId("graph").setAttribute("height", Math.floor(layout.height * scale));
+}
+
+function nodeOf(variable, place) {
+  const [x, y, width, height] = model.data.layout.boxes[place];
+  const node = draw("g", {
+    class: "node",
+    tabindex: 0,
+    role: "button",
+    "data-variable": place,
+    transform: `translate(${x} ${y})`,
+    onclick: () => lookAt(place),
+    onkeydown: (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      lookAt(place);
+    },
+  });
+  const name = fitted(variable.name, width - 34, "12.5px sans-serif");
+  node.append(
+    draw("title", {}, variable.name),
+    draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 9 }),
+    draw("text", { x: -7, y: 4.5, "text-anchor": "middle", direction: textDirection(variable.name) }, name),
+    draw("text", { class: "bins", x: width / 2 - 8, y: 4.5, "text-anchor": "end" }),
+  );
+  return node;
+}
+
+const textDirection = (text) =>
+  /^[^A-Za-z\u00c0-\u024f]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text) ? "rtl" : "ltr";
+
+/** Number of bins or levels of a variable in a network. */
+function binCount(one, variable) {
+  const cuts = cutsOf(one, variable);
+  return cuts ? cuts.length + 1 : model.data.variables[variable].levels.length;
+}
+
+function renderGraph() {
+  const compared = reference();
+  const edges = classedEdges(model.edges[view.selected], compared?.edges);
+  const near = view.variable === null ? null : blanket(model.edges[view.selected], view.variable);
+  const around = new Set(near ? [...near.parents, ...near.children, ...near.partners] : []);
+  graph.nodes.forEach((node, place) => renderNode(node, place, around));
+  const ordered = [...edges].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+  const close = ({ from, to }) =>
+    from === view.variable || to === view.variable || (around.has(from) && near.children.includes(to));
+  graph.edges.replaceChildren(...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))));
+  const svg = byId("graph");
+  svg.classList.toggle("dimmed", near !== null);
+  const size = counted(model.edges[view.selected].size, "edge");
+  svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Network`);
+  renderLegend(edges, compared);
+}
+
+function renderNode(node, place, around) {
+  const { name, continuous } = model.data.variables[place];
+  const bins = binCount(network(), place);
+  node.classList.toggle("chosen", place === view.variable);
+  node.classList.toggle("blanket", around.has(place));
+  node.setAttribute("aria-pressed", place === view.variable);
+  node.setAttribute("aria-label", `${name}, ${counted(bins, continuous ? "bin" : "level")}`);
+  node.lastChild.textContent = bins;
+}
+
+/** The points of an edge's Bezier pieces in its own direction: [[x, y], …], 3 k + 1 of them. */
+function curveOf(from, to) {
+  const found = graph.curves.get(from < to ? `${from},${to}` : `${to},${from}`);
+  return from < to ? found : found.slice().reverse();
+}
+
+/** The point in the middle of the middle piece of a curve. */
+function middleOf(curve) {
+  const at = 3 * Math.floor((curve.length - 1) / 6);
+  const [a, b, c, d] = curve.slice(at, at + 4);
+  return [0, 1].map((axis) => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8);
+}
+
+function edgeOf({ from, to, kind }, compared, near) {
+  const share = view.shares.get(arcKey(from, to)) ?? 0;
+  const width = kind === "there" ? 1.8 : 1.1 + 3.2 * share;
+  const size = ARROW + 0.9 * width;
+  const curve = curveOf(from, to);
+  const [[cx, cy], [x1, y1]] = curve.slice(-2);
+  const length = Math.hypot(x1 - cx, y1 - cy) || 1;
+  const [dx, dy] = [(x1 - cx) / length, (y1 - cy) / length];
+  const [bx, by] = [x1 - size * dx, y1 - size * dy]; // the line ends where the arrow head begins
+  const half = size * 0.42;
+  const [first, ...rest] = [...curve.slice(0, -1), [bx, by]];
+  const corners = [
+    [x1, y1],
+    [bx - half * dy, by + half * dx],
+    [bx + half * dy, by - half * dx],
+  ];
+  const parts = [
+    draw("title", {}, edgeTitle(from, to, kind, share, compared)),
+    draw("path", { d: `M${first}C${rest.join(" ")}`, "stroke-width": width.toFixed(2) }),
+    draw("polygon", {
+      points: corners.map((corner) => corner.map((value) => value.toFixed(1)).join(",")).join(" "),
+    }),
+  ];
+  if (kind === "reversed") {
+    const [mx, my] = middleOf(curve);
+    parts.push(draw("text", { class: "turned halo", x: mx, y: my + 5, "text-anchor": "middle" }, "⇄"));
+  }
+  return draw("g", { class: `edge ${kind}${near ? " near" : ""}`, "data-edge": `${from},${to}` }, ...parts);
+}
+
+function kindWords(kind, compared) {
+  const mine = compared?.kind === "yours" ? "yours" : "A";
+  return {
+    plain: "edge",
+    both: "both",
+    reversed: compared?.kind === "yours" ? "reversed" : "reversed in A",
+    here: "only here",
+    there: `only in ${mine}`,
+  }[kind];
+}
+
+function edgeTitle(from, to, kind, share, compared) {
+  const [parent, child] = [from, to].map((place) => model.data.variables[place].name);
+  const often = isSingle() ? "" : `; in ${percent(share)} of the networks left`;
+  const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
+  return `${parent} → ${child}${words}${often}`;
+}
+
+// ---- legend, reference, search
+
+function renderLegend(edges, compared) {
+  const kinds = compared ? ["both", "reversed", "here", "there"] : ["plain"];
+  const items = kinds.map((kind) => {
+    const number = edges.filter((edge) => edge.kind === kind).length;
+    const words = kind === "plain" ? (number === 1 ? "edge" : "edges") : kindWords(kind, compared);
+    return make("li", {}, sample(kind), kind === "plain" ? `${number} ${words}` : `${words} ${number}`);
+  });
+  if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
+  byId("legend").replaceChildren(...items);
+  const choice = model.data.expert && view.pin !== null;
+  const options = choice
+    ? [
+        ["expert", "with yours"],
+        ["pin", "with A"],
+      ]
+    : [];
+  byId("against").hidden = !choice;
+  byId("against").replaceChildren(
+    ...options.map(([key, text]) =>
+      make(
+        "button",
+        { type: "button", "aria-pressed": view.against === key, onclick: () => change({ against: key }) },
+        text,
+      ),
+    ),
+  );
+}
+
+function sample(kind) {
+  const middle =
+    kind === "reversed"
+      ? draw("text", { class: "turned halo", x: 13, y: 12, "text-anchor": "middle" }, "⇄")
+      : null;
+  const group = draw(
+    "g",
+    { class: `edge ${kind}` },
+    draw("path", { d: "M1 7H26", "stroke-width": 2.4 }),
+    draw("polygon", { points: "34,7 25,3 25,11" }),
+    middle,
+  );
+  return draw("svg", { viewBox: "0 0 34 14", "aria-hidden": "true" }, group);
+}
+
+function thickness() {
+  return draw(
+    "svg",
+    { viewBox: "0 0 34 14", "aria-hidden": "true" },
+    draw("polygon", { points: "1,6.4 33,4 33,10 1,7.6", fill: "currentColor" }),
+  );
+}
+
+/** Marks the variables whose name holds the text; the Enter key opens the first. */
+function findVariable(open) {
+  const text = byId("find").value.trim().toLowerCase();
+  const found = model.order.filter(
+    (place) => text && model.data.variables[place].name.toLowerCase().includes(text),
+  );
+  graph.nodes.forEach((node, place) => node.classList.toggle("found", found.includes(place)));
+  if (!open || !found.length) return;
+  const exact = found.find((place) => model.data.variables[place].name.toLowerCase() === text);
+  byId("find").value = "";
+  graph.nodes.forEach((node) => node.classList.remove("found"));
+  lookAt(exact ?? found[0]);
+  graph.nodes[exact ?? found[0]].focus();
+}

@@ -1,0 +1,89 @@
+// The start: reads the data, builds each part once, restores the view, listens to keys.
+
+function setTexts() {
+  const { title, headline, origin } = model.data;
+  document.title = title ? `${title} – networks` : headline;
+  byId("title").hidden = !title;
+  byId("title").textContent = title ?? "";
+  byId("headline").textContent = headline;
+  byId("origin").textContent = origin;
+  document.body.classList.toggle("single", isSingle());
+  document.body.classList.toggle("report", model.data.kind === "network");
+}
+
+/** Where the page begins: at the knee, or at the only network, with the first two objectives as axes. */
+function setStart() {
+  const knee = model.data.landmarks.find((one) => one.key === "knee");
+  view.selected = knee ? Math.max(0, model.data.ids.indexOf(knee.id)) : 0;
+  view.weights = model.data.objectives.map(() => 50);
+  view.x = model.data.objectives.length > 1 ? 1 : model.data.objectives.length;
+  view.y = 0;
+}
+
+/** Keys that belong to what has the focus stay there. */
+function isTyping(target) {
+  return target.closest("input, textarea, select, [role=slider], [role=tab], dialog") !== null;
+}
+
+const keys = {
+  ArrowRight: () => step(1),
+  ArrowLeft: () => step(-1),
+  s: () => toggleStar(),
+  p: () => togglePin(),
+  "/": () => byId("find").focus(),
+};
+
+function onKey(event) {
+  if (event.key === "Escape") return leave(event);
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[event.key])
+    return undefined;
+  if (isSingle() && event.key !== "/") return undefined;
+  event.preventDefault();
+  return keys[event.key]();
+}
+
+/** Escape closes what is open: the help, the search, the variable. A dialog closes by itself. */
+function leave(event) {
+  if (byId("help").open) byId("help").open = false;
+  else if (event.target === byId("find")) {
+    byId("find").value = "";
+    findVariable(false);
+    byId("find").blur();
+  } else if (event.target.closest("textarea, select")) event.target.blur();
+  else if (view.variable !== null && !byId("table-dialog").open) lookAt(null);
+}
+
+async function start() {
+  buildModel(await readData());
+  setTexts();
+  setStart();
+  if (!isSingle()) {
+    buildFilters();
+    buildScatter();
+    buildChoose();
+  }
+  buildGraph();
+  buildDecide();
+  buildPanel();
+  renderers.push(renderPrint);
+  recall();
+  refresh();
+  document.addEventListener("keydown", onKey);
+  window.addEventListener("hashchange", () => {
+    recall();
+    refresh();
+  });
+  new ResizeObserver(renderPanel).observe(byId("inspect"));
+  // drawn means painted with the sizes known, one frame after the observers' first call
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      document.body.dataset.ready = "1";
+    }),
+  );
+}
+
+start().catch((error) => {
+  byId("headline").textContent = "This page could not be drawn. Open it in a newer browser.";
+  byId("origin").textContent = String(error);
+  throw error;
+});

@@ -1,0 +1,145 @@
+// Two axes against each other.
+
+const EDGE = { left: 46, right: 14, top: 10, bottom: 24 };
+const scatterPlot = { width: 0, height: 0, dots: [], points: [] };
+
+function buildScatter() {
+  for (const key of ["x", "y"]) {
+    const choice = byId(`axis-${key}`);
+    choice.replaceChildren(...model.axes.map((axis, place) => make("option", { value: place }, axis.label)));
+    choice.addEventListener("change", () => change({ [key]: Number(choice.value) }));
+  }
+  const svg = byId("scatter");
+  svg.addEventListener("click", (event) => select(nearestDot(event)));
+  svg.addEventListener("pointermove", (event) => hint(nearestDot(event)));
+  svg.append(draw("title"));
+  new ResizeObserver(() => {
+    [scatterPlot.width, scatterPlot.height] = [svg.clientWidth, svg.clientHeight];
+    renderScatter();
+  }).observe(svg);
+  renderers.push(renderScatter);
+}
+
+function hint(position) {
+  if (position !== null) byId("scatter").querySelector("title").textContent = spoken(position);
+}
+
+function nearestDot(event) {
+  const frame = byId("scatter").getBoundingClientRect();
+  const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+  const left = new Set(view.left);
+  let [best, least] = [null, 26];
+  scatterPlot.points.forEach(([a, b], position) => {
+    // a network that passes the filters is meant rather than one that does not
+    const distance = Math.hypot(a - x, b - y) + (left.has(position) ? 0 : 8);
+    if (distance < least) [best, least] = [position, distance];
+  });
+  return best;
+}
+
+function scaleOf(axis, from, to) {
+  const margin = (axis.high - axis.low || Math.abs(axis.low) || 1) * 0.05;
+  const [low, high] = [axis.low - margin, axis.high + margin];
+  return { low, high, at: (value) => from + ((value - low) / (high - low)) * (to - from) };
+}
+
+function renderScatter() {
+  byId("axis-x").value = view.x;
+  byId("axis-y").value = view.y;
+  const { width, height } = scatterPlot;
+  if (!width || !height) return;
+  const svg = byId("scatter");
+  const [xAxis, yAxis] = [model.axes[view.x], model.axes[view.y]];
+  const x = scaleOf(xAxis, EDGE.left, width - EDGE.right);
+  const y = scaleOf(yAxis, height - EDGE.bottom, EDGE.top);
+  scatterPlot.points = model.data.ids.map((_, position) => [
+    x.at(xAxis.values[position]),
+    y.at(yAxis.values[position]),
+  ]);
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute(
+    "aria-label",
+    `${yAxis.label} against ${xAxis.label}; ${leftText()}. ${spoken(view.selected)}`,
+  );
+  svg.replaceChildren(svg.querySelector("title"), ...gridLines(x, y, xAxis, yAxis), ...dots(), ...marks());
+}
+
+/** An axis' ticks, whole numbers where the values are. */
+function ticksOf(axis, scale, wanted) {
+  const ticks = roundTicks(scale.low, scale.high, wanted).filter(
+    (tick) => !axis.whole || Number.isInteger(tick),
+  );
+  const stride = ticks.length > 1 ? ticks[1] - ticks[0] : axis.high - axis.low;
+  const decimals = axis.whole ? 0 : Math.min(10, Math.max(0, -Math.floor(Math.log10(stride || 1) + 1e-9)));
+  return ticks.map((tick) => ({ tick, text: shown(tick, decimals) }));
+}
+
+function gridLines(x, y, xAxis, yAxis) {
+  const { width, height } = scatterPlot;
+  const parts = [];
+  for (const { tick, text } of ticksOf(xAxis, x, 4)) {
+    const at = x.at(tick);
+    const anchor = at > width - 30 ? "end" : "middle";
+    parts.push(draw("line", { class: "grid", x1: at, x2: at, y1: EDGE.top, y2: height - EDGE.bottom }));
+    parts.push(
+      draw(
+        "text",
+        { class: "tick muted", x: anchor === "end" ? width - 2 : at, y: height - 7, "text-anchor": anchor },
+        text,
+      ),
+    );
+  }
+  for (const { tick, text } of ticksOf(yAxis, y, 4)) {
+    const at = y.at(tick);
+    parts.push(draw("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: at, y2: at }));
+    parts.push(
+      draw("text", { class: "tick muted", x: EDGE.left - 7, y: at + 4, "text-anchor": "end" }, text),
+    );
+  }
+  return parts;
+}
+
+function dots() {
+  const left = new Set(view.left);
+  const drawn = scatterPlot.points.map(([cx, cy], position) => {
+    const role = position === view.selected ? " selected" : left.has(position) ? "" : " out";
+    const star = view.stars.has(position) ? " starred" : "";
+    return draw("circle", {
+      class: `dot${role}${star}`,
+      cx,
+      cy,
+      r: position === view.selected ? 5 : 4,
+      "data-id": idOf(position),
+    });
+  });
+  const faint = (dot) => (dot.classList.contains("out") ? 0 : 1);
+  return drawn.sort((a, b) => faint(a) - faint(b));
+}
+
+/** The selected and the pinned network with a ring and a name, and stars. */
+function marks() {
+  const found = [];
+  const ring = (position, text, kind) => {
+    const [cx, cy] = scatterPlot.points[position];
+    const end = cx > scatterPlot.width - 46;
+    found.push(draw("circle", { class: `ring ${kind}`, cx, cy, r: 9 }));
+    found.push(
+      draw(
+        "text",
+        { class: "mark halo", x: cx + (end ? -13 : 13), y: cy + 4, "text-anchor": end ? "end" : "start" },
+        text,
+      ),
+    );
+  };
+  if (view.pin !== null && view.pin !== view.selected) ring(view.pin, "A", "pinned");
+  ring(
+    view.selected,
+    view.pin === view.selected ? `A = ${idOf(view.selected)}` : String(idOf(view.selected)),
+    "",
+  );
+  for (const position of view.stars) {
+    const [x, y] = scatterPlot.points[position];
+    found.push(draw("text", { class: "mark halo", x, y: y - 9, "text-anchor": "middle" }, "★"));
+  }
+  return found;
+}

@@ -1,0 +1,66 @@
+"""Opening a review page in the system's browser, and reading off what it shows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="no chromium, chromium-browser or google-chrome: install one (Debian: apt-get install chromium)",
+)
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, fragment: str = "", **options) -> Iterator[Page]:
+    """Open a page, and at the end demand that nothing was complained about and nothing was asked for."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 760}, **options})
+    page = context.new_page()
+    page.set_default_timeout(5000)
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.add_init_script(
+        "addEventListener('securitypolicyviolation', e => console.error(e.violatedDirective))"
+    )
+    page.goto(path.as_uri() + fragment)
+    page.wait_for_selector("body[data-ready='1']")
+    try:
+        yield page
+        assert said == []
+        assert {url.split(":")[0] for url in asked} <= {"file", "blob", "data"}
+        assert page.evaluate("window.hacked") is None
+    finally:
+        context.close()
+
+
+def selected(page: Page) -> int:
+    return int(page.locator("body").get_attribute("data-selected"))
+
+
+def left(page: Page) -> int:
+    return int(page.locator("body").get_attribute("data-left"))
+
+
+def handle(page: Page, axis: int, side: int):
+    return page.locator(f".handle[data-axis='{axis}'][data-side='{side}']")
+
+
+def saved(page: Page) -> dict:
+    with page.expect_download() as download:
+        page.click("#save")
+    assert download.value.suggested_filename == "decision.json"
+    return json.loads(Path(download.value.path()).read_text(encoding="utf-8"))

@@ -1,0 +1,82 @@
+"""Fronts for the tests of the review page: small, quick, and with names that try to break a page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
+from gomea_bn.ground_truth import random_network
+from gomea_bn.network import DiscretizedBayesNet
+from gomea_bn.table import Table, read_table
+
+HOSTILE_NAMES = [
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror='window.hacked = 1'>",
+    "\"quotes' and `ticks`",
+    "very long " * 40 + "name",
+    "עברית שם",
+    "اسم المتغير",
+    "😀 👩‍👩‍👧",
+    "a\nb\u2028c\u2029d",
+    "日本語の変数名",
+    "&lt;b&gt; {{data}} ${x} \\u003c",
+    "%20#network=1&pin=2",
+    "__proto__",
+]
+PRICE = Objective("price <b>", "Price of <measuring>", '€ per "person"', "cheaper")
+
+
+def learned_table(n_variables: int, n_rows: int, seed: int, names: list[str] | None = None) -> Table:
+    """Return rows drawn from a random network, with other column names if given."""
+    frame = random_network(n_variables, random_state=seed).sample(n_rows, seed)
+    if names:
+        frame.columns = names
+    return read_table(frame)
+
+
+def random_candidate(table: Table, rng: np.random.Generator, order: np.ndarray) -> DiscretizedBayesNet:
+    """Return a network over a table: edges along an order, quantile bins."""
+    names = table.names
+    edges = []
+    for position in range(1, len(order)):
+        for tail in rng.choice(position, min(position, int(rng.poisson(1.1))), replace=False):
+            edges.append((names[order[tail]], names[order[position]]))
+    cuts = {}
+    for column in table.columns:
+        if column.is_continuous:
+            cuts[column.name] = np.unique(np.quantile(column.values, np.arange(1, rng.integers(2, 5)) / 5))
+    return DiscretizedBayesNet.from_table(table, edges, cuts)
+
+
+def example_front(
+    *,
+    n_networks: int = 12,
+    n_variables: int = 6,
+    n_rows: int = 200,
+    n_objectives: int = 3,
+    seed: int = 1,
+    names: list[str] | None = None,
+    expert: bool = True,
+    keep_table: bool = True,
+    record: dict | None = None,
+) -> Front:
+    """Return a front of random networks; values are drawn so that no network is better than another."""
+    rng = np.random.default_rng(seed)
+    table = learned_table(n_variables, n_rows, seed, names)
+    order = rng.permutation(n_variables)
+    networks = [random_candidate(table, rng, order) for _ in range(n_networks)]
+    share = np.sort(rng.random(n_networks))
+    columns = [
+        20 - 5 * share,
+        np.rint(40 + 1000 * share**2 + np.arange(n_networks)),
+        3 * rng.random(n_networks),
+    ]
+    values = np.column_stack([*columns, rng.random(n_networks)])[:, :n_objectives]
+    return Front(
+        [MISFIT, COMPLEXITY, EXPERT_DISTANCE, PRICE][:n_objectives],
+        values,
+        networks,
+        table=table if keep_table else None,
+        expert=random_candidate(table, rng, order[::-1]) if expert else None,
+        record={"seed": seed, **(record or {})},
+    )

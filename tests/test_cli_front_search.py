@@ -1,0 +1,162 @@
+"""The command that finds a front, with the search itself, in process and as a process of its own."""
+
+import inspect
+import json
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from front_examples import small_frame
+from typer.testing import CliRunner
+
+from gomea_bn import ExpertKnowledge, ParetoBayesNetLearner, cli
+from gomea_bn._cli_front import front
+from gomea_bn.expert import ExpertNetwork
+from gomea_bn.io.front_folder import read_front
+
+COMMAND = str(Path(sysconfig.get_path("scripts")) / "gomea-bn")
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
+
+
+def rows():
+    """Return a table in which b depends on a."""
+    frame = small_frame(n=200)
+    frame["b"] = frame["a"] + np.random.default_rng(4).normal(scale=0.4, size=200)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Return a folder with a table and an expert's edges."""
+    found = tmp_path_factory.mktemp("search")
+    rows().to_csv(found / "rows.csv", index=False)
+    (found / "expert.csv").write_text("parent,child\na,b\nd,c\n")
+    return found
+
+
+@pytest.fixture(scope="module")
+def found(place):
+    """Return the folder of a front, and what the command printed."""
+    out = place / "front"
+    arguments = [
+        "--expert",
+        place / "expert.csv",
+        "--max-evaluations",
+        "3000",
+        "--seed",
+        "3",
+        "--threads",
+        "2",
+    ]
+    result = invoke("front", place / "rows.csv", *arguments, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    return out, result
+
+
+def test_the_defaults_are_the_learners():
+    given = {name: p.default for name, p in inspect.signature(front).parameters.items()}
+    learner = ParetoBayesNetLearner().get_params()
+    names = set(given) & set(learner)
+    assert {"discretizer", "max_bins", "max_seconds", "missing", "max_complexity", "pseudo_count"} <= names
+    for name in names - {"cut_points", "patience"}:
+        assert given[name] == learner[name], name
+    assert (given["patience"], learner["patience"]) == (0, None)
+    assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
+
+
+def test_the_values_are_those_of_the_networks(place, found):
+    out, result = found
+    whole = read_front(out)
+    frame = rows()
+    assert len(whole) > 20
+    for one in (whole.knee(), whole.closest_to_expert(), whole.best("complexity"), whole[len(whole) // 2]):
+        assert one.objectives["misfit"] == pytest.approx(-one.network.score(frame), rel=1e-9)
+        assert one.objectives["complexity"] == one.network.n_parameters
+    assert {frozenset(edge) for edge in whole.closest_to_expert().network.edges} >= {frozenset("ab")}
+    assert whole.record["counts"]["n_eval"] == 3000
+    assert f"The front has {len(whole):,} networks" in result.stdout
+    assert "Stopped by max_evaluations" in result.stdout
+
+
+def test_the_record_repeats_the_front(place, found):
+    whole = read_front(found[0])
+    parameters = whole.record["parameters"]
+    expert = ExpertNetwork.from_file(whole.record["expert_source"]["path"])
+    knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
+    repeat = whole.record["repeat"]
+    again = ParetoBayesNetLearner(**{**parameters, **repeat, "expert": expert, "knowledge": knowledge})
+    front = again.fit(whole.record["source"]["path"]).front_
+    assert front.run_hash == whole.run_hash
+    assert front.knee().network == whole.knee().network
+
+
+def test_a_page_and_a_model_follow(place, found):
+    out, _ = found
+    assert invoke("review", out).exit_code == 0
+    page = (out / "review.html").read_text()
+    assert read_front(out).run_hash in page
+    assert invoke("compare", f"{out}#knee", f"{out}#expert").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--max-bins", "1"], "max_bins must be"),
+        (["--max-complexity", "1"], "max_complexity must be at least"),
+        (["--discretizer", "kmeans"], "discretizer must be one of"),
+        (["--require", "a,z"], "no column 'z'"),
+        (["--cut-points", "a=99"], "must lie inside the range"),
+    ],
+)
+def test_wrong_use_is_told_before_the_search(place, tmp_path, arguments, message):
+    result = invoke("front", place / "rows.csv", *arguments, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Searching" not in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_keeps_the_front_so_far(place, tmp_path):
+    out = tmp_path / "front"
+    command = [COMMAND, "front", place / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if "Searching" in line:
+            break
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    assert "Interrupted: this is the front so far." in stderr
+    assert "Traceback" not in stderr
+    whole = read_front(out)
+    assert whole.record["stopped_by"] == "interrupt"
+    assert f"--seed 5 --max-evaluations {whole.record['counts']['n_eval']} --max-seconds 0" in stdout
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys; from gomea_bn.cli import main\n"
+        "try:\n    main(['front', '--help'])\nexcept SystemExit:\n    pass\n"
+        "print([n for n in ('numpy', 'numba', 'pandas', 'scipy') if n in sys.modules], file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stderr.strip() == "[]"
+    assert "--max-complexity" in run.stdout
+
+
+def test_json_is_for_programs(place):
+    arguments = ["--max-evaluations", "500", "--seed", "3", "--json", "--quiet"]
+    result = invoke("front", place / "rows.csv", *arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    summary = json.loads(result.stdout)
+    assert [one["name"] for one in summary["objectives"]] == ["misfit", "complexity"]
+    assert summary["record"]["seed"] == 3
