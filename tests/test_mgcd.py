@@ -301,6 +301,15 @@ def test_graph_and_bins_are_learned_in_turn(options):
     assert not hasattr(fixed, "network_")
 
 
+def test_rounds_that_change_nothing_end_at_a_fixpoint():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 3))).add_prefix("x")
+    found = MGCDiscretizer(start="univariate", random_state=0).fit(frame)
+    assert found.edges_ == []
+    assert found.stopped_by_ == "fixpoint"
+    assert len(found.round_scores_) == 1
+
+
 def test_the_kept_round_is_the_best_and_its_score_that_of_the_network():
     frame = chain(600, 3)
     found = MGCDiscretizer(random_state=0).fit(frame)

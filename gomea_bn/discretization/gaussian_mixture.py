@@ -29,7 +29,7 @@ __all__ = [
     "separating_cuts",
 ]
 
-_SHORT_RUN = 20  # iterations of every start; only the best goes on
+_SHORT_RUN = 10  # iterations of every start; only the best goes on
 _LEAST_ROWS = 2.0  # a component with fewer is dropped
 _PATIENCE = 2  # numbers of components in a row without a better score
 
@@ -41,8 +41,8 @@ class MixtureOptions:
     min_components: int = 1
     max_components: int = 15
     n_starts: int = 6
-    max_iterations: int = 300
-    tolerance: float = 1e-6
+    max_iterations: int = 200
+    tolerance: float = 1e-5
     penalty: str = "nml"
 
 

@@ -309,14 +309,14 @@ class MGCDiscretizer(Discretizer):
             )
             if task.expired:
                 break
-            state = moved
+            before, state = state.key(), moved
             scorer = columns.scorer(state.cuts)
             score = density_score(scorer, state.graph.parents)
             if not self.round_scores_ or score > best_score or self.keep == "last":
                 best, best_score = state, score
             self.round_scores_.append(score)
             if state.key() in visited:
-                self.stopped_by_ = "cycle"
+                self.stopped_by_ = "fixpoint" if state.key() == before else "cycle"
                 break
             visited.add(state.key())
         self.edges_ = best.graph.edges
