@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from gomea_bn._jit import kernel
 
-__all__ = ["Cells", "IntervalRule", "IntervalTables", "IntervalWork", "best_intervals", "fill_cells"]
+__all__ = [
+    "Cells",
+    "IntervalRule",
+    "IntervalTables",
+    "IntervalWork",
+    "absorb",
+    "best_intervals",
+    "fill_cells",
+]
 
 
 class IntervalTables(NamedTuple):
@@ -94,7 +102,7 @@ def fill_cells(tables: IntervalTables, cells: Cells, counts: NDArray[np.int32]) 
 
 
 @kernel
-def _absorb(
+def absorb(
     cells: Cells, c: int, shift: NDArray[np.int64], table: NDArray[np.float64], counts: NDArray[np.int32]
 ) -> float:
     """Add cell `c` to an interval's `counts` and return by how much its tables' score grows."""
@@ -142,7 +150,7 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
         counts[:] = 0
         score = 0.0
         for b in range(a + 1, n_cells + 1):
-            score += _absorb(cells, b - 1, shift, rule.table, counts)
+            score += absorb(cells, b - 1, shift, rule.table, counts)
             width = edges[b] - edges[a]
             rows = below[b] - below[a]
             if not (a == 0 and b == n_cells):

@@ -27,7 +27,16 @@ from gomea_bn.problems._score_kernels import DIRICHLET, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.policies import MAX_CARDINALITY, midpoint
 from gomea_bn.problems.scores import ScoringMethod
 
-__all__ = ["Child", "Coded", "CutLimits", "CutProblem", "IntervalScore", "OptimalCuts", "SortedColumn"]
+__all__ = [
+    "Child",
+    "Coded",
+    "CutLimits",
+    "CutProblem",
+    "IntervalScore",
+    "OptimalCuts",
+    "SortedColumn",
+    "zoomed",
+]
 
 N_CELLS = 400
 _RANK_SHARE = 0.75  # of the grid's measure; the rest follows the axis, so that wide gaps get candidates too
@@ -299,7 +308,7 @@ class CutProblem:
         for _ in range(_MAX_ZOOMS):
             if best is None or not len(chosen):
                 break
-            candidates, is_raw = _zoomed(candidates, chosen, len(column.cuts), n_cells)
+            candidates, is_raw = zoomed(candidates, chosen, len(column.cuts), n_cells)
             if is_raw:
                 break
             found, chosen_now = self._solve(candidates, limits, stop)
@@ -392,7 +401,7 @@ def _joint(variables: Sequence[Coded], n_rows: int) -> tuple[NDArray[np.int32], 
     return joint.astype(np.int32), n_observed, n_all
 
 
-def _zoomed(
+def zoomed(
     candidates: NDArray[np.int64], chosen: NDArray[np.int64], n_raw: int, n_cells: int
 ) -> tuple[NDArray[np.int64], bool]:
     """Return candidates between the neighbours of every chosen one, and whether all those neighbours are raw."""

@@ -5,7 +5,7 @@
 - `BayesianDiscretizer` (Chen, Wheeler & Kochenderfer 2017), and `LDBN`, which couples it with `K2`
 - `MDLDiscretizer` (Friedman & Goldszmidt 1996), and `MDLNetwork`, which couples it with structure search
 - `LatentDiscretizer` (Monti & Cooper 1999)
-- `MGCDiscretizer` (Mabrouk et al. 2015)
+- `MGCDiscretizer` (Mabrouk et al. 2015), which alternates with `Tabu`
 - `EqualWidth`, `EqualFrequency`, `KMeans`, `MDLP`: baselines
 """
 
@@ -19,16 +19,23 @@ from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
 if TYPE_CHECKING:
     from gomea_bn.discretization.baselines import MDLP, EqualFrequency, EqualWidth, KMeans
     from gomea_bn.discretization.bayesian import BayesianDiscretizer
+    from gomea_bn.discretization.description_length import DescriptionLength, description_length
     from gomea_bn.discretization.k2 import K2
+    from gomea_bn.discretization.latent import LatentDiscretizer
     from gomea_bn.discretization.ldbn import LDBN
     from gomea_bn.discretization.mdl import MDLDiscretizer
     from gomea_bn.discretization.mdl_structure import MDLNetwork
+    from gomea_bn.discretization.mgcd import MGCDiscretizer
+    from gomea_bn.discretization.tabu import Tabu
 
 _HOMES = {
     **{kind: module for module, kind in DISCRETIZERS.values()},
+    "DescriptionLength": "gomea_bn.discretization.description_length",
     "K2": "gomea_bn.discretization.k2",
     "LDBN": "gomea_bn.discretization.ldbn",
     "MDLNetwork": "gomea_bn.discretization.mdl_structure",
+    "Tabu": "gomea_bn.discretization.tabu",
+    "description_length": "gomea_bn.discretization.description_length",
 }
 
 __all__ = [
@@ -37,12 +44,17 @@ __all__ = [
     "LDBN",
     "MDLP",
     "BayesianDiscretizer",
+    "DescriptionLength",
     "Discretizer",
     "EqualFrequency",
     "EqualWidth",
     "KMeans",
+    "LatentDiscretizer",
     "MDLDiscretizer",
     "MDLNetwork",
+    "MGCDiscretizer",
+    "Tabu",
+    "description_length",
     "discretizer",
 ]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._jit import kernel
-from gomea_bn.problems._interval_kernels import Cells, _absorb
+from gomea_bn.problems._interval_kernels import Cells, absorb
 
 __all__ = [
     "LayerWork",
@@ -88,7 +88,7 @@ def best_partitions(
         counts[:] = 0
         gain = 0.0
         for b in range(a + 1, n_cells + 1):
-            gain += _absorb(cells, b - 1, shift, table, counts)
+            gain += absorb(cells, b - 1, shift, table, counts)
             for k in range(first, last + 1):
                 if values[k, a] + gain > values[k + 1, b]:
                     values[k + 1, b] = values[k, a] + gain
@@ -106,7 +106,7 @@ def interval_gains(
 ) -> None:
     """Fill `gains` (n_cells,) with the gain of every cell as an interval of its own; `counts` stays 0."""
     for c in range(gains.shape[0]):
-        gains[c] = _absorb(cells, c, shift, table, counts)
+        gains[c] = absorb(cells, c, shift, table, counts)
         for e in range(cells.starts[c], cells.starts[c + 1]):
             counts[cells.entries[e]] = 0
 
@@ -132,10 +132,10 @@ def best_split(
     left, right = work.left, work.right
     work.gain[first], work.place[first] = -inf, -1
     for c in range(first, last):
-        _absorb(cells, c, shift, table, right)
+        absorb(cells, c, shift, table, right)
     gain = 0.0
     for c in range(first, last - 1):
-        gain += _absorb(cells, c, shift, table, left) + _release(cells, c, table, right)
+        gain += absorb(cells, c, shift, table, left) + _release(cells, c, table, right)
         if gain > work.gain[first]:
             work.gain[first], work.place[first] = gain, c + 1
     for c in range(first, last):

@@ -23,7 +23,7 @@ from gomea_bn.discretization._mdl_kernels import (
 from gomea_bn.discretization.description_length import Criterion
 from gomea_bn.discretization.neighbourhood import Neighbourhood, joint_codes
 from gomea_bn.problems._interval_kernels import Cells, IntervalTables, fill_cells
-from gomea_bn.problems.interval_dp import SortedColumn, _zoomed
+from gomea_bn.problems.interval_dp import SortedColumn, zoomed
 from gomea_bn.problems.policies import equal_frequency_cuts
 
 __all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
@@ -204,7 +204,7 @@ class ThresholdProblem:
         for _ in range(_MAX_ZOOMS):
             if best is None or not len(chosen):
                 break
-            candidates, is_raw = _zoomed(candidates, chosen, len(column.cuts), n_cells)
+            candidates, is_raw = zoomed(candidates, chosen, len(column.cuts), n_cells)
             if is_raw:
                 break
             found, chosen_now = self._programme(candidates, options.max_bins, stop)

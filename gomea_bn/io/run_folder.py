@@ -170,6 +170,8 @@ def plain_parameters(learner: Any) -> dict[str, Any]:
         del parameters[name]
     if learner.knowledge is not None:
         parameters["knowledge"] = asdict(learner.knowledge)
+    if not isinstance(learner.discretizer, str):
+        parameters["discretizer"] = repr(learner.discretizer)
     return parameters
 
 
