@@ -227,19 +227,22 @@ def positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:
     return [list(names).index(name) for name in listed]
 
 
-def discrete_table(source: Any, max_levels: int) -> Table:
-    """Return columns as discrete ones, whatever they store; a single value is allowed."""
+def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: str = "LDBN") -> Table:
+    """Return columns as discrete ones, whatever they store; a single value is allowed.
+
+    Messages name the `learner`, and what cuts columns while it learns (`coupled`).
+    """
     if not is_integer(max_levels) or not 1 <= max_levels <= MAX_CARDINALITY:
         raise GomeaBnError(f"max_levels must be an integer from 1 to {MAX_CARDINALITY}, got {max_levels!r}.")
     if isinstance(source, Table):
         columns = list(source.columns)
         continuous = [column.name for column in columns if column.is_continuous]
         if continuous:
-            raise GomeaBnError(_advice(continuous[0], "is continuous"))
+            raise GomeaBnError(_advice(continuous[0], "is continuous", learner, coupled))
     else:
         frame = source_frame(source)
         if len(frame) == 0 or frame.shape[1] == 0:
-            raise GomeaBnError(f"K2 needs rows and columns, got a table of shape {frame.shape}.")
+            raise GomeaBnError(f"{learner} needs rows and columns, got a table of shape {frame.shape}.")
         columns = []
         for name, position in column_positions(frame).items():
             series = frame.iloc[:, position]
@@ -253,16 +256,19 @@ def discrete_table(source: Any, max_levels: int) -> Table:
         if len(column.levels or ()) > max_levels:
             raise GomeaBnError(
                 _advice(
-                    column.name, f"has {len(column.levels or ())} distinct values, more than {max_levels}"
+                    column.name,
+                    f"has {len(column.levels or ())} distinct values, more than {max_levels}",
+                    learner,
+                    coupled,
                 )
             )
     return Table(tuple(columns), len(columns[0].values), ())
 
 
-def _advice(name: str, what: str) -> str:
+def _advice(name: str, what: str, learner: str, coupled: str) -> str:
     return (
-        f"Column '{name}' {what}; K2 learns from discretized columns. Cut it first, for example with "
-        "gomea_bn.discretization.EqualFrequency().fit_transform(frame), or use LDBN, which does both; raise "
+        f"Column '{name}' {what}; {learner} learns from discretized columns. Cut it first, for example with "
+        f"gomea_bn.discretization.EqualFrequency().fit_transform(frame), or use {coupled}, which does both; raise "
         "max_levels for a discrete column."
     )
 

@@ -148,7 +148,7 @@ class Tabu(Parameters):
             breaks the rules.
         """
         self._check_options()
-        table = discrete_table(X, self.max_levels)
+        table = discrete_table(X, self.max_levels, "Tabu", "MGCDiscretizer")
         names = table.names
         cardinality = [len(column.levels or ()) for column in table.columns]
         rules = edge_rules(self.knowledge, names, cardinality, max_indegree=self.max_indegree)
