@@ -70,8 +70,9 @@ def front_points(
     Raises
     ------
     GomeaBnError
-        For unknown objectives; for expert or truth if the front has no table or no expert where one is needed,
-        or if an objective is a user's own, whose value for them is not known.
+        For an expert or a truth that is no network; for unknown objectives; for expert or truth if the front has
+        no table or no expert where one is needed, or if an objective is a user's own, whose value for them is not
+        known.
     """
     import pandas as pd
 
@@ -81,6 +82,11 @@ def front_points(
     frame = pd.DataFrame(front.values[:, columns], columns=names)
     frame.insert(0, "source", "front")
     frame.insert(1, "id", pd.Series(range(len(front)), dtype="Int64"))
+    if not (truth is None or isinstance(truth, DiscretizedBayesNet)):
+        raise GomeaBnError(
+            f"truth must be the DiscretizedBayesNet that generated the data, got {type(truth).__name__}; leave it "
+            "out where the truth is not known."
+        )
     marked = {"expert": _expert_network(front, expert), "truth": truth}
     rows = [
         {"source": source, "id": pd.NA}
@@ -166,6 +172,8 @@ def _expert_network(
     front: Front, expert: bool | DiscretizedBayesNet | ExpertNetwork | None
 ) -> DiscretizedBayesNet | None:
     """Return the expert's whole network, or None if none is wanted."""
+    from gomea_bn.expert import ExpertNetwork
+
     if expert is None or expert is False:
         return None
     if expert is True:
@@ -174,7 +182,14 @@ def _expert_network(
                 "expert=True marks the front's own expert, but this front has none; pass a network."
             )
         return front.expert
-    return expert if isinstance(expert, DiscretizedBayesNet) else expert.fitted(_table(front, "expert"))
+    if isinstance(expert, DiscretizedBayesNet):
+        return expert
+    if not isinstance(expert, ExpertNetwork):
+        raise GomeaBnError(
+            "expert must be True for the front's own expert, a DiscretizedBayesNet or an ExpertNetwork, got "
+            f"{type(expert).__name__}."
+        )
+    return expert.fitted(_table(front, "expert"))
 
 
 def _values(
