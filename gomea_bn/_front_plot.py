@@ -20,8 +20,8 @@ from gomea_bn._plot_axes import (
     size_in_points,
     text_width,
 )
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.metrics import kl_divergence
+from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.expert_sample import expert_distance
 from gomea_bn.network import DiscretizedBayesNet
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = ["front_points", "plot_front"]
 
 _LONGEST = 60  # characters of a label
 _LABEL_ROOM = 64.0  # points: labels of two lines need more than three-dimensional axes leave
-_SEED = 0
+_LARGEST = {"seed": 2**128, "n_samples": 1 << 20}
 
 
 def front_points(
@@ -64,8 +64,9 @@ def front_points(
     DataFrame
         Columns: source, "front", "expert" or "truth"; id, the network's position in the front (missing for the
         other two); then the objectives. Those of expert and truth are computed from the front's table: misfit,
-        minus the mean log density of its rows; complexity, the number of free parameters; expert_distance,
-        KL(front's expert || network) in nats, from 50,000 rows with a fixed seed.
+        minus the mean log density of its rows; complexity, the number of free parameters; expert_distance, by
+        `gomea_bn.expert_sample.expert_distance` from the front's expert, in nats, over the sample whose seed and
+        size the front's record holds, else over 4096 points with seed 0.
 
     Raises
     ------
@@ -213,7 +214,17 @@ def _value(front: Front, network: DiscretizedBayesNet, objective: str, source: s
         raise GomeaBnError(
             f"The distance of the {source}'s network to the expert needs a front with an expert, got none."
         )
-    return kl_divergence(front.expert, network, random_state=_SEED).mean
+    return expert_distance(front.expert, network, **_sample_options(front))
+
+
+def _sample_options(front: Front) -> dict[str, int]:
+    """Return seed and size of the expert's sample that the front's own distances were taken over, where recorded."""
+    parameters = front.record.get("parameters")
+    size = parameters.get("expert_sample_size") if isinstance(parameters, dict) else None
+    found = {"seed": front.record.get("seed"), "n_samples": size}
+    return {
+        name: value for name, value in found.items() if is_integer(value) and 0 <= value <= _LARGEST[name]
+    }
 
 
 def _table(front: Front, source: str) -> Table:

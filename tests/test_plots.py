@@ -196,13 +196,27 @@ def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, 
     assert points["id"].isna().tolist() == [False] * len(front) + [True, True]
     assert expert["misfit"] == pytest.approx(-front.expert.log_density(frame).mean())
     assert expert["complexity"] == front.expert.n_parameters
-    assert expert["expert_distance"] == 0
+    assert expert["expert_distance"] == pytest.approx(0, abs=1e-9)
     assert other["misfit"] == pytest.approx(-truth.log_density(frame).mean())
     assert other["complexity"] == truth.n_parameters
     distance = kl_divergence(front.expert, truth, 200_000, random_state=9)
     assert other["expert_distance"] == pytest.approx(distance.mean, abs=8 * distance.standard_error)
     again = front_points(front, expert=True, truth=truth)
     pd.testing.assert_frame_equal(points, again)
+
+
+def test_distances_to_an_expert_are_the_learner_s_objective(frame):
+    from gomea_bn.pareto import ParetoBayesNetLearner
+
+    first, second = list(frame.columns)[:2]
+    statement = ExpertNetwork.from_edges([(first, second)])
+    learner = ParetoBayesNetLearner(
+        expert=statement, max_evaluations=400, random_state=3, expert_sample_size=512
+    ).fit(frame)
+    for candidate in learner.front_:
+        points = front_points(learner.front_, truth=candidate.network, objectives=["expert_distance"])
+        wanted = candidate.objectives["expert_distance"]
+        assert points.iloc[-1]["expert_distance"] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_the_front_s_own_network_falls_on_its_point(front, networks):

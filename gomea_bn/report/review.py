@@ -50,9 +50,9 @@ def review_page(
 
     The page is one file that needs no network and no server. Its button "Save decision" downloads a
     decision.json with the front's `run_hash`, the chosen network's id (its position in `front`), shortlist,
-    notes, weights (none before a slider is moved) and filters. Columns and bins that
-    `ExpertNetwork.fitted` had to add are not called the expert's. Probabilities are rounded to 0.0001; of a table with more than 200 rows the
-    page holds 200 and says so.
+    notes, weights (none before a slider is moved) and filters. Columns and bins that `ExpertNetwork.fitted` had
+    to add are not called the expert's. Probabilities are rounded to 0.0001; of a table with more than 200 rows
+    the page holds 200 and says so.
 
     Parameters
     ----------
