@@ -221,10 +221,11 @@ def _sample_options(front: Front) -> dict[str, int]:
     """Return seed and size of the expert's sample that the front's own distances were taken over, where recorded."""
     parameters = front.record.get("parameters")
     size = parameters.get("expert_sample_size") if isinstance(parameters, dict) else None
-    found = {"seed": front.record.get("seed"), "n_samples": size}
-    return {
-        name: value for name, value in found.items() if is_integer(value) and 0 <= value <= _LARGEST[name]
-    }
+    options: dict[str, int] = {}
+    for name, value in (("seed", front.record.get("seed")), ("n_samples", size)):
+        if isinstance(value, int) and is_integer(value) and 0 <= value <= _LARGEST[name]:
+            options[name] = value
+    return options
 
 
 def _table(front: Front, source: str) -> Table:

@@ -146,9 +146,9 @@ def _histogram(column: Mapping[str, Any]) -> dict[str, Any] | None:
     found = column.get("histogram")
     if not isinstance(found, dict) or not isinstance(found.get("edges"), list):
         return None
-    edges = [_finite(edge) for edge in found["edges"]]
-    counts = _counts(found.get("counts"), len(edges) - 1)
-    if not counts or any(edge is None for edge in edges) or sorted(set(edges)) != edges:
+    edges = [edge for edge in map(_finite, found["edges"]) if edge is not None]
+    counts = _counts(found.get("counts"), len(found["edges"]) - 1)
+    if not counts or len(edges) < len(found["edges"]) or sorted(set(edges)) != edges:
         return None
     return {"edges": [float(f"{edge:.9g}") for edge in edges], "counts": counts}
 
