@@ -165,6 +165,10 @@ def _rows(source: Any, parameters: Any, data: Path | None) -> Table | None:
 
     source = source if isinstance(source, dict) else {}
     parameters = parameters if isinstance(parameters, dict) else {}
+    if data is not None and not data.is_file():
+        raise GomeaBnError(
+            f"'{data}' {'is no file' if data.exists() else 'does not exist'}; --data names the table."
+        )
     path = data if data is not None else Path(str(source.get("path", "")))
     if not path.is_file() or file_digest(path) != source.get("file_sha256"):
         if data is not None:

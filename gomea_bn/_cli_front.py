@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +13,7 @@ import typer
 
 from gomea_bn._cli_options import read_cut_points, read_edges, read_kinds, read_tiers
 from gomea_bn._cli_output import FAILED, INTERRUPTED, WRONG_USE, fail, say, silent
-from gomea_bn._cli_run import announcement, compile_first, cores, limit, read_data
+from gomea_bn._cli_run import announcement, compile_first, cores, finishing, limit, read_data
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from gomea_bn.table import Table
 
 __all__ = ["front"]
+
+# of the limit on free parameters: who uses more may be held back by it
+_NEAR = 0.95
 
 
 def front(
@@ -39,7 +44,10 @@ def front(
     max_bins: Annotated[int, typer.Option(help="Most bins of a continuous column.")] = 9,
     max_complexity: Annotated[
         float | None,
-        typer.Option(help="Most free parameters. Default: 10 times the expert's, if there is one."),
+        typer.Option(
+            help="Most free parameters. Default: 10 times the expert's; without an expert 10 times what the network "
+            "without edges needs, or the number of rows if that is more."
+        ),
     ] = None,
     max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
     max_table_cells: Annotated[int, typer.Option(help="Most cells of a variable's table.")] = 1_000_000,
@@ -95,8 +103,8 @@ def front(
 ) -> None:
     """Find networks that trade fit, simplicity and nearness to an expert's network against each other.
 
-    Ctrl-C ends the search and keeps the front so far. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data
-    unusable, 130 interrupted before there was a front.
+    Ctrl-C ends the search and keeps the front so far; while files are written it waits for them. Exit codes: 0
+    done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before there was a front or its files.
     """
     try:
         from gomea_bn.expert import ExpertNetwork
@@ -155,12 +163,12 @@ def _front(
 
     Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
     if out is not None:
-        check_front_folder(out, parquet=parquet)
+        check_front_folder(out, parquet=parquet, inputs=[data] if expert is None else [data, expert])
     frame, table = read_data(
         data, kinds=learner.kinds, missing=learner.missing, max_levels=learner.max_levels
     )
     sources = {
-        name: {"path": str(path), "file_sha256": file_digest(path)}
+        name: {"path": os.path.abspath(path), "file_sha256": file_digest(path)}
         for name, path in (("source", data), ("expert_source", expert))
         if path is not None
     }
@@ -172,20 +180,30 @@ def _front(
     learner.fit(frame)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the front so far.")
-    found = _with_record(learner.front_, sources, seconds)
-    problem = ""
+    with finishing("the files of the front"):
+        found = _with_record(learner.front_, sources, seconds)
+        unread = _print(learner, found, as_json=as_json)
+        if out is not None:
+            tell(f"Writing {len(found):,} networks to {out} ...")
+            try:
+                written = write_front(out, found, networks=networks, parquet=parquet)
+            except GomeaBnError as error:
+                fail(str(error), FAILED)
+            tell(_what_next(out, len(found), written))
+    if unread is not None:
+        raise unread
+
+
+def _print(learner: ParetoBayesNetLearner, found: Front, *, as_json: bool) -> OSError | None:
+    """Print the result, and return why that failed: a pipe that nobody reads must not cost the front."""
     try:
-        written = write_front(out, found, networks=networks, parquet=parquet) if out is not None else []
-    except GomeaBnError as error:
-        problem = str(error)
-    if as_json:
-        typer.echo(json.dumps(_summary(learner, found), indent=2))
-    else:
-        say(_report(learner, found), to_error=False)
-    if problem:
-        fail(problem, FAILED)
-    if out is not None:
-        tell(_what_next(out, len(found), written))
+        if as_json:
+            typer.echo(json.dumps(_summary(learner, found), indent=2))
+        else:
+            say(_report(learner, found), to_error=False)
+    except OSError as error:
+        return error
+    return None
 
 
 def _objectives(names: list[str], expert: Path | None) -> list[str] | None:
@@ -273,7 +291,7 @@ def _report(learner: ParetoBayesNetLearner, found: Front) -> str:
             f"{objective.label:<24}{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; "
             f"less is {objective.better}"
         )
-    lines += ["", *_choice_lines(found), ""]
+    lines += ["", *_choice_lines(found), "", *_limit_lines(found)]
     again = f"--seed {learner.seed_}"
     if learner.stopped_by_ in ("max_seconds", "interrupt"):
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
@@ -292,6 +310,31 @@ def _choice_lines(found: Front) -> list[str]:
     for what, chosen in _choices(found).items():
         values = "".join(f"{value:>18.6g}" for value in chosen.objectives.values())
         lines.append(f"{what.capitalize():<32}{chosen.index:>6}{len(chosen.network.edges):>7}{values}")
+    return lines
+
+
+def _limit_lines(found: Front) -> list[str]:
+    """Return the limit on free parameters that the record holds, and which networks to look at first reach it."""
+    from gomea_bn.front import MISFIT
+
+    parameters = found.record.get("parameters", {})
+    most = parameters.get("max_complexity")
+    if most is None:
+        return []
+    lines = [f"At most {floor(most):,} free parameters (--max-complexity)."]
+    watched = {"knee": found.knee()}
+    if MISFIT.name in found.names:
+        watched["best fit"] = found.best(MISFIT.name)
+    near = [
+        f"the {what} ({chosen.network.n_parameters:,})"
+        for what, chosen in watched.items()
+        if chosen.network.n_parameters > _NEAR * most
+    ]
+    if near:
+        verb = "uses" if len(near) == 1 else "use"
+        lines.append(
+            f"Warning: {' and '.join(near)} {verb} more than {_NEAR:.0%} of them; a higher limit may fit better."
+        )
     return lines
 
 

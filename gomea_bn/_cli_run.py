@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from math import isinf
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn._cli_output import INTERRUPTED, UNUSABLE_DATA, fail, say
@@ -15,7 +20,7 @@ from gomea_bn.errors import GomeaBnError
 if TYPE_CHECKING:
     from gomea_bn.table import Table
 
-__all__ = ["announcement", "compile_first", "cores", "limit", "read_data"]
+__all__ = ["announcement", "compile_first", "cores", "finishing", "limit", "read_data"]
 
 
 def read_data(
@@ -38,7 +43,14 @@ def read_data(
     try:
         return frame, read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(_as_options(str(error)), UNUSABLE_DATA)
+
+
+def _as_options(message: str) -> str:
+    """Return advice of `read_table` with the options of the command line for the arguments that it names."""
+    message = re.sub(r'pass missing="drop"\.$', "give --missing drop.", message)
+    message = re.sub(r", raise max_levels(?=\.$|, or pass kinds)", ", raise --max-levels", message)
+    return re.sub(r"pass kinds=\{'(.*)': 'continuous'\}\.$", r"give --kind '\1=continuous'.", message)
 
 
 def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], None]) -> float:
@@ -51,8 +63,6 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
     tell : callable
         Gets one line if there is something to wait for.
     """
-    from threading import Thread
-
     outcome: list[float | BaseException] = []
 
     def work() -> None:
@@ -61,7 +71,7 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
         except BaseException as error:
             outcome.append(error)
 
-    thread = Thread(target=work, daemon=True)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:
         thread.join()
@@ -72,6 +82,30 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
+
+
+@contextmanager
+def finishing(what: str) -> Iterator[None]:
+    """Let the first Ctrl-C wait for what is done inside, and say so; a second one interrupts at once."""
+    former = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or former == signal.SIG_IGN:
+        yield
+        return
+    noted = False
+
+    def note(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal noted
+        if noted:
+            raise KeyboardInterrupt
+        noted = True
+        with suppress(RuntimeError):  # a stream that is being written to cannot be written to from here
+            say(f"Interrupted: finishing {what} first; a second Ctrl-C abandons that.")
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def announcement(learner: Any, out: Path | None) -> str:

@@ -18,7 +18,7 @@ from gomea_bn.table import Column, Table
 if TYPE_CHECKING:
     from gomea_bn.expert import ExpertNetwork
 
-__all__ = ["completed", "no_column"]
+__all__ = ["completed", "no_column", "same_as_text"]
 
 _WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
 
@@ -119,7 +119,7 @@ def _level_codes(column: Column, given: Sequence[Level]) -> list[int]:
     by_value = {level: code for code, level in enumerate(given)}
     codes: list[int] = []
     for level in column.levels:
-        same_text = [code for code, other in enumerate(given) if _same_as_text(level, other)]
+        same_text = [code for code, other in enumerate(given) if same_as_text(level, other)]
         code = by_value.get(level, same_text[0] if len(same_text) == 1 else -1)
         if code < 0 or code in codes:
             raise GomeaBnError(
@@ -139,7 +139,7 @@ def _level_codes(column: Column, given: Sequence[Level]) -> list[int]:
     return codes
 
 
-def _same_as_text(level: Level, other: Level) -> bool:
+def same_as_text(level: Level, other: Level) -> bool:
     """Return whether a text spells a number or a bool: files such as BIF hold all levels as text."""
     if isinstance(level, str) == isinstance(other, str):
         return False

@@ -20,8 +20,8 @@ from gomea_bn._plot_axes import (
     size_in_points,
     text_width,
 )
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.metrics import kl_divergence
+from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.expert_sample import expert_distance
 from gomea_bn.network import DiscretizedBayesNet
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = ["front_points", "plot_front"]
 
 _LONGEST = 60  # characters of a label
 _LABEL_ROOM = 64.0  # points: labels of two lines need more than three-dimensional axes leave
-_SEED = 0
+_LARGEST = {"seed": 2**128, "n_samples": 1 << 20}
 
 
 def front_points(
@@ -64,14 +64,16 @@ def front_points(
     DataFrame
         Columns: source, "front", "expert" or "truth"; id, the network's position in the front (missing for the
         other two); then the objectives. Those of expert and truth are computed from the front's table: misfit,
-        minus the mean log density of its rows; complexity, the number of free parameters; expert_distance,
-        KL(front's expert || network) in nats, from 50,000 rows with a fixed seed.
+        minus the mean log density of its rows; complexity, the number of free parameters; expert_distance, by
+        `gomea_bn.expert_sample.expert_distance` from the front's expert, in nats, over the sample whose seed and
+        size the front's record holds, else over 4096 points with seed 0.
 
     Raises
     ------
     GomeaBnError
-        For unknown objectives; for expert or truth if the front has no table or no expert where one is needed,
-        or if an objective is a user's own, whose value for them is not known.
+        For an expert or a truth that is no network; for unknown objectives; for expert or truth if the front has
+        no table or no expert where one is needed, or if an objective is a user's own, whose value for them is not
+        known.
     """
     import pandas as pd
 
@@ -81,6 +83,11 @@ def front_points(
     frame = pd.DataFrame(front.values[:, columns], columns=names)
     frame.insert(0, "source", "front")
     frame.insert(1, "id", pd.Series(range(len(front)), dtype="Int64"))
+    if not (truth is None or isinstance(truth, DiscretizedBayesNet)):
+        raise GomeaBnError(
+            f"truth must be the DiscretizedBayesNet that generated the data, got {type(truth).__name__}; leave it "
+            "out where the truth is not known."
+        )
     marked = {"expert": _expert_network(front, expert), "truth": truth}
     rows = [
         {"source": source, "id": pd.NA}
@@ -166,6 +173,8 @@ def _expert_network(
     front: Front, expert: bool | DiscretizedBayesNet | ExpertNetwork | None
 ) -> DiscretizedBayesNet | None:
     """Return the expert's whole network, or None if none is wanted."""
+    from gomea_bn.expert import ExpertNetwork
+
     if expert is None or expert is False:
         return None
     if expert is True:
@@ -174,7 +183,14 @@ def _expert_network(
                 "expert=True marks the front's own expert, but this front has none; pass a network."
             )
         return front.expert
-    return expert if isinstance(expert, DiscretizedBayesNet) else expert.fitted(_table(front, "expert"))
+    if isinstance(expert, DiscretizedBayesNet):
+        return expert
+    if not isinstance(expert, ExpertNetwork):
+        raise GomeaBnError(
+            "expert must be True for the front's own expert, a DiscretizedBayesNet or an ExpertNetwork, got "
+            f"{type(expert).__name__}."
+        )
+    return expert.fitted(_table(front, "expert"))
 
 
 def _values(
@@ -198,7 +214,18 @@ def _value(front: Front, network: DiscretizedBayesNet, objective: str, source: s
         raise GomeaBnError(
             f"The distance of the {source}'s network to the expert needs a front with an expert, got none."
         )
-    return kl_divergence(front.expert, network, random_state=_SEED).mean
+    return expert_distance(front.expert, network, **_sample_options(front))
+
+
+def _sample_options(front: Front) -> dict[str, int]:
+    """Return seed and size of the expert's sample that the front's own distances were taken over, where recorded."""
+    parameters = front.record.get("parameters")
+    size = parameters.get("expert_sample_size") if isinstance(parameters, dict) else None
+    options: dict[str, int] = {}
+    for name, value in (("seed", front.record.get("seed")), ("n_samples", size)):
+        if isinstance(value, int) and is_integer(value) and 0 <= value <= _LARGEST[name]:
+            options[name] = value
+    return options
 
 
 def _table(front: Front, source: str) -> Table:

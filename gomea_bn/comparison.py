@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gomea_bn._columns import Level
-from gomea_bn._expert_tables import _same_as_text
+from gomea_bn._expert_tables import same_as_text
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics import shd
 from gomea_bn.network import DiscretizedBayesNet
@@ -232,7 +232,7 @@ def _same_levels(first: tuple[Level, ...] | None, second: tuple[Level, ...] | No
     if first is None or second is None:
         return first is second
     return len(first) == len(second) and all(
-        one == other or _same_as_text(one, other) for one, other in zip(first, second, strict=True)
+        one == other or same_as_text(one, other) for one, other in zip(first, second, strict=True)
     )
 
 

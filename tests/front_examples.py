@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 
@@ -50,3 +54,78 @@ def example_front(n=30, *, names=("a", "b", "c", "d"), expert=True, seed=5, reco
         expert=network_of(table, rng) if expert else None,
         record={"seed": seed, "data_sha256": "ab" * 32} if record is None else record,
     )
+
+
+def contents(folder):
+    """Return every file below a folder with its bytes."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def edited(change):
+    """Return a function that changes front.json."""
+
+    def edit(folder):
+        content = json.loads((folder / "front.json").read_text())
+        change(content)
+        (folder / "front.json").write_text(json.dumps(content))
+
+    return edit
+
+
+def rewritten(name, content):
+    """Return a function that puts other bytes into a file and its digest into front.json."""
+
+    def edit(folder):
+        (folder / name).write_bytes(content)
+        digest = hashlib.sha256(content).hexdigest()
+        edited(lambda whole: whole["sha256"].update({name: digest}))(folder)
+
+    return edit
+
+
+class StandIn:
+    """A learner that finds the same front at once, to see what the command gives and takes."""
+
+    given: ClassVar[dict] = {}
+    stop = "max_evaluations"
+    most: float | None = None
+    seed = 5
+
+    def __init__(self, discretizer="equal-frequency", **parameters):
+        type(self).given = {"discretizer": discretizer, **parameters}
+        for name, value in type(self).given.items():
+            setattr(self, name, value)
+
+    def fit(self, frame):
+        if self.stop == "nothing":
+            raise KeyboardInterrupt
+        table = read_table(frame, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        whole = example_front(9, seed=self.seed)
+        self.front_ = Front(
+            whole.objectives,
+            whole.values,
+            whole.network,
+            table=table,
+            expert=whole.expert,
+            record={
+                "seed": 7,
+                "data_sha256": "cd",
+                "parameters": {"kinds": self.kinds, "missing": self.missing, "max_complexity": self.most},
+            },
+        )
+        self.n_eval_, self.n_generations_, self.fit_seconds_, self.seed_ = 1234, 5, 0.25, 7
+        self.stopped_by_ = self.stop
+        return self
+
+
+def stand_in_learner(monkeypatch):
+    """Return the learner that now stands in the command's learner's place."""
+    learner = type("Learner", (StandIn,), {})
+    monkeypatch.setattr("gomea_bn.pareto.ParetoBayesNetLearner", learner)
+    monkeypatch.setattr("gomea_bn.pareto.front_problem", lambda *arguments, **options: None)
+    monkeypatch.setattr("gomea_bn.warm_up.compile_front_kernels", lambda announce: 0.5)
+    return learner

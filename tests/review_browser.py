@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -20,6 +20,15 @@ needs_browser = pytest.mark.skipif(
     CHROMIUM is None,
     reason="no chromium, chromium-browser or google-chrome: install one (Debian: apt-get install chromium)",
 )
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Start the system's browser, and end it after use."""
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
 
 
 @contextmanager

@@ -6,19 +6,17 @@ import io
 import json
 import runpy
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
-from front_examples import example_front, small_frame
+from front_examples import example_front, small_frame, stand_in_learner
 from typer.testing import CliRunner
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, cli, read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, cli
 from gomea_bn._cli_networks import candidate, named_network
 from gomea_bn.comparison import compare
 from gomea_bn.decision import Decision
-from gomea_bn.front import Front
 from gomea_bn.io.front_folder import read_front, write_front
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
@@ -149,46 +147,9 @@ def test_networks_are_named_by_file_folder_or_id(front, folder, run, tmp_path):
         candidate(alone, "closest")
 
 
-class StandIn:
-    """A learner that finds the same front at once, to see what the command gives and takes."""
-
-    given: ClassVar[dict] = {}
-    stop = "max_evaluations"
-
-    def __init__(self, discretizer="equal-frequency", **parameters):
-        type(self).given = {"discretizer": discretizer, **parameters}
-        for name, value in type(self).given.items():
-            setattr(self, name, value)
-
-    def fit(self, frame):
-        if self.stop == "nothing":
-            raise KeyboardInterrupt
-        table = read_table(frame, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        whole = example_front(9)
-        self.front_ = Front(
-            whole.objectives,
-            whole.values,
-            whole.network,
-            table=table,
-            expert=whole.expert,
-            record={
-                "seed": 7,
-                "data_sha256": "cd",
-                "parameters": {"kinds": self.kinds, "missing": self.missing},
-            },
-        )
-        self.n_eval_, self.n_generations_, self.fit_seconds_, self.seed_ = 1234, 5, 0.25, 7
-        self.stopped_by_ = self.stop
-        return self
-
-
 @pytest.fixture
 def stand_in(monkeypatch):
-    learner = type("Learner", (StandIn,), {})
-    monkeypatch.setattr("gomea_bn.pareto.ParetoBayesNetLearner", learner)
-    monkeypatch.setattr("gomea_bn.pareto.front_problem", lambda *arguments, **options: None)
-    monkeypatch.setattr("gomea_bn.warm_up.compile_front_kernels", lambda announce: 0.5)
-    return learner
+    return stand_in_learner(monkeypatch)
 
 
 @pytest.fixture
@@ -210,7 +171,9 @@ def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
     assert found.record["n_rows"] == 60
     assert found.record["seconds"] == {"compile": 0.5}
     assert "expert_source" not in found.record
-    assert {"front.parquet", "front.csv", "expert.json", "networks"} <= {path.name for path in out.iterdir()}
+    assert {"front.parquet", "front.csv", "expert_completed.json", "networks"} <= {
+        path.name for path in out.iterdir()
+    }
     assert len(list(out.glob("networks/*.json"))) == 3
     assert "The front has 9 networks" in result.stdout
     lines = {line[:32].strip(): line.split() for line in result.stdout.splitlines()}
@@ -293,7 +256,7 @@ def test_options_reach_the_learner(stand_in, data, tmp_path):
         (2, ["--out", "rows.csv"], "not a folder"),
         (2, ["--networks", "-1"], "--networks"),
         (2, ["--colour"], "--colour"),
-        (3, ["--max-levels", "2"], "must have at most 2 levels"),
+        (3, ["--max-levels", "2"], "Merge or drop levels, raise --max-levels."),
     ],
 )
 def test_front_answers_wrong_use_by_one_line(stand_in, data, tmp_path, monkeypatch, code, arguments, message):
@@ -364,6 +327,23 @@ def test_review_writes_the_page_of_a_front(stand_in, front, folder, data, tmp_pa
     small_frame().iloc[1:].to_csv(data, index=False)
     assert MOVED in ok("review", out).stderr
     assert "is not the file that was learned from" in refused(3, "review", out, "--data", data)
+    assert "nothere.csv' does not exist" in refused(3, "review", out, "--data", tmp_path / "nothere.csv")
+    assert f"'{tmp_path}' is no file" in refused(3, "review", out, "--data", tmp_path)
+
+
+def test_a_table_is_found_from_elsewhere_and_a_damaged_histogram_told(stand_in, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "front"
+    ok("front", "rows.csv", "--out", "front", "--quiet")
+    ok("learn", "rows.csv", "--out", "run", "--max-evaluations", 200, "--quiet")
+    monkeypatch.chdir("/")
+    assert ok("review", out).stderr == ""
+    assert ok("review", tmp_path / "run").stderr == ""
+    data.unlink()
+    content = json.loads((out / "front.json").read_text())
+    content["record"]["columns"][0]["histogram"]["edges"][0] = "low"
+    (out / "front.json").write_text(json.dumps(content))
+    assert "columns[0] must have a name and a histogram" in refused(3, "review", out)
 
 
 def test_review_reports_a_run_of_learn(run, tmp_path):

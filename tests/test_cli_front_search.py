@@ -1,4 +1,4 @@
-"""The command that finds a front, with the search itself, in process and as a process of its own."""
+"""The command that finds a front: with the search itself, and around the writing of what it found."""
 
 import inspect
 import json
@@ -11,19 +11,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from front_examples import small_frame
+from front_examples import example_front, small_frame, stand_in_learner
 from typer.testing import CliRunner
 
 from gomea_bn import ExpertKnowledge, ParetoBayesNetLearner, cli
 from gomea_bn._cli_front import front
 from gomea_bn.expert import ExpertNetwork
-from gomea_bn.io.front_folder import read_front
+from gomea_bn.io.front_folder import read_front, write_front
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "gomea-bn")
 
 
 def invoke(*arguments):
     return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
+
+
+def ok(*arguments):
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.stderr
+    return result
 
 
 def rows():
@@ -142,6 +148,26 @@ def test_ctrl_c_keeps_the_front_so_far(place, tmp_path):
     assert f"--seed 5 --max-evaluations {whole.record['counts']['n_eval']} --max-seconds 0" in stdout
 
 
+@pytest.mark.parametrize("command", ["front", "learn"])
+def test_advice_names_options(tmp_path, command):
+    holes = rows()
+    holes.loc[3, "a"] = np.nan
+    holes.to_csv(tmp_path / "holes.csv", index=False)
+    result = invoke(command, tmp_path / "holes.csv")
+    assert result.exit_code == 3
+    assert result.stderr.endswith("in row 3 (counted from 0); fill or drop them, or give --missing drop.\n")
+    codes = rows().assign(b="7", c=np.arange(200).astype(str))
+    codes["b d"] = np.arange(200).astype(str)
+    codes[["a", "b d"]].to_csv(tmp_path / "codes.csv", index=False)
+    result = invoke(command, tmp_path / "codes.csv", "--kind", "b d=discrete")
+    assert result.stderr.endswith("raise --max-levels, or give --kind 'b d=continuous'.\n")
+
+
+def test_the_default_of_the_limit_is_told():
+    told = " ".join(invoke("front", "--help").stdout.split())
+    assert "10 times what the network without edges needs, or the number of rows if that is more" in told
+
+
 def test_help_imports_nothing_heavy():
     script = (
         "import sys; from gomea_bn.cli import main\n"
@@ -160,3 +186,104 @@ def test_json_is_for_programs(place):
     summary = json.loads(result.stdout)
     assert [one["name"] for one in summary["objectives"]] == ["misfit", "complexity"]
     assert summary["record"]["seed"] == 3
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    return stand_in_learner(monkeypatch)
+
+
+@pytest.fixture
+def data(tmp_path):
+    small_frame().to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "rows.csv"
+
+
+def refused(*arguments):
+    """Return why the command would not start."""
+    result = invoke("front", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data.rename("front.csv")
+    before = Path("front.csv").read_bytes()
+    for out in (".", tmp_path):
+        assert "front.csv': it is a file that this run reads" in refused("front.csv", "--out", out)
+    Path("front.csv").rename("rows.csv")
+    Path("expert.json").write_text("parent,child\na,b\n")
+    Path("expert.csv").write_text("parent,child\na,b\n")
+    Path("front.csv").write_text("mine")
+    assert "the file there is no front's" in refused("rows.csv", "--out", ".")
+    Path("front.csv").unlink()
+    Path("expert.json").write_text("what the expert said")
+    ok("front", "rows.csv", "--expert", "expert.csv", "--out", ".")
+    assert Path("rows.csv").read_bytes() == before
+    assert Path("expert.json").read_text() == "what the expert said"
+    completed = Path("expert_completed.json").read_bytes()
+    told = refused("rows.csv", "--expert", "expert_completed.json", "--out", ".")
+    assert "expert_completed.json': it is a file that this run reads" in told
+    assert Path("expert_completed.json").read_bytes() == completed
+
+
+def test_the_result_is_printed_before_it_is_written(stand_in, data, tmp_path):
+    output = ok("front", data, "--out", tmp_path / "front").output
+    told = (
+        "The front has 9",
+        f"Writing 9 networks to {tmp_path / 'front'} ...",
+        f"Wrote {tmp_path / 'front'}",
+    )
+    assert sorted(told, key=output.index) == list(told)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_ctrl_c_waits_for_the_files_once(stand_in, data, tmp_path, monkeypatch, count):
+    def interrupted(*arguments, **options):
+        for _ in range(count):
+            signal.raise_signal(signal.SIGINT)
+        return write_front(*arguments, **options)
+
+    monkeypatch.setattr("gomea_bn.io.front_folder.write_front", interrupted)
+    former = signal.getsignal(signal.SIGINT)
+    result = invoke("front", data, "--out", tmp_path / "front", "--quiet")
+    assert signal.getsignal(signal.SIGINT) == former
+    assert "The front has 9 networks" in result.stdout
+    waits = "Interrupted: finishing the files of the front first; a second Ctrl-C abandons that.\n"
+    if count == 1:
+        assert (result.exit_code, result.stderr) == (0, waits)
+        assert len(read_front(tmp_path / "front")) == 9
+    else:
+        assert (result.exit_code, result.stderr) == (
+            130,
+            f"{waits}Error: Interrupted; nothing was written.\n",
+        )
+        assert not (tmp_path / "front").exists()
+
+
+def test_a_pipe_that_nobody_reads_does_not_cost_the_front(stand_in, data, tmp_path, monkeypatch):
+    def closed(*arguments):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("gomea_bn._cli_front._report", closed)
+    assert isinstance(invoke("front", data, "--out", tmp_path / "front").exception, BrokenPipeError)
+    assert len(read_front(tmp_path / "front")) == 9
+
+
+def test_the_limit_on_parameters_is_printed(stand_in, data):
+    assert "At most" not in ok("front", data, "--quiet").stdout
+    stand_in.seed = 0
+    front = example_front(9, seed=0)
+    knee, best = front.knee().network.n_parameters, front.best("misfit").network.n_parameters
+    low, high = sorted((knee, best))
+    assert low < 0.9 * high
+    for most, near in ((high / 0.94, ()), (high + 0.5, (high,)), (low, (low, high))):
+        stand_in.most = most
+        printed = ok("front", data, "--quiet").stdout
+        assert f"At most {int(most)} free parameters (--max-complexity)." in printed
+        warnings = [line for line in printed.splitlines() if line.startswith("Warning: ")]
+        assert len(warnings) == bool(near)
+        for what, size in (("the knee", knee), ("the best fit", best)):
+            assert (f"{what} ({size})" in printed) == (size in near)

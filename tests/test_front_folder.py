@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import hashlib
 import itertools
 import json
 import os
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from front_examples import example_front
+from front_examples import contents, edited, example_front, rewritten
 from hypothesis import given
 from hypothesis import strategies as st
 from network_examples import HOSTILE_NAMES
@@ -21,7 +20,14 @@ from network_examples import HOSTILE_NAMES
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn._column_summary import column_summary
 from gomea_bn.front import Front, Objective
-from gomea_bn.io.front_folder import is_front_folder, network_file, read_front, write_front
+from gomea_bn.io.front_folder import (
+    check_front_folder,
+    is_front_folder,
+    network_file,
+    read_front,
+    write_front,
+)
+from gomea_bn.io.run_folder import check_folder
 
 
 def slow_counts(values, edges):
@@ -95,15 +101,6 @@ def folder(front, tmp_path):
     return tmp_path / "front"
 
 
-def contents(folder):
-    """Return every file below a folder with its bytes."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 def csv_columns(path, names):
     """Return the numbers of some columns; pandas may round them."""
     with open(path, encoding="utf-8", newline="") as file:
@@ -131,7 +128,7 @@ def test_what_is_written_comes_back(front, folder):
 def test_the_files_say_the_same(front, folder):
     ids = sorted(front.thin(8).original_index)
     assert len(ids) == 8
-    written = {"front.json", "front.csv", "networks.jsonl.gz", "expert.json"}
+    written = {"front.json", "front.csv", "networks.jsonl.gz", "expert_completed.json"}
     written |= {f"networks/{index:04d}.{ending}" for index in ids for ending in ("json", "bif", "dot")}
     assert set(contents(folder)) == written
     assert csv_columns(folder / "front.csv", front.names) == front.values.T.tolist()
@@ -148,7 +145,7 @@ def test_the_files_say_the_same(front, folder):
         assert network == front[index].network
         assert (folder / network_file(index, "bif")).read_text() == network.to_bif()
         assert (folder / network_file(index, "dot")).read_text() == network.to_dot()
-    assert DiscretizedBayesNet.from_json(folder / "expert.json") == front.expert
+    assert DiscretizedBayesNet.from_json(folder / "expert_completed.json") == front.expert
     lines = gzip.decompress((folder / "networks.jsonl.gz").read_bytes()).decode().splitlines()
     assert [DiscretizedBayesNet.from_json(line) for line in lines] == [one.network for one in front]
     content = json.loads((folder / "front.json").read_text())
@@ -209,7 +206,7 @@ def test_a_front_without_expert_table_or_record(tmp_path):
     found = read_front(tmp_path)
     assert_same(found, bare)
     assert found.record == {}
-    assert not (tmp_path / "expert.json").exists()
+    assert not (tmp_path / "expert_completed.json").exists()
     assert "closest_to_expert" not in (tmp_path / "front.csv").read_text()
 
 
@@ -260,7 +257,7 @@ def test_a_smaller_front_replaces_all_of_a_larger_one(front, folder):
     assert parquet["misfit"].tolist() == small.values[:, 0].tolist()
     write_front(folder, front, networks=0)
     assert {path.name for path in folder.iterdir()} == {
-        "front.json", "front.csv", "networks.jsonl.gz", "expert.json", "page.html",
+        "front.json", "front.csv", "networks.jsonl.gz", "expert_completed.json", "page.html",
     }  # fmt: skip
 
 
@@ -338,26 +335,70 @@ def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
     assert not (tmp_path / "new").exists()
 
 
-def edited(change):
-    """Return a function that changes front.json."""
-
-    def edit(folder):
-        content = json.loads((folder / "front.json").read_text())
-        change(content)
-        (folder / "front.json").write_text(json.dumps(content))
-
-    return edit
+TARGETS = (
+    "front.json", "front.csv", "front.parquet", "networks.jsonl.gz", "expert_completed.json", "networks/0001.bif"
+)  # fmt: skip
 
 
-def rewritten(name, content):
-    """Return a function that puts other bytes into a file and its digest into front.json."""
+@pytest.mark.parametrize("content", ["mine", '{"format": "gomea-bn network"}', "[]"])
+@pytest.mark.parametrize("name", TARGETS)
+def test_files_that_are_no_fronts_stay(front, tmp_path, name, content):
+    (tmp_path / "networks").mkdir()
+    (tmp_path / name).write_text(content)
+    with pytest.raises(GomeaBnError, match=f"{re.escape(name)}'.*choose another folder"):
+        write_front(tmp_path, front)
+    assert contents(tmp_path) == {name: content.encode()}
 
-    def edit(folder):
-        (folder / name).write_bytes(content)
-        digest = hashlib.sha256(content).hexdigest()
-        edited(lambda whole: whole["sha256"].update({name: digest}))(folder)
 
-    return edit
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_a_run_reads_is_not_replaced(front, folder, tmp_path, monkeypatch, name):
+    write_front(folder, front, networks=None, parquet=True)
+    check_front_folder(folder, inputs=[tmp_path / "none", tmp_path / "front" / "rows.csv"])
+    (tmp_path / "link").symlink_to(folder / name)
+    monkeypatch.chdir(folder)
+    for path in (Path(name), tmp_path / "link"):
+        with pytest.raises(GomeaBnError, match=f"{re.escape(name)}'.*choose another folder"):
+            check_front_folder(Path(), inputs=[tmp_path / "none", path])
+    (tmp_path / "run.json").write_text("")
+    with pytest.raises(GomeaBnError, match=r"run\.json'.*choose another folder"):
+        check_folder(tmp_path, inputs=[tmp_path / "front" / ".." / "run.json"])
+    check_folder(tmp_path)
+
+
+def column(place, **values):
+    """Return a function that changes one summary of a column."""
+    return lambda columns: columns[place].update(values)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda columns: columns.__setitem__(0, 5),
+        lambda columns: columns[0].pop("name"),
+        column(0, name=["a"]),
+        column(0, kind="real"),
+        column(0, histogram=None),
+        column(0, histogram={"edges": [0, "1"], "counts": [60]}),
+        column(0, histogram={"edges": [0, None], "counts": [60]}),
+        column(0, histogram={"edges": [0, 10**400], "counts": [60]}),
+        column(0, histogram={"edges": [1, 0], "counts": [60]}),
+        column(0, histogram={"edges": [0, 1], "counts": [30, 30]}),
+        column(0, histogram={"edges": [0, 1], "counts": ["60"]}),
+        column(0, histogram={"edges": [0], "counts": []}),
+        column(3, counts=[1, 2]),
+        column(3, counts=[1, 2, -1]),
+        column(3, levels={}),
+    ],
+)
+def test_damaged_summaries_of_columns(front, folder, tmp_path, damage):
+    edited(lambda content: damage(content["record"]["columns"]))(folder)
+    with pytest.raises(GomeaBnError, match=r"columns\[[03]\] must have a name and a histogram") as told:
+        read_front(folder)
+    assert str(folder) in str(told.value)
+    record = json.loads((folder / "front.json").read_text())["record"]
+    with pytest.raises(GomeaBnError, match="must have a name and a histogram"):
+        write_front(tmp_path / "other", Front(front.objectives, front.values, front.network, record=record))
+    assert not (tmp_path / "other").exists()
 
 
 def text(name, content):
@@ -379,7 +420,9 @@ def text(name, content):
         (edited(lambda content: content.pop("values")), "wanted a list under 'values', got none"),
         (edited(lambda content: content.update(objectives={})), "wanted a list under 'objectives'"),
         (edited(lambda content: content.update(record=[])), "wanted an object under 'record'"),
+        (edited(lambda content: content["record"].update(columns=5)), "columns must be a list, got int"),
         (edited(lambda content: content.pop("sha256")), "wanted an object under 'sha256'"),
+        (edited(lambda content: content["sha256"].update({"expert.json": ""})), "no file of a front"),
         (edited(lambda content: content["objectives"][0].pop("unit")), "an objective must have the texts"),
         (edited(lambda content: content["objectives"][0].update(unit=1)), "an objective must have the texts"),
         (edited(lambda content: content["objectives"].pop()), "values must have shape"),
@@ -392,10 +435,10 @@ def text(name, content):
         (edited(lambda content: content["record"].update(seed=6)), "run_hash"),
         (edited(lambda content: content.update(run_hash=None)), "run_hash"),
         (lambda folder: (folder / "networks.jsonl.gz").unlink(), "lacks networks.jsonl.gz"),
-        (lambda folder: (folder / "expert.json").unlink(), "lacks expert.json"),
+        (lambda folder: (folder / "expert_completed.json").unlink(), "lacks expert_completed.json"),
         (text("networks.jsonl.gz", b"other"), "its SHA-256 differs"),
-        (text("expert.json", b"{}"), "its SHA-256 differs"),
-        (rewritten("expert.json", b"{}"), "is not a network"),
+        (text("expert_completed.json", b"{}"), "its SHA-256 differs"),
+        (rewritten("expert_completed.json", b"{}"), "is not a network"),
     ],
 )
 def test_folders_that_are_no_front(folder, damage, message):

@@ -21,7 +21,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert import ExpertNetwork
 from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
 from gomea_bn.ground_truth import random_network
-from gomea_bn.limits import HistoryEntry
+from gomea_bn.limits import FrontHistoryEntry, HistoryEntry
 from gomea_bn.metrics import kl_divergence
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.plots import (
@@ -196,13 +196,27 @@ def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, 
     assert points["id"].isna().tolist() == [False] * len(front) + [True, True]
     assert expert["misfit"] == pytest.approx(-front.expert.log_density(frame).mean())
     assert expert["complexity"] == front.expert.n_parameters
-    assert expert["expert_distance"] == 0
+    assert expert["expert_distance"] == pytest.approx(0, abs=1e-9)
     assert other["misfit"] == pytest.approx(-truth.log_density(frame).mean())
     assert other["complexity"] == truth.n_parameters
     distance = kl_divergence(front.expert, truth, 200_000, random_state=9)
     assert other["expert_distance"] == pytest.approx(distance.mean, abs=8 * distance.standard_error)
     again = front_points(front, expert=True, truth=truth)
     pd.testing.assert_frame_equal(points, again)
+
+
+def test_distances_to_an_expert_are_the_learner_s_objective(frame):
+    from gomea_bn.pareto import ParetoBayesNetLearner
+
+    first, second = list(frame.columns)[:2]
+    statement = ExpertNetwork.from_edges([(first, second)])
+    learner = ParetoBayesNetLearner(
+        expert=statement, max_evaluations=400, random_state=3, expert_sample_size=512
+    ).fit(frame)
+    for candidate in learner.front_:
+        points = front_points(learner.front_, truth=candidate.network, objectives=["expert_distance"])
+        wanted = candidate.objectives["expert_distance"]
+        assert points.iloc[-1]["expert_distance"] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_the_front_s_own_network_falls_on_its_point(front, networks):
@@ -247,6 +261,12 @@ def test_a_front_of_three_objectives_is_a_solid_scatter(front):
 def test_fronts_name_what_is_wrong(front, truth, networks):
     with pytest.raises(GomeaBnError, match=r"drawn over 2 or 3 objectives, got 1; the front has misfit"):
         plot_front(front, objectives=["misfit"])
+    with pytest.raises(GomeaBnError, match=r"truth must be the DiscretizedBayesNet .* got int; leave it out"):
+        plot_front(front, truth=5)
+    with pytest.raises(GomeaBnError, match=r"truth must be the DiscretizedBayesNet .* got bool"):
+        front_points(front, truth=False)
+    with pytest.raises(GomeaBnError, match=r"expert must be True .* got str"):
+        plot_front(front, expert="mine.json")
     extra = [Objective(f"o{i}", f"O{i}", "units", "smaller") for i in range(4)]
     wide = Front(extra, np.eye(4), networks[:4], table=front.table)
     with pytest.raises(GomeaBnError, match=r"got 4; .* Choose with objectives="):
@@ -348,6 +368,43 @@ def test_a_run_of_a_learner_can_be_plotted(frame):
         GomeaBnError, match=r"'run 1' must be a fitted learner.*got BayesNetLearner; call fit"
     ):
         plot_history(BayesNetLearner())
+
+
+ARCHIVES = [
+    FrontHistoryEntry(seconds, n_eval, size, (1.0, 2.0), 8)
+    for seconds, n_eval, size in ((0.1, 10, 3), (0.2, 30, 7), (0.4, 60, 5))
+]
+
+
+@pytest.mark.parametrize("x", ["evaluations", "seconds"])
+def test_histories_for_several_objectives_show_the_archive_s_size(x):
+    steps = history_steps(ARCHIVES)
+    assert steps["value"].tolist() == [3, 7, 5]
+    assert set(steps["quantity"]) == {"archive size"}
+    ax = plot_history([ARCHIVES, ARCHIVES[:2]], x=x)
+    assert ax.get_ylabel() == "Archive size [solutions that no other dominates]"
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [3, 7, 5])
+    np.testing.assert_array_equal(ax.lines[1].get_xdata(), [10, 30] if x == "evaluations" else [0.1, 0.2])
+    ax.figure.draw_without_rendering()
+
+
+def test_a_run_of_a_learner_of_fronts_can_be_plotted(frame):
+    from gomea_bn.pareto import ParetoBayesNetLearner
+
+    learner = ParetoBayesNetLearner(max_evaluations=400, random_state=1).fit(frame)
+    steps = history_steps(learner)
+    assert steps["n_eval"].iloc[-1] == learner.n_eval_
+    assert steps["value"].tolist()[: len(learner.history_)] == [
+        entry.archive_size for entry in learner.history_
+    ]
+    assert plot_history(learner).get_ylabel().startswith("Archive size")
+
+
+def test_runs_for_one_and_for_several_objectives_are_drawn_apart():
+    with pytest.raises(GomeaBnError, match="'one' is a run for one objective and 'more' one for several"):
+        plot_history({"one": FIRST, "more": ARCHIVES})
+    with pytest.raises(GomeaBnError, match=r"'run 1' must be .* got list\.$"):
+        plot_history([*FIRST, *ARCHIVES])
 
 
 def test_histories_name_what_is_wrong():

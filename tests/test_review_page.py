@@ -15,6 +15,7 @@ from review_examples import HOSTILE_NAMES, example_front, learned_table
 
 from gomea_bn._column_summary import column_summary
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert import ExpertNetwork
 from gomea_bn.front import MISFIT, Front
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.report import review
@@ -194,6 +195,56 @@ def test_spoilt_columns_of_a_record_give_no_histogram(columns):
     for variable in page_data(review_page(front))["variables"]:
         assert variable.get("histogram") is None
         assert variable.get("counts") is None
+
+
+@pytest.mark.parametrize(
+    "histogram",
+    [
+        {"edges": ["low", 1, 2], "counts": [3, 4]},
+        {"edges": [0, 1, None], "counts": [3, 4]},
+        {"edges": [0, 1, 10**400], "counts": [3, 4]},
+        {"edges": [0, 2, 1], "counts": [3, 4]},
+        {"edges": [0, 1, 2], "counts": [3, "many"]},
+        {"edges": [0, 1, 2], "counts": [3, -1]},
+        {"edges": [0, 1, 2], "counts": {"0": 3}},
+        {"edges": [0], "counts": []},
+        [0, 1],
+    ],
+)
+def test_a_damaged_histogram_is_left_out_and_said_to_be(histogram):
+    columns = column_summary(example_front().table)
+    place = next(place for place, one in enumerate(columns) if one["kind"] == "continuous")
+    columns[place]["histogram"] = histogram
+    front = example_front(keep_table=False, record={"columns": columns})
+    variables = page_data(review_page(front))["variables"]
+    assert variables[place]["histogram"] is None
+    assert [variable["damaged"] for variable in variables].index(True) == place
+    assert sum(variable["damaged"] for variable in variables) == 1
+
+
+def test_damaged_counts_of_levels_are_left_out_and_said_to_be():
+    columns = column_summary(example_front().table)
+    place = next(place for place, one in enumerate(columns) if one["kind"] == "discrete")
+    columns[place]["counts"][0] = "many"
+    front = example_front(keep_table=False, record={"columns": columns})
+    variables = page_data(review_page(front))["variables"]
+    assert variables[place]["counts"] is None
+    assert [one["name"] for one in variables if one["damaged"]] == [columns[place]["name"]]
+
+
+def test_what_the_expert_did_not_say_is_marked():
+    plain = example_front()
+    first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
+    expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
+    front = Front(
+        plain.objectives, plain.values, [one.network for one in plain], table=plain.table, expert=expert
+    )
+    unsaid = {one["name"]: one["unsaid"] for one in page_data(review_page(front))["variables"]}
+    assert unsaid.pop(first) == "bins"
+    assert unsaid.pop(second) is None
+    assert third in unsaid
+    assert set(unsaid.values()) == {"variable"}
+    assert {one["unsaid"] for one in page_data(review_page(plain))["variables"]} == {None}
 
 
 def wide_network(n_parents: int = 4) -> DiscretizedBayesNet:

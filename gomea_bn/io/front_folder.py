@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.io.run_folder import check_folder
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ __all__ = [
 FORMAT = "gomea-bn front"
 FORMAT_VERSION = 1
 MAIN, TABLE, PARQUET, STORE = "front.json", "front.csv", "front.parquet", "networks.jsonl.gz"
-EXPERT, NETWORKS = "expert.json", "networks"
+EXPERT, NETWORKS = "expert_completed.json", "networks"
 FILES = (MAIN, TABLE, PARQUET, STORE, EXPERT)
 _OWN_NETWORK = re.compile(r"[0-9]{4,}\.(json|bif|dot)")
 
@@ -51,9 +53,10 @@ def write_front(
 
     Written are front.csv (one row per network), front.json (objectives and values to the last bit, the
     record, `run_hash`), networks.jsonl.gz (every network, one JSON text per line, in the front's order),
-    expert.json if there is an expert, and for the networks that `front.thin` keeps networks/0012.json, .bif
-    and .dot, named by their ids. The rows of the table are not written: the record's "columns" holds the
-    histogram or the level counts of every column, "n_rows" their number.
+    expert_completed.json if there is an expert (`front.expert`: the expert's network completed over the
+    table's columns, so more than the expert said), and for the networks that `front.thin` keeps
+    networks/0012.json, .bif and .dot, named by their ids. The rows of the table are not written: the record's
+    "columns" holds the histogram or the level counts of every column, "n_rows" their number.
     Everything is completed beside its place first, so that a full disk or an interrupt leaves an earlier
     front as it was. Other files in the folder stay.
 
@@ -71,10 +74,12 @@ def write_front(
     Raises
     ------
     GomeaBnError
-        If the folder cannot be written, holds files of others where the networks go, or pyarrow is missing.
+        If the folder cannot be written, files there are in the way that are no front's, the record's "columns" are
+        no summary, or pyarrow is missing.
     """
     place = Path(folder)
     check_front_folder(place, parquet=parquet)
+    _check_columns(front.record)
     if networks is not None and (not is_integer(networks) or networks < 0):
         raise GomeaBnError(f"networks must be an integer of at least 0, or None for all, got {networks!r}.")
     ids = _ids_with_files(front, networks)
@@ -82,7 +87,8 @@ def write_front(
     with_files = set(ids)
     frame["file"] = [network_file(index, "json") if index in with_files else "" for index in frame.index]
     with _replacing(place) as beside:
-        sha256 = {STORE: _write(beside / STORE, _store(front))}
+        texts = [candidate.network.to_json() for candidate in front]
+        sha256 = {STORE: _write(beside / STORE, _store(texts))}
         if front.expert is not None:
             sha256[EXPERT] = _write(beside / EXPERT, front.expert.to_json().encode())
         _write(beside / TABLE, frame.to_csv(lineterminator="\n").encode())
@@ -93,7 +99,7 @@ def write_front(
         for index in ids:
             network = front[index].network
             for ending, text in (
-                ("json", network.to_json()),
+                ("json", texts[index]),
                 ("bif", network.to_bif()),
                 ("dot", network.to_dot()),
             ):
@@ -123,6 +129,10 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     content = _read_main(place)
     values = _field(content, "values", list, place)
     sha256 = _field(content, "sha256", dict, place)
+    if unknown := sorted(set(sha256) - {STORE, EXPERT}):
+        raise GomeaBnError(
+            f"File '{place / MAIN}' names '{unknown[0]}', which is no file of a front; write the front again."
+        )
     store = _read_verified(place, STORE, sha256)
     expert = None
     if EXPERT in sha256:
@@ -132,6 +142,7 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
         objectives = [_objective(entry) for entry in _field(content, "objectives", list, place)]
         networks = _StoredNetworks(store, len(values), place / STORE)
         record = _field(content, "record", dict, place)
+        _check_columns(record)
         front = Front(objectives, values, networks, expert=expert, record=record)
     except GomeaBnError as error:
         raise GomeaBnError(f"File '{place / MAIN}': {error}") from error
@@ -158,21 +169,28 @@ def front_table(front: Front) -> pd.DataFrame:
     return frame
 
 
-def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
-    """Raise `GomeaBnError` if a front could not be written to `folder`; creates nothing."""
-    check_folder(folder, FILES)
+def check_front_folder(folder: Path, *, parquet: bool = False, inputs: Iterable[Path] = ()) -> None:
+    """Raise `GomeaBnError` if a front could not be written to `folder` without loss; creates nothing.
+
+    Files of an earlier front are replaced. Without its front.json they may be anyone's, and are not; nor are
+    `inputs`, the files that the front comes from.
+    """
     inside = folder / NETWORKS
     if os.path.lexists(inside) and not inside.is_dir():
         raise GomeaBnError(f"Cannot write '{inside}': a file of that name is in the way.")
-    others = (
-        sorted(name for name in os.listdir(inside) if not _OWN_NETWORK.fullmatch(name))
-        if inside.is_dir()
-        else []
-    )
-    if others:
+    held = sorted(os.listdir(inside)) if inside.is_dir() else []
+    replaced = [*FILES, *(f"{NETWORKS}/{name}" for name in held)]
+    check_folder(folder, replaced, inputs=inputs)
+    if others := [name for name in held if not _OWN_NETWORK.fullmatch(name)]:
         raise GomeaBnError(
             f"Cannot write '{inside}': it holds '{others[0]}', which is no network of a front and would be lost; "
             "move it, or choose another folder."
+        )
+    there = [name for name in replaced if os.path.lexists(folder / name)]
+    if there and not _is_own(folder / MAIN):
+        raise GomeaBnError(
+            f"Cannot write '{folder / there[0]}': the file there is no front's, for no {MAIN} of a front is beside it, "
+            "and would be lost; choose another folder."
         )
     if parquet:
         require_pyarrow()
@@ -231,11 +249,11 @@ class _StoredNetworks:
         return lines
 
 
-def _store(front: Front) -> bytes:
-    """Return all networks, one JSON text per line, compressed; the same front gives the same bytes."""
+def _store(texts: Sequence[str]) -> bytes:
+    """Return networks' JSON texts, one per line, compressed; the same front gives the same bytes."""
     # in JSON text a line end can only stand between tokens
-    lines = (candidate.network.to_json().replace("\n", " ") + "\n" for candidate in front)
-    return gzip.compress("".join(lines).encode(), compresslevel=6, mtime=0)
+    lines = "".join(text.replace("\n", " ") + "\n" for text in texts)
+    return gzip.compress(lines.encode(), compresslevel=4, mtime=0)  # 6 takes twice as long for a tenth less
 
 
 def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
@@ -302,6 +320,49 @@ def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
             "whole folder again."
         )
     return content
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether a file is the front.json of a front, of whatever version."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def _check_columns(record: Mapping[str, Any]) -> None:
+    """Raise `GomeaBnError` unless a record's "columns", if there, are what `column_summary` returns."""
+    columns = record.get("columns", [])
+    if not isinstance(columns, list):
+        raise GomeaBnError(f"the record's columns must be a list, got {type(columns).__name__}.")
+    for place, entry in enumerate(columns):
+        if not _is_summary(entry):
+            raise GomeaBnError(
+                f"the record's columns[{place}] must have a name and a histogram (increasing edges, one count for "
+                f"each bin) or levels with a count for each, got {entry!r:.100}; write the front again from its table."
+            )
+
+
+def _is_summary(entry: Any) -> bool:
+    """Return whether a value from JSON describes one column as `column_summary` does."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        return False
+    if entry.get("kind") == "discrete":
+        bins, counts = entry.get("levels"), entry.get("counts")
+    elif entry.get("kind") == "continuous" and isinstance(entry.get("histogram"), dict):
+        edges, counts = entry["histogram"].get("edges"), entry["histogram"].get("counts")
+        largest = sys.float_info.max
+        if not isinstance(edges, list) or not all(is_real(e) and abs(e) <= largest for e in edges):
+            return False
+        bins = list(itertools.pairwise(edges))
+        if not bins or not all(low < high for low, high in bins):
+            return False
+    else:
+        return False
+    if not isinstance(bins, list) or not isinstance(counts, list) or len(bins) != len(counts):
+        return False
+    return all(is_integer(count) and count >= 0 for count in counts)
 
 
 def _objective(entry: Any) -> Objective:

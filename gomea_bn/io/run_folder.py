@@ -40,8 +40,17 @@ FILES = ("network.json", "network.bif", "network.dot", "run.json")
 _COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
 
 
-def check_folder(folder: Path, files: Iterable[str] = FILES) -> None:
-    """Raise `GomeaBnError` if `files`, by default a run's, could not be written to `folder`; creates nothing."""
+def check_folder(folder: Path, files: Iterable[str] = FILES, *, inputs: Iterable[Path] = ()) -> None:
+    """Raise `GomeaBnError` if `files` could not be written to `folder` or would replace an input; creates nothing.
+
+    Parameters
+    ----------
+    folder : Path
+    files : iterable of str
+        Names in `folder`, by default a run's.
+    inputs : iterable of Path
+        What the run reads, for example the table.
+    """
     nearest = Path(os.path.abspath(folder))
     while not os.path.lexists(nearest):
         nearest = nearest.parent
@@ -49,9 +58,15 @@ def check_folder(folder: Path, files: Iterable[str] = FILES) -> None:
         raise GomeaBnError(f"Cannot write to folder '{folder}': '{nearest}' is not a folder.")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise GomeaBnError(f"Cannot write to folder '{folder}': no permission to write in '{nearest}'.")
+    read = [path for path in inputs if path.exists()]
     for name in files:
-        if (folder / name).is_dir():
-            raise GomeaBnError(f"Cannot write '{folder / name}': a folder of that name is in the way.")
+        target = folder / name
+        if target.is_dir():
+            raise GomeaBnError(f"Cannot write '{target}': a folder of that name is in the way.")
+        if target.exists() and any(target.samefile(path) for path in read):
+            raise GomeaBnError(
+                f"Cannot write '{target}': it is a file that this run reads, and would be lost; choose another folder."
+            )
 
 
 def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[str, Any]) -> list[Path]:
@@ -113,7 +128,7 @@ def run_record(
         "format_version": RECORD_FORMAT_VERSION,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {
-            "path": str(source),
+            "path": os.path.abspath(source),
             "file_sha256": source_sha256,
             "table_sha256": learner.network_.metadata["data_sha256"],
             "n_rows": table.n_rows,

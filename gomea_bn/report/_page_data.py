@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._column_summary import column_summary
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.report._layout import Layout, layout
 from gomea_bn.report._pools import Pools
@@ -65,7 +66,10 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         "facts": _facts(record),
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
-    return found | _shared_data(pools, networks[0], shown.table, record, drawing)
+    found |= _shared_data(pools, networks[0], shown.table, record, drawing)
+    for variable in found["variables"]:
+        variable["unsaid"] = _unsaid(shown.expert, variable["name"])
+    return found
 
 
 def network_data(
@@ -109,11 +113,11 @@ def _shared_data(
         if variable["continuous"]:
             variable["histogram"] = _histogram(column)
             variable["support"] = pools.support(name)
+            variable["damaged"] = "histogram" in column and variable["histogram"] is None
         else:
             variable["levels"] = [str(level) for level in example.levels[name]]
-            counts = column.get("counts")
-            fits = isinstance(counts, list) and len(counts) == len(variable["levels"])
-            variable["counts"] = counts if fits else None
+            variable["counts"] = _counts(column.get("counts"), len(variable["levels"]))
+            variable["damaged"] = "counts" in column and variable["counts"] is None
         variables.append(variable)
     return {
         "variables": variables,
@@ -138,14 +142,42 @@ def _columns(table: Table | None, record: Mapping[str, Any]) -> list[dict[str, A
 
 
 def _histogram(column: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the histogram of a summary with edges rounded to a hundredth of a bin, or None."""
+    """Return the histogram of a summary with edges rounded to a hundredth of a bin, or None without a sound one."""
     found = column.get("histogram")
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not isinstance(found.get("edges"), list):
         return None
-    edges, counts = found.get("edges"), found.get("counts")
-    if not isinstance(edges, list) or not isinstance(counts, list) or len(edges) != len(counts) + 1:
+    edges = [edge for edge in map(_finite, found["edges"]) if edge is not None]
+    counts = _counts(found.get("counts"), len(found["edges"]) - 1)
+    if not counts or len(edges) < len(found["edges"]) or sorted(set(edges)) != edges:
         return None
     return {"edges": [float(f"{edge:.9g}") for edge in edges], "counts": counts}
+
+
+def _counts(found: Any, length: int) -> list[int] | None:
+    """Return a list of so many counts of rows, or None for anything else."""
+    if not isinstance(found, list) or len(found) != length:
+        return None
+    return found if all(is_integer(count) and count >= 0 for count in found) else None
+
+
+def _finite(value: Any) -> float | None:
+    """Return a finite number as float, or None for anything else."""
+    try:
+        return float(value) if is_real(value) and isfinite(value) else None
+    except OverflowError:  # an integer beyond every float
+        return None
+
+
+def _unsaid(expert: DiscretizedBayesNet | None, name: str) -> str | None:
+    """Return what the expert left out of a variable, "variable" or "bins", so that no defaults pass for theirs."""
+    fit = expert.metadata.get("expert_fit") if expert is not None else None
+    if not isinstance(fit, Mapping):
+        return None
+    for key, what in (("not_mentioned", "variable"), ("default_bins", "bins")):
+        names = fit.get(key)
+        if isinstance(names, (list, tuple)) and name in names:
+            return what
+    return None
 
 
 def _common_names(

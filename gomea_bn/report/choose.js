@@ -44,15 +44,19 @@ function weightRow(objective, place) {
 }
 
 function weigh(place, value) {
-  const weights = view.weights.map((weight, other) => (other === place ? value : weight));
+  const weights = sliderWeights().map((weight, other) => (other === place ? value : weight));
   view.weights = weights;
   select(nearestTo(weights, view.left) ?? view.selected);
 }
 
+/** Where the sliders stand: in the middle until one is moved. */
+const sliderWeights = () => view.weights ?? model.data.objectives.map(() => 50);
+
 /** The weights as shares of their sum, as they are shown and saved. */
 function weightShares() {
-  const total = view.weights.reduce((sum, weight) => sum + weight, 0);
-  return view.weights.map((weight) => (total > 0 ? weight / total : 1 / view.weights.length));
+  const weights = sliderWeights();
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => (total > 0 ? weight / total : 1 / weights.length));
 }
 
 function renderChoose() {
@@ -60,7 +64,7 @@ function renderChoose() {
   byId("weights")
     .querySelectorAll("input")
     .forEach((slider, place) => {
-      slider.value = view.weights[place];
+      slider.value = sliderWeights()[place];
       slider.setAttribute("aria-valuetext", percent(shares[place]));
       slider.nextElementSibling.textContent = percent(shares[place]);
     });

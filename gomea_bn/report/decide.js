@@ -84,7 +84,7 @@ function writeNote() {
 /** The decision as a plain value: what gomea-bn accept reads. */
 function decision() {
   const names = model.data.objectives.map((objective) => objective.name);
-  const shares = weightShares();
+  const shares = view.weights ? weightShares() : null;
   return {
     format: "gomea-bn decision",
     format_version: 1,
@@ -92,7 +92,8 @@ function decision() {
     network: idOf(view.selected),
     shortlist: sortedIds(view.stars),
     notes: Object.fromEntries([...view.notes].map(([position, text]) => [String(idOf(position)), text])),
-    weights: Object.fromEntries(names.map((name, place) => [name, shares[place]])),
+    // weights that nobody gave say nothing about what matters
+    weights: shares ? Object.fromEntries(names.map((name, place) => [name, shares[place]])) : {},
     filters: Object.fromEntries([...view.filters].map(([axis, ends]) => [model.axes[axis].key, ends])),
     made: new Date().toISOString(),
   };

@@ -15,7 +15,6 @@ function setTexts() {
 function setStart() {
   const knee = model.data.landmarks.find((one) => one.key === "knee");
   view.selected = knee ? Math.max(0, model.data.ids.indexOf(knee.id)) : 0;
-  view.weights = model.data.objectives.map(() => 50);
   view.x = model.data.objectives.length > 1 ? 1 : model.data.objectives.length;
   view.y = 0;
 }

@@ -50,14 +50,15 @@ def review_page(
 
     The page is one file that needs no network and no server. Its button "Save decision" downloads a
     decision.json with the front's `run_hash`, the chosen network's id (its position in `front`), shortlist,
-    notes, weights and filters. Probabilities are rounded to 0.0001; of a table with more than 200 rows the
-    page holds 200 and says so.
+    notes, weights (none before a slider is moved) and filters. Columns and bins that `ExpertNetwork.fitted` had
+    to add are not called the expert's. Probabilities are rounded to 0.0001; of a table with more than 200 rows
+    the page holds 200 and says so.
 
     Parameters
     ----------
     front : Front
         At least one network, all over the same variables. Its `expert` is what edges and bins are compared
-        with; its `table`, or the "columns" of its record, gives the histograms.
+        with; its `table`, or the "columns" of its record, gives the histograms, damaged ones not: the page says so.
     path : path, optional
         Where to write the page, whole or not at all.
     max_networks : int

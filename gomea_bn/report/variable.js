@@ -6,15 +6,26 @@ function variableParts() {
   const variable = model.data.variables[view.variable];
   const title = make("p", { class: "variable-name" }, named(variable.name));
   const values = variable.continuous ? histogramParts(variable) : levelParts(variable);
-  return [title, ...values, ...blanketParts(), ...tableParts()];
+  return [title, ...values, ...unsaidParts(variable), ...blanketParts(), ...tableParts()];
 }
 
-/** This network, the pinned one and the expert's: those whose bins are drawn. */
+/** What the expert did not say of a variable. */
+function unsaidParts(variable) {
+  if (!variable.unsaid) return [];
+  const count = variable.continuous ? binCount(model.data.expert, view.variable) : 0;
+  const stand = `${counted(count, "bin")} of equal frequency ${count === 1 ? "stands" : "stand"} in for yours`;
+  const bins = variable.continuous ? `You gave no bins: ${stand}.` : "";
+  const text = variable.unsaid === "variable" ? `You did not mention this variable. ${bins}` : bins;
+  return [make("p", { class: "muted unsaid" }, text.trim())];
+}
+
+/** This network, the pinned one and the expert's, if they gave bins: those whose bins are drawn. */
 function binOwners() {
   const owners = [{ key: "this", text: "this network", network: network() }];
   if (view.pin !== null && view.pin !== view.selected)
     owners.push({ key: "pin", text: `A, network ${idOf(view.pin)}`, network: model.data.networks[view.pin] });
-  if (model.data.expert) owners.push({ key: "yours", text: "yours", network: model.data.expert });
+  if (model.data.expert && !model.data.variables[view.variable].unsaid)
+    owners.push({ key: "yours", text: "yours", network: model.data.expert });
   return owners;
 }
 
@@ -51,9 +62,10 @@ function histogramParts(variable) {
     ...ends,
     ...strips,
   );
-  const missing = variable.histogram
-    ? []
-    : [make("p", { class: "muted" }, "The rows are not in this file, hence no histogram.")];
+  const why = variable.damaged
+    ? "The histogram of this variable is damaged in the record, hence not drawn."
+    : "The rows are not in this file, hence no histogram.";
+  const missing = variable.histogram ? [] : [make("p", { class: "muted" }, why)];
   return [...missing, plot, ...binTables(owners)];
 }
 
@@ -156,6 +168,9 @@ function binTables(owners) {
 function levelParts(variable) {
   if (!variable.counts)
     return [
+      ...(variable.damaged
+        ? [make("p", { class: "muted" }, "The counts of this variable are damaged in the record.")]
+        : []),
       make(
         "p",
         {},

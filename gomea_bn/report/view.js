@@ -5,7 +5,7 @@ const view = {
   pin: null,
   x: 0,
   y: 0,
-  weights: [],
+  weights: null, // per objective 0 to 100, null until somebody says what matters
   filters: new Map(), // axis -> [low, high]
   variable: null,
   tab: "network",
@@ -120,7 +120,7 @@ function hashOfView() {
   if (view.pin !== null) parts.set("pin", idOf(view.pin));
   if (!isSingle()) {
     parts.set("axes", `${view.x},${view.y}`);
-    parts.set("weights", view.weights.join(","));
+    if (view.weights) parts.set("weights", view.weights.join(","));
   }
   if (view.filters.size)
     parts.set("filters", [...view.filters].map(([axis, [a, b]]) => `${axis}:${a}:${b}`).join(","));
@@ -146,7 +146,7 @@ function recall() {
   const [x, y] = numbers("axes");
   if (model.axes[x] && model.axes[y]) Object.assign(view, { x, y });
   const weights = numbers("weights");
-  if (weights.length === view.weights.length && weights.every((one) => one >= 0 && one <= 100))
+  if (weights.length === model.data.objectives.length && weights.every((one) => one >= 0 && one <= 100))
     view.weights = weights;
   view.filters = recalledFilters(parts.get("filters") ?? "");
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;

@@ -160,7 +160,7 @@ function binWords(compared) {
   const differing = [];
   let same = 0;
   model.data.variables.forEach((variable, place) => {
-    if (!variable.continuous) return;
+    if (!variable.continuous || (compared.kind === "yours" && variable.unsaid)) return;
     const [own, other] = [cutsOf(network(), place), cutsOf(compared.network, place)];
     if (own.join() === other.join()) same += 1;
     else differing.push(binSentence(place, own, other, compared));
@@ -174,7 +174,21 @@ function binWords(compared) {
         ),
       ]
     : [];
-  return [make("ul", { class: "plain-list" }, ...differing), ...rest];
+  const unsaid = compared.kind === "yours" ? unsaidWords() : [];
+  return [make("ul", { class: "plain-list" }, ...differing), ...rest, ...unsaid];
+}
+
+/** The variables of which the expert gave no bins, and those that they did not mention. */
+function unsaidWords() {
+  const places = (what) => model.order.filter((place) => model.data.variables[place].unsaid === what);
+  return [
+    ["You gave no bins", places("bins")],
+    ["You did not mention", places("variable")],
+  ].flatMap(([text, found]) =>
+    found.length
+      ? [make("p", {}, `${text}: `, ...found.flatMap((place, at) => [at ? ", " : "", nameLink(place)]), ".")]
+      : [],
+  );
 }
 
 function binSentence(variable, own, other, compared) {
