@@ -319,7 +319,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     scoring_method(options.scoring_method)
     Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
     if out is not None:
-        check_folder(out)
+        check_folder(out, inputs=[data])
     frame, table = read_data(
         data, kinds=learner.kinds, missing=learner.missing, max_levels=learner.max_levels
     )

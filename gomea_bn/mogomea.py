@@ -29,7 +29,8 @@ class MOGOMEA:
         "tree-corrected" (NMI less its bias, which clusters of a few solutions make large), "tree" (NMI, filtered),
         "tree-mi", "univariate", or an object with ``learn``.
     local_search : bool, optional
-        Climb once over all genes after initialisation and after mixing. None asks the problem.
+        Climb once over all genes after initialisation and after mixing: by the cluster's objective in an extreme
+        cluster, else by a weighted sum, whatever `mixing` says. None asks the problem.
     forced_improvement : bool
         Solutions that did not change, and all once the population stalled for more than 1 + floor(log10 n)
         generations, take genes of archive members until they improve, or become one.

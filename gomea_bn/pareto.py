@@ -89,7 +89,7 @@ class ParetoBayesNetLearner(Parameters):
         As of `BayesNetLearner`; `max_bins` is 9 by default, as in the paper.
     pseudo_count : float
         Added to every row of a table, spread evenly over its cells; misfit and distance are measured with the
-        smoothed tables. An expert needs it above 0.
+        smoothed tables. The distance needs it above 0.
     algorithm : MOGOMEA, optional
         Options of the search.
     max_seconds, max_evaluations, max_generations, patience, n_jobs, random_state, callback, verbose
