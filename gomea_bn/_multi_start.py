@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from gomea_bn._workers import StopFlag, Workers
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import Callback, Limits, Progress, Result
 
-__all__ = ["MultiStartRun", "ScheduledPopulation", "Scheme"]
+__all__ = ["MultiStartRun", "ScheduledPopulation", "Scheme", "check_scheme"]
 
 # (class of kernel data, kind of work) whose kernels this process has compiled or loaded
 _COMPILED: set[tuple[type, str]] = set()
@@ -37,6 +37,22 @@ class Scheme(Protocol):
     @property
     def max_population_size(self) -> int:
         """No larger population is started."""
+
+
+def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tuple[str, int]]) -> None:
+    """Raise `GomeaBnError` unless the named options are bools, or integers of at least the least value given."""
+    for name in switches:
+        if not isinstance(getattr(settings, name), bool):
+            raise GomeaBnError(f"{name} must be True or False, got {getattr(settings, name)!r}.")
+    for name, least in sizes:
+        value = getattr(settings, name)
+        if not is_integer(value) or value < least:
+            raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    if settings.max_population_size < settings.base_population:
+        raise GomeaBnError(
+            f"max_population_size must be at least base_population ({settings.base_population}), "
+            f"got {settings.max_population_size}."
+        )
 
 
 class ScheduledPopulation(Protocol):

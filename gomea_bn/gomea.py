@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gomea_bn._gomea_run import GomeaRun
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn._multi_start import check_scheme
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.limits import Callback, Limits, Result
 from gomea_bn.linkage.models import LinkageModel, linkage_model
 from gomea_bn.problems.base import CompiledProblem
@@ -65,22 +66,9 @@ class GOMEA:
             raise GomeaBnError(
                 f"elite_update must be 'generation' or 'immediate', got {self.elite_update!r}."
             )
-        switches = ("forced_improvement", "search_donors") + ("local_search",) * (
-            self.local_search is not None
-        )
-        for name in switches:
-            if not isinstance(getattr(self, name), bool):
-                raise GomeaBnError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        optional = ("local_search",) if self.local_search is not None else ()
         sizes = (("base_population", 1), ("growth", 2), ("subgenerations", 1), ("max_population_size", 1))
-        for name, least in sizes:
-            value = getattr(self, name)
-            if not is_integer(value) or value < least:
-                raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
-        if self.max_population_size < self.base_population:
-            raise GomeaBnError(
-                f"max_population_size must be at least base_population ({self.base_population}), "
-                f"got {self.max_population_size}."
-            )
+        check_scheme(self, ("forced_improvement", "search_donors", *optional), sizes)
         linkage_model(self.linkage)
 
     def run(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gomea_bn._mogomea_run import FrontRun
+from gomea_bn._multi_start import check_scheme
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import Callback, Limits, Result
 from gomea_bn.linkage.models import LinkageModel, linkage_model
@@ -85,11 +86,7 @@ class MOGOMEA:
             )
         if self.mixing not in ("weights", "dominance"):
             raise GomeaBnError(f"mixing must be 'weights' or 'dominance', got {self.mixing!r}.")
-        switches = ["forced_improvement", "search_donors"]
-        switches += ["local_search"] * (self.local_search is not None)
-        for name in switches:
-            if not isinstance(getattr(self, name), bool):
-                raise GomeaBnError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        optional = ("local_search",) if self.local_search is not None else ()
         sizes = (
             ("archive_size", 1),
             ("base_population", 1),
@@ -98,18 +95,10 @@ class MOGOMEA:
             ("subgenerations", 1),
             ("max_population_size", 1),
         )
-        for name, least in sizes:
-            value = getattr(self, name)
-            if not is_integer(value) or value < least:
-                raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+        check_scheme(self, ("forced_improvement", "search_donors", *optional), sizes)
         if self.base_clusters is not None and (not is_integer(self.base_clusters) or self.base_clusters < 1):
             raise GomeaBnError(
                 f"base_clusters must be an integer of at least 1 or None, got {self.base_clusters!r}."
-            )
-        if self.max_population_size < self.base_population:
-            raise GomeaBnError(
-                f"max_population_size must be at least base_population ({self.base_population}), "
-                f"got {self.max_population_size}."
             )
         linkage_model(self.linkage)
 
