@@ -58,7 +58,7 @@ def test_ctrl_c_while_compiling_ends_the_process(table, tmp_path):
     wait_for(process, "Compiling")
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    _, rest = process.communicate(timeout=20)
+    _, rest = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Interrupted while compiling" in rest
     assert not (tmp_path / "out").exists()
@@ -81,9 +81,9 @@ def test_ctrl_c_keeps_the_best_so_far(table, rows, tmp_path):
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(process, "Searching")
-    time.sleep(0.7)
+    time.sleep(2.0)  # long enough for the search to begin on a busy machine
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
     assert "Interrupted: this is the best network found so far." in stderr
     assert "Traceback" not in stderr
@@ -113,7 +113,7 @@ def test_a_terminal_gets_the_live_table(table):
             break
         seen += chunk
     os.close(own)
-    stdout, _ = process.communicate(timeout=30)
+    stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert b"families/s" in seen
     assert "families/s" not in stdout
