@@ -139,7 +139,10 @@ def by_score(given: Given) -> tuple[Cuts, str]:
 
 
 def by_pyagrum(method: str, given: Given) -> tuple[Cuts, str]:
-    """Return the cuts of one of pyAgrum's methods, column by column."""
+    """Return the cuts of one of pyAgrum's methods, column by column.
+
+    Its bins are [a, b), ours (a, b]: a cut moves to the float below, so that equal values keep their bin.
+    """
     from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
 
     frame = given.table.to_frame()
@@ -150,7 +153,7 @@ def by_pyagrum(method: str, given: Given) -> tuple[Cuts, str]:
     for name in (column.name for column in given.table.columns if column.is_continuous):
         processor = DiscreteTypeProcessor(method, N_BINS if method != "NML" else 10, 1)
         template = processor.discretizedTemplate(frame[[name]], classes)
-        found[name] = np.array(template.variable(name).ticks())[1:-1]
+        found[name] = np.nextafter(template.variable(name).ticks()[1:-1], -np.inf)
     return found, ""
 
 

@@ -99,4 +99,4 @@ def summary(group: list[dict[str, Any]]) -> list[str]:
     kl = np.array([record["kl"] for record in done])
     error = kl.std(ddof=1) / np.sqrt(len(kl)) if len(kl) > 1 else float("nan")
     bins = np.mean([record["bins"] for record in done])
-    return [f"{kl.mean():.3f} ± {error:.3f}", f"{np.median(kl):.3f}", f"{bins:.1f}", *times, told]
+    return [f"{kl.mean():.4f} ± {error:.4f}", f"{np.median(kl):.4f}", f"{bins:.1f}", *times, told]

@@ -2,11 +2,11 @@
 
     python scripts/bench_discretizers.py peers [--peer-python PATH] [--cycles 8]
     python scripts/bench_discretizers.py tables [--folds 10] [--only wine] [--full]
-    python scripts/bench_discretizers.py networks [--nets 4] [--seconds 60] [--full]
+    python scripts/bench_discretizers.py networks [--nets 10] [--seconds 60] [--full]
     python scripts/bench_discretizers.py all
 
 Needs the "benchmarks" extra. `peers` runs the package bnlearn in a process of its own, about 3 minutes; where it is
-installed elsewhere, --peer-python names the Python that has it. --full: 10 networks, and slow peers everywhere.
+installed elsewhere, --peer-python names the Python that has it. --full: 30 networks, and slow peers everywhere.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def main() -> None:
     parser.add_argument(
         "--only", action="append", default=[], help="a table, or a number of rows of networks"
     )
-    parser.add_argument("--nets", type=int, help="random networks (4; 10 with --full)")
+    parser.add_argument("--nets", type=int, help="random networks (10; 30 with --full)")
     parser.add_argument("--seconds", type=float, default=60.0, help="deadline of every fit")
     parser.add_argument("--seed", type=int, default=1, help="of folds and of methods that draw")
     parser.add_argument("--workers", type=int, default=2, help="processes of tables and networks")
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by k-means; one process per core is enough
-    options.nets = options.nets or (10 if options.full else 4)
+    options.nets = options.nets or (30 if options.full else 10)
     for part in PARTS if options.part == "all" else [options.part]:
         import_module(PARTS[part]).main(options)
 
