@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import floor
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._bits import float_bits
 from gomea_bn._jit import kernel
+from gomea_bn.operators._key_kernels import box_key, canonical, compare, genotype_key, mixed
 
 __all__ = ["BLOCK_SIZE", "Archive"]
 
@@ -22,8 +21,6 @@ ADDED, EXCHANGED, SAME_BOX, KNOWN, DOMINATED = 0, 1, 2, 3, 4
 # entries of `Archive.counts`
 MEMBERS, BLOCKS, ADDITIONS, REFUSED_FULL = 0, 1, 2, 3
 
-# adding and subtracting 2**12 times a number drops the low 12 of its 53 bits (Veltkamp's splitting)
-_SPLIT = 4097.0
 _NOBODY = np.int32(-1)
 
 # how a solution may enter a box that is taken
@@ -52,43 +49,6 @@ class Archive(NamedTuple):
     high: NDArray[np.float64]  # (b, m)
     widths: NDArray[np.float64]  # (m,) of the grid's boxes; 0 = the grid is off
     best: NDArray[np.int64]  # (m,) member with the least value of each objective; -1 once it was taken out
-
-
-@kernel
-def canonical(value: float) -> float:
-    """Return `value` rounded to 41 bits: sums of the same terms in another order become equal."""
-    if not -1e290 < value < 1e290:
-        return value
-    scaled = value * _SPLIT
-    # adding 0 makes -0 the same as 0
-    return scaled - (scaled - value) + 0.0
-
-
-@kernel
-def _mixed(key: np.uint64, word: np.uint64) -> np.uint64:
-    key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
-    return key ^ (key >> np.uint64(32))
-
-
-@kernel
-def genotype_key(genotype: NDArray[np.int16]) -> np.uint64:
-    """Return a 64-bit key of a genotype (l,)."""
-    key = np.uint64(0x243F6A8885A308D3)
-    for g in range(genotype.shape[0]):
-        key = _mixed(key, np.uint64(genotype[g]))
-    return key
-
-
-@kernel
-def box_key(widths: NDArray[np.float64], f: NDArray[np.float64]) -> np.uint64:
-    """Return a 64-bit key of the grid's box that holds objectives f (m,), or of f itself where the grid is off."""
-    key = np.uint64(0x13198A2E03707344)
-    for j in range(f.shape[0]):
-        if widths[j] > 0.0:
-            key = _mixed(key, np.uint64(np.int64(floor(f[j] / widths[j]))))
-        else:
-            key = _mixed(key, float_bits(f[j]))
-    return key
 
 
 @kernel
@@ -293,20 +253,6 @@ def _remove(archive: Archive, member: int) -> None:
 
 
 @kernel
-def compare(f: NDArray[np.float64], g: NDArray[np.float64]) -> int:
-    """Return -1 if f (m,) Pareto-dominates g, 1 if g dominates f, 0 if they are equal, 2 if neither dominates."""
-    less, more = False, False
-    for j in range(f.shape[0]):
-        if f[j] < g[j]:
-            less = True
-        elif f[j] > g[j]:
-            more = True
-    if less:
-        return 2 if more else -1
-    return 1 if more else 0
-
-
-@kernel
 def is_dominated(archive: Archive, f: NDArray[np.float64]) -> bool:
     """Return whether a member Pareto-dominates objectives f (m,)."""
     m = f.shape[0]
@@ -445,7 +391,7 @@ def offer(
     _remove_dominated(archive, f)
     slot = _find(archive.by_box, archive.boxes, box)
     if right == BESIDE:
-        box = _mixed(box, key)  # a key of its own
+        box = mixed(box, key)  # a key of its own
     elif archive.by_box[slot] != _NOBODY:
         _remove(archive, np.int64(archive.by_box[slot]))
     member = archive.counts[MEMBERS]

@@ -18,8 +18,6 @@ from gomea_bn.operators._archive_kernels import (
     MEMBERS,
     SAME_BOX,
     Archive,
-    canonical,
-    genotype_key,
     offer,
     standing,
 )
@@ -37,6 +35,7 @@ from gomea_bn.operators._kernels import (
     other_value,
     solution_of,
 )
+from gomea_bn.operators._key_kernels import canonical, genotype_key
 from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
 
 __all__ = ["Clusters", "FrontSearch", "FrontWork"]
