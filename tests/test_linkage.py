@@ -254,7 +254,7 @@ def test_univariate_and_custom_families() -> None:
             lambda: LinkageTree("entropy"),
             "measure must be one of .*'corrected', 'mi', 'nmi'.*, got 'entropy'",
         ),
-        (lambda: linkage_model("forest"), r"linkage must be one of \['tree', 'tree-mi', 'univariate'\]"),
+        (lambda: linkage_model("forest"), r"linkage must be one of \['tree', 'tree-corrected', .*\]"),
         (lambda: linkage_model(cast(Any, 3)), r"object with learn\(...\), got 3"),
     ],
 )

@@ -139,7 +139,8 @@ def test_default_objectives_and_limits(mixed, expert):
     assert beside.front_.record["parameters"]["max_complexity"] == 10 * beside.expert_.n_parameters
     check_networks(beside, mixed)
     few_rows = ParetoBayesNetLearner(**QUICK).fit(mixed[["a", "d"]].iloc[:10])
-    assert few_rows.front_.record["parameters"]["max_complexity"] == 10
+    # ten times the two parameters of two columns of two states each
+    assert few_rows.front_.record["parameters"]["max_complexity"] == 20
 
 
 @pytest.mark.parametrize("pseudo_count", [0.5, 2.0])
