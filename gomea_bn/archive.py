@@ -13,7 +13,6 @@ from gomea_bn.operators._archive_kernels import (
     MEMBERS,
     REFUSED_FULL,
     Archive,
-    clear,
     merge,
     offer_rows,
     refill,
@@ -164,10 +163,6 @@ class ElitistArchive:
         self.data.widths[:] = former.widths
         refill(self.data, former, members, self._work)
         self.data.counts[ADDITIONS:] = former.counts[ADDITIONS:]
-
-    def clear(self) -> None:
-        """Take out all members."""
-        clear(self.data)
 
     @property
     def n_blocks(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -331,7 +330,9 @@ def front_problem(
 
     def own(objective: OwnObjective) -> Callable[[NDArray[np.int16]], float]:
         def value(genotype: NDArray[np.int16]) -> float:
-            found = objective.function(_edges(problem, table, genotype), _cuts(problem, genotype))
+            found = objective.function(
+                _edges(problem, table, genotype), learned_cut_points(problem, genotype)
+            )
             if not is_real(found):
                 raise GomeaBnError(f"The objective {objective.name!r} must return a number, got {found!r}.")
             return float(found)
@@ -353,10 +354,6 @@ def front_problem(
 
 def _edges(problem: FrontProblem, table: Table, genotype: NDArray[np.int16]) -> list[tuple[str, str]]:
     return [(table.names[parent], table.names[child]) for parent, child in problem.edges(genotype)]
-
-
-def _cuts(problem: FrontProblem, genotype: NDArray[np.int16]) -> dict[str, NDArray[np.float64]]:
-    return learned_cut_points(problem, genotype)
 
 
 @dataclass(frozen=True)
@@ -425,5 +422,4 @@ def _plain(value: Any) -> Any:
     """Return an option's value as JSON can hold it."""
     if isinstance(value, str):
         return value
-    found = [float(one) for one in value]
-    return [min(max(one, -inf), inf) for one in found]
+    return [float(one) for one in value]
