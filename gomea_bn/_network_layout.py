@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._columns import nearest
+from gomea_bn._layers import chains, ordered
 from gomea_bn.errors import GomeaBnError
 
 __all__ = ["NetworkLayout", "network_layout"]
@@ -67,7 +68,7 @@ def network_layout(
     The steps of Sugiyama, Tagawa & Toda (1981): layers of least total edge length, and positions in them,
     as the linear programs of Gansner et al. ("A technique for drawing directed graphs", 1993, sections 2.3
     and 4.2), with a further term that puts nodes midway between their parents and between their children;
-    the order within layers is that of igraph's `layout_sugiyama`, improved by swapping neighbours.
+    the order within layers is that of `gomea_bn._layers`.
 
     Examples
     --------
@@ -83,17 +84,17 @@ def network_layout(
     index = {name: place for place, name in enumerate(nodes)}
     pairs = _downward([(index[parent], index[child]) for parent, child in kept])
     layers = _layers(len(nodes), pairs)
-    chains = _chains(layers, pairs)
-    pieces = [piece for chain in chains for piece in pairwise(chain)]
-    rows = _order(layers, pieces)
+    paths = chains(layers, pairs)
+    pieces = [piece for path in paths for piece in pairwise(path)]
+    rows = ordered(_by_layer(layers), pieces)
     half = np.zeros(len(layers))
     half[: len(nodes)] = [breadths[name] / 2 for name in nodes]
     places = _places(rows, pieces, half, gap, len(nodes))
     points = [(float(x), float(layer)) for x, layer in zip(places, layers)]
     bends = {}
-    for (parent, child), chain in zip(kept, chains):
-        inner = [points[place] for place in chain[1:-1]]
-        bends[parent, child] = inner if chain[0] == index[parent] else inner[::-1]
+    for (parent, child), path in zip(kept, paths):
+        inner = [points[place] for place in path[1:-1]]
+        bends[parent, child] = inner if path[0] == index[parent] else inner[::-1]
     found = dict(zip(nodes, points))
     alone = [name for name in own if name not in joined]
     found |= _isolated(alone, breadths, gap, len(rows), float((places + half).max(initial=0.0)))
@@ -157,56 +158,12 @@ def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
     return [round(depth) for depth in program.minimum(cost).tolist()]
 
 
-def _chains(layers: list[int], edges: list[tuple[int, int]]) -> list[list[int]]:
-    """Return every edge as a path with one place per layer; appends the layers of new places to `layers`."""
-    chains = []
-    for parent, child in edges:
-        between = range(layers[parent] + 1, layers[child])
-        bends = range(len(layers), len(layers) + len(between))
-        layers += between
-        chains.append([parent, *bends, child])
-    return chains
-
-
-def _order(layers: list[int], pieces: list[tuple[int, int]]) -> list[list[int]]:
-    """Return the places of every layer from left to right, with few crossings."""
-    if not layers:
-        return []
-    import igraph
-
-    graph = igraph.Graph(n=len(layers), edges=pieces, directed=True)
-    across = [point[0] for point in graph.layout_sugiyama(layers=layers, maxiter=200).coords]
-    rows: list[list[int]] = [[] for _ in range(max(layers) + 1)]
-    for place in sorted(range(len(layers)), key=across.__getitem__):
-        rows[layers[place]].append(place)
-    above: list[list[int]] = [[] for _ in layers]
-    below: list[list[int]] = [[] for _ in layers]
-    for upper, lower in pieces:
-        above[lower].append(upper)
-        below[upper].append(lower)
-    while any(_swap_neighbours(rows, number, above, below) for number in range(len(rows))):
-        pass
+def _by_layer(layers: list[int]) -> list[list[int]]:
+    """Return the places of every layer."""
+    rows: list[list[int]] = [[] for _ in range(max(layers, default=-1) + 1)]
+    for place, layer in enumerate(layers):
+        rows[layer].append(place)
     return rows
-
-
-def _swap_neighbours(
-    rows: list[list[int]], number: int, above: list[list[int]], below: list[list[int]]
-) -> bool:
-    """Swap neighbours of one row where that saves crossings; return whether any were. Mutates the row."""
-    rank = {place: at for row in rows for at, place in enumerate(row)}
-    row, swapped = rows[number], False
-    for at in range(len(row) - 1):
-        left, right = row[at], row[at + 1]
-        gain = sum(
-            (rank[one] > rank[other]) - (rank[one] < rank[other])
-            for links in (above, below)
-            for one in links[left]
-            for other in links[right]
-        )
-        if gain > 0:
-            row[at], row[at + 1] = right, left
-            swapped = True
-    return swapped
 
 
 def _places(

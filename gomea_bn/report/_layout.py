@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn._layers import chains, ordered
 from gomea_bn.report._routes import points_on, routes
 
 __all__ = ["Layout", "consensus_arcs", "layout"]
@@ -61,8 +63,8 @@ def layout(
     """
     arcs = consensus_arcs(shares, expert)
     widths = np.array([box_width(name) for name in names])
-    rows = _rows(len(names), arcs)
-    x = _horizontal(rows, widths, arcs, _start(rows, arcs, len(names)))
+    rows = _uncrossed(_rows(len(names), arcs), arcs, len(names))
+    x = _horizontal(rows, widths, arcs)
     boxes = np.empty((len(names), 4))
     for height, row in enumerate(rows):
         boxes[row, 1] = _MARGIN + BOX_HEIGHT / 2 + height * _ROW_GAP
@@ -140,10 +142,8 @@ def _rows(n: int, arcs: dict[tuple[int, int], float]) -> list[list[int]]:
     if len(touched) < n:
         layers.append([place for place in range(n) if place not in touched])
     capacity = max(3, round(math.sqrt(1.3 * n)))
-    order = _start(layers, arcs, n)
     rows = []
-    for layer in layers:
-        layer.sort(key=lambda place: (order[place], place))
+    for layer in _uncrossed(layers, arcs, n):
         parts = math.ceil(len(layer) / capacity)
         rows += [layer[part::parts] for part in range(parts)]
     return rows
@@ -161,33 +161,29 @@ def _ranks(n: int, arcs: dict[tuple[int, int], float]) -> list[int]:
     return rank
 
 
-def _start(rows: list[list[int]], arcs: dict[tuple[int, int], float], n: int) -> NDArray[np.float64]:
-    """Return igraph's Sugiyama x for every variable, (n,), with the rows as its layers."""
-    import igraph
-
-    layer = [0] * n
+def _uncrossed(rows: list[list[int]], arcs: Iterable[tuple[int, int]], n: int) -> list[list[int]]:
+    """Return the rows, each in an order with few crossings of the arcs between them."""
+    layers = [0] * n
     for height, row in enumerate(rows):
         for place in row:
-            layer[place] = height
-    # igraph wants layers given from above to below: edges that point upwards make it read beyond its arrays
-    downward = [arc if layer[arc[0]] < layer[arc[1]] else arc[::-1] for arc in arcs]
-    between = [(tail, head) for tail, head in downward if layer[tail] != layer[head]]
-    graph = igraph.Graph(n=n, edges=between, directed=True)
-    found = graph.layout_sugiyama(layers=layer, hgap=1, vgap=1, maxiter=200)
-    return np.array([point[0] for point in found.coords[:n]], dtype=np.float64)
+            layers[place] = height
+    downward = [(i, j) if layers[i] < layers[j] else (j, i) for i, j in arcs]
+    between = [(upper, lower) for upper, lower in downward if layers[upper] != layers[lower]]
+    pieces = [piece for path in chains(layers, between) for piece in pairwise(path)]
+    full = [
+        [*row, *(place for place in range(n, len(layers)) if layers[place] == height)]
+        for height, row in enumerate(rows)
+    ]
+    return [[place for place in row if place < n] for row in ordered(full, pieces)]
 
 
 def _horizontal(
-    rows: list[list[int]],
-    widths: NDArray[np.float64],
-    arcs: dict[tuple[int, int], float],
-    start: NDArray[np.float64],
+    rows: list[list[int]], widths: NDArray[np.float64], arcs: dict[tuple[int, int], float]
 ) -> NDArray[np.float64]:
     """Return x of every variable, (n,): near its neighbours, boxes of a row apart, rows of similar width."""
     needed = max(widths[row].sum() + _GAP * (len(row) - 1) for row in rows)
     x = np.zeros(len(widths))
     for row in rows:
-        row.sort(key=lambda place: (start[place], place))
         spread = np.linspace(0, needed, len(row) + 2)[1:-1]
         x[row] = _apart(spread, widths[row])
     pull = np.zeros((len(widths), len(widths)))
