@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import floor, log10
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 __all__ = [
     "GomeaRun",
     "checked_genotypes",
+    "climb_cost",
     "finished_prefix",
+    "most_tries",
     "new_population",
     "new_work",
     "variation_rules",
@@ -44,6 +47,22 @@ INLINE_SECONDS = 2e-3
 ALONE_SECONDS = 0.05
 # below this many genes times solutions, so does learning linkage
 INLINE_CELLS = 1 << 16
+
+
+# one in so many solutions is refined after each generation, beside the best one
+_REFINED_SHARE = 8
+
+
+class Refiner(Protocol):
+    """Improves solutions by what only their problem knows."""
+
+    def improved(
+        self,
+        genotype: NDArray[np.int16],
+        generator: np.random.Generator,
+        in_use: Callable[[int], NDArray[np.int64]],
+    ) -> NDArray[np.int16]:
+        """Return a genotype that is at least as good; `in_use` tells which values of a gene solutions have."""
 
 
 @dataclass
@@ -104,7 +123,8 @@ def new_population(problem: CompiledProblem, parents: NDArray[np.int16]) -> Popu
 def new_work(problem: CompiledProblem, stop: NDArray[np.uint8], target: float | None = None) -> MixingWork:
     """Return one thread's work space."""
     return MixingWork(
-        new_journal(problem.alphabet, problem.n_terms, problem.n_aux),
+        # the alphabet of a problem whose libraries grow may reach the width of `allowed`
+        new_journal(np.full(problem.n_variables, problem.allowed.shape[1]), problem.n_terms, problem.n_aux),
         np.zeros(2 * problem.n_variables + 1, np.int64),
         np.zeros(problem.n_variables, np.int64),
         np.zeros(0, np.int64),
@@ -112,6 +132,17 @@ def new_work(problem: CompiledProblem, stop: NDArray[np.uint8], target: float | 
         stop,
         np.full(1, -np.inf if target is None else target),
     )
+
+
+def most_tries(problem: CompiledProblem) -> int:
+    """Return how many other values of a gene that is not ordinal one climb tries."""
+    return int(getattr(problem, "max_tries", problem.allowed.shape[1]))
+
+
+def climb_cost(problem: CompiledProblem, climbs: bool) -> int:
+    """Return the most evaluations of one climb."""
+    others = np.minimum(problem.alphabet - 1, most_tries(problem))
+    return int(np.where(problem.ordinal, 2, others).sum()) * climbs
 
 
 def variation_rules(
@@ -122,6 +153,7 @@ def variation_rules(
         problem.alphabet,
         problem.allowed,
         problem.ordinal,
+        most_tries(problem),
         1 + floor(log10(size)),
         settings is not None and settings.forced_improvement,
         climbs,
@@ -166,8 +198,9 @@ class GomeaRun(EliteRun):
         self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
         asked = settings.local_search
         self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
-        self.climb_cost = int(np.where(problem.ordinal, 2, problem.alphabet - 1).sum()) * self.climbs
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
+        self.refiner: Refiner | None = problem.refiner(self.stop.flag) if hasattr(problem, "refiner") else None
+        self._refined_at = 0
 
     def newest(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
         """Return genotypes, objectives and violations of the population whose turn it was."""
@@ -196,7 +229,8 @@ class GomeaRun(EliteRun):
             generator = population.generators[block]
             initialise_range(data, population.data, rules, generator, work, first, last)
 
-        self._run_blocks(population, kernel, 1 + self.climb_cost)
+        self._run_blocks(population, kernel, 1 + climb_cost(problem, self.climbs))
+        self._refine(population)
 
     def _generation(self, population: _Population) -> None:
         data = population.data
@@ -215,8 +249,71 @@ class GomeaRun(EliteRun):
             generator = population.generators[block]
             vary_range(kernel_data, data, self.elite, linkage, rules, generator, work, (first, last))
 
-        self._run_blocks(population, kernel, 2 * len(linkage.starts) + 1 + self.climb_cost)
+        cost = 2 * len(linkage.starts) + 1 + climb_cost(self.problem, self.climbs)
+        self._run_blocks(population, kernel, cost)
+        self._refine(population)
         population.generations += 1
+
+    def _refine(self, population: _Population) -> None:
+        """Let the problem's refiner work on the best solution of a population and on a sample of the others."""
+        refiner, data = self.refiner, population.data
+        if refiner is None or not (data.tallies[:, 0] == FINISHED).all():
+            return
+        best = int(np.lexsort((data.objectives[:, 0], data.violations))[0])
+        chosen = [best]
+        if self.settings.refine == "sample":
+            n_others = max(1, population.size // _REFINED_SHARE)
+            others = np.delete(np.arange(population.size), best)
+            chosen += population.sampler.permutation(others)[:n_others].tolist()
+        elif self.settings.refine == "doubling" and self.n_eval < 2 * self._refined_at:
+            return
+        self._refined_at = self.n_eval
+        for i in chosen:
+            while not self.stop.reason and self.n_eval < self.limits.evaluations:
+                if not self._refine_one(population, refiner, i):
+                    break
+        population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))
+
+    def _refine_one(self, population: _Population, refiner: Refiner, i: int) -> bool:
+        """Refine a solution; returns whether it is better now."""
+        data = population.data
+        found: list[NDArray[np.int16]] = []
+
+        def work(_thread: int, _block: int) -> None:
+            found.append(refiner.improved(data.genotypes[i], population.sampler, self._values_in_use))
+
+        self.execute(work, 1, what="refine", n_threads=1, inline=population.seconds < ALONE_SECONDS)
+        if not found or self.stop.flag[0] or (found[0] == data.genotypes[i]).all():
+            return False
+        rows = (data.genotypes[i], data.terms[i], data.aux[i], data.objectives[i], data.violations[i : i + 1])
+        former = [row.copy() for row in rows]
+        data.genotypes[i] = found[0]
+        kernel_data = self.problem.kernel_data(self.n_threads)[0]
+        counts = data.tallies[i].copy()
+        work_space = self.works[0]
+        work_space.budget[0] = UNLIMITED
+        rules = self._rules(population.size)._replace(local_search=False)
+        initialise_range(kernel_data, data, rules, population.sampler, work_space, i, i + 1)
+        self.n_eval += int(data.tallies[i, 1] - counts[1])
+        self.touched += int(data.tallies[i, 2] - counts[2])
+        data.tallies[i] = counts
+        self.problem.generation_ended()
+        if (data.violations[i], data.objectives[i, 0]) >= (former[4][0], former[3][0]):
+            for row, old in zip(rows, former, strict=True):
+                row[:] = old
+            return False
+        data.parents[i] = data.genotypes[i]
+        one = slice(i, i + 1)
+        self.note_best(data.genotypes[one], data.objectives[one], data.violations[one], population.size)
+        return True
+
+    def _values_in_use(self, gene: int) -> NDArray[np.int64]:
+        """Return the values of a gene that the best solution or a population has."""
+        held = [self.elite.genotype[gene : gene + 1]]
+        for population in self.populations:
+            if population.active:
+                held += [population.data.parents[:, gene], population.data.genotypes[:, gene]]
+        return np.unique(np.concatenate([*held, self.initial[:, gene]])).astype(np.int64)
 
     def _learn_linkage(self, population: _Population) -> Linkage:
         """Learn the linkage of a population on a thread where it may take long, so that the deadline is seen."""

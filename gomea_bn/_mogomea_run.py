@@ -17,7 +17,9 @@ from gomea_bn._gomea_run import (
     INLINE_SECONDS,
     UNLIMITED,
     checked_genotypes,
+    climb_cost,
     finished_prefix,
+    most_tries,
     new_population,
     new_work,
 )
@@ -130,7 +132,6 @@ class FrontRun(MultiStartRun):
         self.block = max(1, min(16, 1024 // max(problem.n_variables, 1)))
         asked = settings.local_search
         self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
-        self.climb_cost = int(np.where(problem.ordinal, 2, problem.alphabet - 1).sum()) * self.climbs
         self.works = [
             FrontWork(
                 new_work(problem, self.stop.flag),
@@ -184,6 +185,7 @@ class FrontRun(MultiStartRun):
             problem.alphabet,
             problem.allowed,
             problem.ordinal,
+            most_tries(problem),
             0,
             settings.forced_improvement,
             self.climbs,
@@ -208,7 +210,7 @@ class FrontRun(MultiStartRun):
         self.populations.append(population)
         nobody = np.zeros(0, np.int64)
         clusters = Clusters(nobody, nobody, nobody, nobody, Linkage(nobody, nobody, nobody), nobody)
-        self._run_waves(population, clusters, initialise_front, "initialise", 1 + self.climb_cost)
+        self._run_waves(population, clusters, initialise_front, "initialise", 1 + climb_cost(problem, self.climbs))
 
     def _generation(self, population: _Population) -> None:
         data = population.data
@@ -225,7 +227,8 @@ class FrontRun(MultiStartRun):
                 self.works[index] = work._replace(mixing=mixing)
         np.copyto(data.genotypes, data.parents)
         data.tallies[:] = 0
-        self._run_waves(population, clusters, vary_front, "vary", 2 * most_subsets + 1 + self.climb_cost)
+        cost = 2 * most_subsets + 1 + climb_cost(self.problem, self.climbs)
+        self._run_waves(population, clusters, vary_front, "vary", cost)
 
     def _learn_clusters(self, population: _Population) -> Clusters:
         """Cluster a population and learn the linkage of each cluster, on a thread where it may take long."""

@@ -69,6 +69,12 @@ class BayesNetLearner(Parameters):
         Break cycles in random order (default) or in column order, as the published code does.
     initial_indegree : float
         Mean number of parents in the random networks that the search starts from.
+    cut_cost : float
+        Of "density-bd": what a chosen cut costs, as a share of ln(distinct values - 1) nats.
+    min_width : float
+        Of "optimal": narrowest bin, as a fraction of the column's range.
+    min_bin_count : int
+        Of "optimal": fewest rows of a bin.
     max_seconds : float or None
         Of search; compiling is not counted.
     max_evaluations, max_generations : int, optional
@@ -145,6 +151,9 @@ class BayesNetLearner(Parameters):
         algorithm: GOMEA | None = None,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
+        cut_cost: float = 0.5,
+        min_width: float = 1e-3,
+        min_bin_count: int = 1,
         max_seconds: float | None = 60.0,
         max_evaluations: int | None = None,
         max_generations: int | None = None,
@@ -170,6 +179,9 @@ class BayesNetLearner(Parameters):
         self.algorithm = algorithm
         self.random_repair = random_repair
         self.initial_indegree = initial_indegree
+        self.cut_cost = cut_cost
+        self.min_width = min_width
+        self.min_bin_count = min_bin_count
         self.max_seconds = max_seconds
         self.max_evaluations = max_evaluations
         self.max_generations = max_generations

@@ -36,6 +36,9 @@ class GOMEA:
     elite_update : {"generation", "immediate"}
         Whether the shared best solution stands still during a generation (needed for threads) or follows at once,
         as in the published code (one thread).
+    refine : {"sample", "best", "doubling"}
+        Which solutions a problem that can refine solutions itself works on, after every generation: the best one of
+        the population and one in eight others, the best one, or the best one whenever the evaluations have doubled.
     base_population, growth : int
         Size of the first population; each further one is `growth` times larger.
     subgenerations : int
@@ -56,6 +59,7 @@ class GOMEA:
     forced_improvement: bool = True
     search_donors: bool = False
     elite_update: str = "generation"
+    refine: str = "sample"
     base_population: int = 2
     growth: int = 2
     subgenerations: int = 4
@@ -66,6 +70,8 @@ class GOMEA:
             raise GomeaBnError(
                 f"elite_update must be 'generation' or 'immediate', got {self.elite_update!r}."
             )
+        if self.refine not in ("sample", "best", "doubling"):
+            raise GomeaBnError(f"refine must be 'sample', 'best' or 'doubling', got {self.refine!r}.")
         optional = ("local_search",) if self.local_search is not None else ()
         sizes = (("base_population", 1), ("growth", 2), ("subgenerations", 1), ("max_population_size", 1))
         check_scheme(self, ("forced_improvement", "search_donors", *optional), sizes)

@@ -12,9 +12,11 @@ from gomea_bn._columns import nearest
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
+from gomea_bn.problems.interval_dp import CutLimits
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, Policy, fixed_policy, policy_library
+from gomea_bn.problems.pricing import PricedStructureProblem, library_capacity
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import Table
@@ -22,6 +24,7 @@ from gomea_bn.table import Table
 __all__ = ["LearningOptions", "learned_cut_points", "learning_problem", "merged_library", "scored_variables"]
 
 DEFAULT_FAMILY = "equal-frequency"
+OPTIMAL = "optimal"
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,12 @@ class LearningOptions:
     equivalent_sample_size: float = 10.0
     random_repair: bool = True
     initial_indegree: float = 1.0
+    cut_cost: float = 0.5
+    min_width: float = 1e-3
+    min_bin_count: int = 1
 
     def __post_init__(self) -> None:
-        check_proposer(self.discretizer, "discretizer", tuple(POLICY_FAMILIES))
+        check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
         if not is_integer(self.max_bins) or not 2 <= self.max_bins <= MAX_CARDINALITY:
             raise GomeaBnError(
                 f"max_bins must be an integer from 2 to {MAX_CARDINALITY}, got {self.max_bins!r}."
@@ -70,7 +76,7 @@ class LearningOptions:
     @property
     def asks_discretizer(self) -> bool:
         """Whether a discretizer proposes cuts during the search."""
-        return self.discretizer != self.family
+        return self.discretizer not in (self.family, OPTIMAL)
 
 
 def learning_problem(
@@ -93,7 +99,7 @@ def learning_problem(
         If the scoring method does not fit the columns, fixed cut points do not fit their column, or the knowledge
         contradicts itself or the table.
     """
-    method = scoring_method(options.scoring_method)
+    method = scoring_method(options.scoring_method, cut_cost=options.cut_cost)
     _check_kinds(table, method)
     variables, rules = scored_variables(table, options, proposed)
     rule = score_rule(
@@ -103,6 +109,17 @@ def learning_problem(
         prior=options.prior,
         equivalent_sample_size=options.equivalent_sample_size,
     )
+    if options.discretizer == OPTIMAL and any(not v.n_levels for v in variables):
+        limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
+        capacity = library_capacity(sum(not v.n_levels for v in variables), table.n_rows)
+        growth = LibraryGrowth(capacity, options.max_bins)
+        return PricedStructureProblem(
+            FamilyScorer(variables, method, rule, growth=growth),
+            rules,
+            limits,
+            random_repair=options.random_repair,
+            initial_indegree=options.initial_indegree,
+        )
     return StructureProblem(
         FamilyScorer(variables, method, rule),
         rules,
@@ -166,8 +183,13 @@ def learned_cut_points(
     problem: StructureProblem, genotype: NDArray[np.int16]
 ) -> dict[str, NDArray[np.float64]]:
     """Return the inner cuts of every continuous variable of a genotype, by name."""
-    chosen = zip(problem.scorer.variables, problem.policy_indices(genotype).tolist(), strict=True)
-    return {v.name: v.policies[index].cut_points for v, index in chosen if not v.n_levels}
+    chosen = enumerate(problem.policy_indices(genotype).tolist())
+    scorer = problem.scorer
+    return {
+        scorer.variables[v].name: scorer.policy(v, place).cut_points
+        for v, place in chosen
+        if not scorer.variables[v].n_levels
+    }
 
 
 def _check_kinds(table: Table, method: ScoringMethod) -> None:

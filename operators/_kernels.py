@@ -44,6 +44,7 @@ class MixingRules(NamedTuple):
     alphabet: NDArray[np.int64]  # (l,)
     allowed: NDArray[np.bool_]  # (l, largest alphabet)
     ordinal: NDArray[np.bool_]  # (l,)
+    max_tries: int  # of other values of a gene that is not ordinal, in one climb
     stall_limit: int  # forced improvement begins above this many stalled generations
     forced_improvement: bool
     local_search: bool
@@ -285,7 +286,8 @@ def _climb(
 ) -> bool:
     """Try other values of every gene once, in random order, keeping strict improvements; returns whether any was.
 
-    An edge gene tries all its other values, a policy gene the two next to where it began (Orphanou et al. 2018).
+    An edge gene tries all its other values, a policy gene the two next to where it began (Orphanou et al. 2018), or
+    where its library has no order, up to ``max_tries`` of its other values.
     """
     solution = solution_of(population, i)
     improved = False
@@ -297,7 +299,7 @@ def _climb(
         start = np.int64(solution.genotype[gene])
         n_others = n_other_values(rules, gene)
         first = random_below(generator, n_others) if n_others > 1 else 0
-        for k in range(n_others):
+        for k in range(min(n_others, rules.max_tries)):
             value = other_value(rules, gene, start, (first + k) % n_others)
             if value < 0:
                 continue

@@ -314,7 +314,7 @@ def _climb(
         start = np.int64(solution.genotype[gene])
         n_others = n_other_values(rules, gene)
         first = random_below(generator, n_others) if n_others > 1 else 0
-        for k in range(n_others):
+        for k in range(min(n_others, rules.max_tries)):
             value = other_value(rules, gene, start, (first + k) % n_others)
             if value < 0:
                 continue

@@ -145,6 +145,24 @@ def _surplus_parent(
 
 
 @kernel
+def _coarser_value(data: StructureData, genotype: NDArray[np.int16], variable: int) -> int:
+    """Return the value of a policy gene with the most bins below the present number; -1 if there is none."""
+    gene = data.rules.bin_gene[variable]
+    if gene < 0:
+        return -1
+    first, last = data.rules.view_offset[variable], data.rules.view_offset[variable + 1]
+    present = data.rows.cardinality[first + np.int64(genotype[gene])]
+    chosen = -1
+    most = 0
+    for view in range(first, last):
+        cardinality = data.rows.cardinality[view]  # 0 marks a free place of the library
+        if most < cardinality < present:
+            most = cardinality
+            chosen = view - first
+    return chosen
+
+
+@kernel
 def _coarsen_family(
     data: StructureData, solution: Solution, journal: Journal, child: int, generator: np.random.Generator
 ) -> None:
@@ -156,16 +174,15 @@ def _coarsen_family(
     found = 0
     for variable in range(n):
         if variable == child or _has_arc(solution.aux, words, variable, child):
-            gene = data.rules.bin_gene[variable]
             cardinality = data.rows.cardinality[view_of(data.rules, solution.genotype, variable)]
-            if gene < 0 or solution.genotype[gene] == 0 or cardinality < widest_cardinality:
+            if cardinality < widest_cardinality or _coarser_value(data, solution.genotype, variable) < 0:
                 continue
             found = found + 1 if cardinality == widest_cardinality else 1
             if found == 1 or (data.rules.random_order and generator.random() * found < 1.0):
                 widest = variable
                 widest_cardinality = cardinality
-    gene = data.rules.bin_gene[widest]
-    set_gene(solution, journal, gene, solution.genotype[gene] - 1)
+    value = _coarser_value(data, solution.genotype, widest)
+    set_gene(solution, journal, data.rules.bin_gene[widest], value)
     _mark_with_children(data, solution, widest)
 
 

@@ -97,8 +97,8 @@ class BoundaryProblem:
         for v, column in self._sorted.items():
             ranks[v] = np.searchsorted(column.distinct, column.values)
             span[v] = column.low, column.high
-            if method.charges_cuts and variables[v].policies[0].chosen:
-                cut_cost[v] = np.log(len(column.cuts))
+            if method.cut_cost and variables[v].policies[0].chosen:
+                cut_cost[v] = method.cut_cost * np.log(len(column.cuts))
         sorted_columns = list(self._sorted.values())
         self._columns = BoundaryColumns(
             first_gene,

@@ -20,7 +20,7 @@ from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
-__all__ = ["Family", "FamilyScorer", "ScoredVariable", "new_scratch"]
+__all__ = ["Family", "FamilyScorer", "LibraryGrowth", "ScoredVariable", "new_scratch"]
 
 _KEY_SEED = 20240219  # any fixed number: keys must be alike in every process
 _MAX_CELLS = 2**62  # configurations are numbered by 64-bit integers
@@ -75,6 +75,41 @@ def _log_width_sum(counts: NDArray[np.int64], edges: NDArray[np.float64]) -> flo
     return float(np.sum(counts[held] * (np.log(np.diff(edges)[held]) - np.log(edges[-1] - edges[0]))))
 
 
+@dataclass(frozen=True, slots=True)
+class LibraryGrowth:
+    """How far the libraries of continuous variables whose cuts are not fixed may grow.
+
+    Attributes
+    ----------
+    capacity : int
+        Most policies of a variable; a larger first library stays as it is.
+    max_bins : int
+        Most bins of a policy that enters.
+    """
+
+    capacity: int
+    max_bins: int
+
+
+class _RankedColumn:
+    """A continuous column sorted once, to code it under any policy."""
+
+    def __init__(self, values: NDArray[np.float64], method: ScoringMethod) -> None:
+        self.order = np.argsort(values)
+        self.ranked = values[self.order]
+        n_gaps = int(np.count_nonzero(self.ranked[1:] != self.ranked[:-1]))
+        self.cut_cost = method.cut_cost * np.log(max(n_gaps, 1))
+
+    def code(self, policy: Policy, codes: NDArray[np.uint8]) -> float:
+        """Fill `codes` (n_rows,) and return the policy's constant in nats."""
+        ends = np.searchsorted(self.ranked, policy.cut_points, side="right")
+        counts = np.diff(ends, prepend=0, append=len(self.ranked))
+        codes[self.order] = np.repeat(np.arange(policy.n_bins, dtype=np.uint8), counts)
+        cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
+        edges = np.concatenate((self.ranked[:1], policy.cut_points, self.ranked[-1:]))
+        return float(-_log_width_sum(counts, edges) - cost)
+
+
 class FamilyScorer:
     """Scores families of one table under one rule.
 
@@ -86,14 +121,18 @@ class FamilyScorer:
         From `scores.score_rule`.
     cache_bytes : int
         Upper limit of the shared score cache.
+    growth : LibraryGrowth, optional
+        Room for policies that enter later.
 
     Attributes
     ----------
     caches : ThreadCaches
     rows : RowData
-        Codes and constants, for compiled callers.
+        Codes and constants, for compiled callers; the cardinality of a free place in a library is 0.
     view_offset : ndarray of shape (n_variables + 1,), int64
         ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
+    grows : ndarray of shape (n_variables,), bool
+        Whose libraries may grow.
     """
 
     def __init__(
@@ -103,60 +142,120 @@ class FamilyScorer:
         rule: ScoreRule,
         *,
         cache_bytes: int = 1 << 26,
+        growth: LibraryGrowth | None = None,
     ) -> None:
         self.variables = tuple(variables)
         self.method = method
         self.rule = rule
-        self.rows, self.view_offset = self._rows()
-        self.max_cardinality = int(self.rows.cardinality.max())
-        self.n_rows = self.rows.codes.shape[1]
-        self.caches = ThreadCaches(cache_bytes)
-        self._scratch = new_scratch(self.n_rows, self.max_cardinality)
-
-    def _rows(self) -> tuple[RowData, NDArray[np.int64]]:
-        codes, cardinality, constant, offsets = [], [], [], [0]
+        self.growth = growth
         for variable in self.variables:
             most = max([variable.n_levels, *(policy.n_bins for policy in variable.policies)])
             if most > MAX_CARDINALITY:
                 raise GomeaBnError(
                     f"Variable {variable.name!r} has {most} levels or bins; at most {MAX_CARDINALITY} can be scored."
                 )
-            if variable.n_levels:
-                codes.append(variable.values.astype(np.uint8))
-                cardinality.append(variable.n_levels)
-                constant.append(0.0)
-            else:
-                values = np.asarray(variable.values, np.float64)
-                order = np.argsort(values)
-                ranked = values[order]
-                n_gaps = int(np.count_nonzero(ranked[1:] != ranked[:-1]))
-                cut_cost = np.log(max(n_gaps, 1)) if self.method.charges_cuts else 0.0
-                for policy in variable.policies:
-                    ends = np.searchsorted(ranked, policy.cut_points, side="right")
-                    counts = np.diff(ends, prepend=0, append=len(values))
-                    column = np.empty(len(values), np.uint8)
-                    column[order] = np.repeat(np.arange(policy.n_bins, dtype=np.uint8), counts)
-                    codes.append(column)
-                    cardinality.append(policy.n_bins)
-                    cost = cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
-                    edges = np.concatenate((ranked[:1], policy.cut_points, ranked[-1:]))
-                    constant.append(-_log_width_sum(counts, edges) - cost)
-            offsets.append(len(codes))
-        generator = np.random.default_rng(_KEY_SEED)
-        keys = generator.integers(1, 2**63, size=(2, len(codes)), dtype=np.int64).astype(np.uint64)
+        self.grows = np.array(
+            [
+                growth is not None and bool(v.policies) and all(p.chosen for p in v.policies)
+                for v in self.variables
+            ],
+            np.bool_,
+        )
+        sizes = [max(len(v.policies), 1) for v in self.variables]
+        if growth is not None:
+            sizes = [max(n, growth.capacity) if g else n for n, g in zip(sizes, self.grows.tolist())]
+        self.view_offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        self._keys = np.random.default_rng(_KEY_SEED)
+        self._columns: dict[int, _RankedColumn] = {}
+        self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
+        self.rows = self._rows(len(self.variables[0].values))
+        self.max_cardinality = max(
+            int(self.rows.cardinality.max()), growth.max_bins if growth is not None else 0
+        )
+        self.n_rows = self.rows.codes.shape[1]
+        self.caches = ThreadCaches(cache_bytes)
+        self._scratch = new_scratch(self.n_rows, self.max_cardinality)
+
+    def _rows(self, n_rows: int) -> RowData:
+        n_views = int(self.view_offset[-1])
+        keys = self._keys.integers(1, 2**63, size=(2, n_views), dtype=np.int64).astype(np.uint64)
         rows = RowData(
-            np.ascontiguousarray(codes),
-            np.array(cardinality, np.int64),
-            np.array(constant),
+            np.zeros((n_views, n_rows), np.uint8),
+            np.zeros(n_views, np.int64),
+            np.zeros(n_views),
             2 * keys[0] + 1,
             2 * keys[1] + 1,
         )
-        return rows, np.array(offsets, np.int64)
+        for v, variable in enumerate(self.variables):
+            first = int(self.view_offset[v])
+            if variable.n_levels:
+                rows.codes[first] = variable.values
+                rows.cardinality[first] = variable.n_levels
+                continue
+            column = _RankedColumn(np.asarray(variable.values, np.float64), self.method)
+            for k, policy in enumerate(variable.policies):
+                rows.constant[first + k] = column.code(policy, rows.codes[first + k])
+                rows.cardinality[first + k] = policy.n_bins
+            if self.grows[v]:
+                self._columns[v] = column
+            free = int(self.view_offset[v + 1]) - first - len(variable.policies)
+            self._libraries[v] = [*variable.policies, *[None] * free]
+        return rows
+
+    def library(self, variable: int) -> list[Policy | None]:
+        """Return a continuous variable's policies by place, None where a place is free; [] for a discrete one."""
+        return list(self._libraries[variable])
+
+    def policy(self, variable: int, place: int) -> Policy:
+        """Return the policy at a place of a continuous variable's library."""
+        found = self._libraries[variable][place]
+        if found is None:
+            raise GomeaBnError(f"Variable {self.variables[variable].name!r} has no policy {place}.")
+        return found
+
+    def enter(self, variable: int, cut_points: NDArray[np.float64]) -> int:
+        """Return the place of a policy with these cuts, entered if no equal one is there; -1 if there is no room.
+
+        Raises
+        ------
+        GomeaBnError
+            If the library cannot grow, or the cuts make too many bins.
+        """
+        library = self._libraries[variable]
+        for place, known in enumerate(library):
+            if known is not None and np.array_equal(known.cut_points, cut_points):
+                return place
+        name = self.variables[variable].name
+        if self.growth is None or not self.grows[variable]:
+            raise GomeaBnError(f"The library of variable {name!r} cannot grow.")
+        if len(cut_points) >= self.growth.max_bins:
+            raise GomeaBnError(
+                f"Variable {name!r}: at most {self.growth.max_bins} bins can enter, got {len(cut_points) + 1}."
+            )
+        if None not in library:
+            return -1
+        place = library.index(None)
+        view = int(self.view_offset[variable]) + place
+        policy = Policy(cut_points)
+        self.rows.constant[view] = self._columns[variable].code(policy, self.rows.codes[view])
+        self.rows.cardinality[view] = policy.n_bins
+        # fresh words: cached scores of what was at this place before must never be found again
+        keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)
+        self.rows.child_key[view], self.rows.parent_key[view] = 2 * keys[0] + 1, 2 * keys[1] + 1
+        library[place] = policy
+        return place
+
+    def leave(self, variable: int, place: int) -> None:
+        """Free a place of a variable's library that no solution uses; the first place is kept."""
+        if place == 0 or not self.grows[variable]:
+            raise GomeaBnError(f"Policy {place} of variable {self.variables[variable].name!r} cannot leave.")
+        self._libraries[variable][place] = None
+        self.rows.cardinality[int(self.view_offset[variable]) + place] = 0
 
     def view(self, variable: int, policy: int = 0) -> int:
         """Return the row of ``rows.codes`` that holds a variable under a policy."""
         n_policies = int(self.view_offset[variable + 1] - self.view_offset[variable])
-        if not 0 <= policy < n_policies:
+        if not 0 <= policy < n_policies or not self.rows.cardinality[self.view_offset[variable] + policy]:
             name = self.variables[variable].name
             raise GomeaBnError(f"Variable {name!r} has policies 0 to {n_policies - 1}, got {policy}.")
         return int(self.view_offset[variable]) + policy

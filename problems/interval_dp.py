@@ -188,7 +188,7 @@ class IntervalScore:
             )
         self.bayesian = rule.kind == DIRICHLET
         self.weight = rule.weight
-        self.charges_cuts = method.charges_cuts
+        self.cut_cost = method.cut_cost
         x = np.arange(len(rule.x_log_x) + MAX_CARDINALITY, dtype=np.float64)
         if self.bayesian:
             self.table = gammaln(x + 1.0)
@@ -264,7 +264,7 @@ class CutProblem:
             return self._constant
         table, counts = self.score.table, self._own_counts[self._own_counts > 0]
         term = len(counts) * table[n_bins - 1] - float(table[counts + (n_bins - 1)].sum())
-        cut_cost = log(max(len(self.column.cuts), 1)) if self.score.charges_cuts else 0.0
+        cut_cost = self.score.cut_cost * log(max(len(self.column.cuts), 1))
         return float(term) - cut_cost * (n_bins - 1)
 
     def value(self, cut_points: NDArray[np.float64]) -> float:

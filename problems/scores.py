@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log
 
 import numpy as np
@@ -23,36 +23,53 @@ class ScoringMethod:
     density : bool
         Whether continuous columns are scored as densities (log widths count), or only discrete columns are allowed.
     prior : {"penalty", "dirichlet", "bdeu"}
-    charges_cuts : bool
-        Whether each cut that was chosen from m distinct values costs ln(m - 1).
+    cut_cost : float
+        What each cut that was chosen from m distinct values costs, as a share of ln(m - 1).
     """
 
     name: str
     density: bool
     prior: str
-    charges_cuts: bool
+    cut_cost: float
 
 
 SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method
     for method in (
-        ScoringMethod("density-bic", True, "penalty", False),  # log density minus a price per free parameter
+        ScoringMethod("density-bic", True, "penalty", 0.0),  # log density minus a price per free parameter
         ScoringMethod(
-            "density-bd", True, "dirichlet", True
+            "density-bd", True, "dirichlet", 1.0
         ),  # marginal likelihood of the tables, as a density
-        ScoringMethod("bic", False, "penalty", False),
-        ScoringMethod("aic", False, "penalty", False),
-        ScoringMethod("k2", False, "dirichlet", False),
-        ScoringMethod("bdeu", False, "bdeu", False),
+        ScoringMethod("bic", False, "penalty", 0.0),
+        ScoringMethod("aic", False, "penalty", 0.0),
+        ScoringMethod("k2", False, "dirichlet", 0.0),
+        ScoringMethod("bdeu", False, "bdeu", 0.0),
     )
 }
 
 
-def scoring_method(name: str) -> ScoringMethod:
-    """Return the scoring method called `name`; raises `GomeaBnError` with the known names otherwise."""
+def scoring_method(name: str, *, cut_cost: float | None = None) -> ScoringMethod:
+    """Return the scoring method called `name`.
+
+    Parameters
+    ----------
+    name : str
+    cut_cost : float, optional
+        Replaces the method's own share where it charges cuts at all.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown name, with the known ones, or a share below 0.
+    """
     if not isinstance(name, str) or name not in SCORING_METHODS:
         raise GomeaBnError(f"scoring_method must be one of {sorted(SCORING_METHODS)}, got {name!r}.")
-    return SCORING_METHODS[name]
+    method = SCORING_METHODS[name]
+    if cut_cost is None:
+        return method
+    if not is_real(cut_cost) or not 0 <= cut_cost < inf:
+        raise GomeaBnError(f"cut_cost must be a finite number of at least 0, got {cut_cost!r}.")
+    return replace(method, cut_cost=float(cut_cost)) if method.cut_cost else method
 
 
 def score_rule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,15 @@ class StructureProblem:
     ----------
     n_variables : int
         Genes: N(N-1)/2 for the edges, in the order (0,1), (0,2), ..., then one per continuous variable with
-        at least two policies, in column order.
+        at least two policies or a library that grows, in column order.
+    alphabet : ndarray of shape (n_variables,), int64
+        Values of every gene; grows in place with the libraries.
+    allowed : ndarray of shape (n_variables, largest), bool
+        Which values a gene may take; follows the libraries in place.
     """
 
     n_objectives = 1
+    max_tries = 6  # of other policies from a library without order, in one climb
     climbs = True  # local search pays on networks (Orphanou et al. 2018)
 
     def __init__(
@@ -55,17 +60,18 @@ class StructureProblem:
         self.n_aux = n * self.words
         first, second = np.triu_indices(n, 1)
         self.n_edge_genes = len(first)
-        n_policies = np.diff(scorer.view_offset)
-        bin_variable = np.flatnonzero(n_policies > 1)
+        n_places = np.diff(scorer.view_offset)
+        bin_variable = np.flatnonzero(n_places > 1)
         bin_gene = np.full(n, -1, np.int64)
         bin_gene[bin_variable] = self.n_edge_genes + np.arange(len(bin_variable))
         self.n_variables = self.n_edge_genes + len(bin_variable)
-        self.alphabet = np.concatenate([np.full(self.n_edge_genes, 3), n_policies[bin_variable]]).astype(
-            np.int64
-        )
-        self.ordinal = np.arange(self.n_variables) >= self.n_edge_genes
-        self.allowed = np.arange(self.alphabet.max(initial=3)) < self.alphabet[:, None]
+        self.alphabet = np.full(self.n_variables, 3, np.int64)
+        self.ordinal = np.zeros(self.n_variables, np.bool_)
+        self.ordinal[self.n_edge_genes :] = ~scorer.grows[bin_variable]
+        self.allowed = np.zeros((self.n_variables, n_places.max(initial=3)), np.bool_)
         self.allowed[: self.n_edge_genes, :3] = edge_rules.allowed[first, second]
+        for variable in bin_variable.tolist():
+            self._follow_library(variable, int(bin_gene[variable]))
         self.rules = StructureRules(
             first.astype(np.int64),
             second.astype(np.int64),
@@ -78,6 +84,42 @@ class StructureProblem:
             bool(random_repair),
         )
         self._data: list[StructureData] = []
+
+    def _follow_library(self, variable: int, gene: int) -> None:
+        """Let a policy gene take the values of the policies that its variable's library holds."""
+        first, last = self.scorer.view_offset[variable : variable + 2].tolist()
+        held = np.flatnonzero(self.scorer.rows.cardinality[first:last])
+        self.allowed[gene] = False
+        self.allowed[gene, held] = True
+        self.alphabet[gene] = held[-1] + 1
+
+    def enter_policy(
+        self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
+    ) -> int:
+        """Return the value of a variable's gene that stands for these cuts, entered if they are new.
+
+        Parameters
+        ----------
+        variable : int
+        cut_points : ndarray of shape (n_bins - 1,)
+        in_use : callable
+            Gets a gene and returns the values that some solution has there; in a full library the others leave.
+
+        Returns
+        -------
+        int
+            -1 if the library is full of policies that are in use.
+        """
+        scorer, gene = self.scorer, int(self.rules.bin_gene[variable])
+        place = scorer.enter(variable, cut_points)
+        if place < 0:
+            used = set(in_use(gene).tolist())
+            for k, policy in enumerate(scorer.library(variable)):
+                if k and policy is not None and k not in used:
+                    scorer.leave(variable, k)
+            place = scorer.enter(variable, cut_points)
+        self._follow_library(variable, gene)
+        return place
 
     def _work(self) -> StructureWork:
         n, words, edges = self.n_nodes, self.words, max(self.n_edge_genes, 1)
@@ -142,7 +184,8 @@ class StructureProblem:
         present &= allowed[:, 1] | allowed[:, 2]
         genotypes[:, : self.n_edge_genes] = np.where(present, arc, 0)
         for gene in range(self.n_edge_genes, self.n_variables):
-            genotypes[:, gene] = generator.integers(0, self.alphabet[gene], n)
+            values = np.flatnonzero(self.allowed[gene])
+            genotypes[:, gene] = values[generator.integers(0, len(values), n)]
         return genotypes
 
     def edges(self, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:

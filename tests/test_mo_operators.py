@@ -98,7 +98,15 @@ class Bench:
         mixing = new_work(problem, np.zeros(1, np.uint8))._replace(donors=np.zeros(n, np.int64))
         self.work = FrontWork(mixing, np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(2, np.int64))
         self.rules = MixingRules(
-            problem.alphabet, problem.allowed, problem.ordinal, 0, forced, climb, donors, immediate
+            problem.alphabet,
+            problem.allowed,
+            problem.ordinal,
+            problem.allowed.shape[1],
+            0,
+            forced,
+            climb,
+            donors,
+            immediate,
         )
         self.slow_archive = SlowArchive(m)
         self.twins: list[SlowSearch] = []
