@@ -21,6 +21,7 @@ from gomea_bn.operators._kernels import (
     MixingRules,
     MixingWork,
     PopulationData,
+    evaluate_row,
     initialise_range,
     vary_range,
 )
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
     from gomea_bn.gomea import GOMEA
 
 __all__ = [
+    "FormerRow",
     "GomeaRun",
+    "REFINED_SHARE",
+    "Refiner",
     "checked_genotypes",
     "climb_cost",
+    "evaluated_anew",
     "finished_prefix",
     "most_tries",
     "new_population",
@@ -50,7 +55,7 @@ INLINE_CELLS = 1 << 16
 
 
 # one in so many solutions is refined after each generation, beside the best one
-_REFINED_SHARE = 8
+REFINED_SHARE = 8
 
 
 class Refiner(Protocol):
@@ -63,6 +68,9 @@ class Refiner(Protocol):
         in_use: Callable[[int], NDArray[np.int64]],
     ) -> NDArray[np.int16]:
         """Return a genotype that is at least as good; `in_use` tells which values of a gene solutions have."""
+
+    def affordable(self, n_eval: int) -> bool:
+        """Return whether the work done so far is in proportion to so many evaluations of the search."""
 
 
 @dataclass
@@ -132,6 +140,47 @@ def new_work(problem: CompiledProblem, stop: NDArray[np.uint8], target: float | 
         stop,
         np.full(1, -np.inf if target is None else target),
     )
+
+
+@dataclass(frozen=True)
+class FormerRow:
+    """A solution's rows as they were, and how many terms its new evaluation touched."""
+
+    rows: tuple[NDArray[Any], ...]
+    violation: float
+    touched: int
+
+    @property
+    def objectives(self) -> NDArray[np.float64]:
+        """Return the former objectives."""
+        return self.rows[-1]
+
+    def restore(self, data: PopulationData, i: int) -> None:
+        """Write the rows back."""
+        for row, former in zip(_rows_of(data, i), self.rows, strict=True):
+            row[:] = former
+        data.violations[i] = self.violation
+
+
+def _rows_of(data: PopulationData, i: int) -> tuple[NDArray[Any], ...]:
+    return data.genotypes[i], data.terms[i], data.aux[i], data.objectives[i]
+
+
+def evaluated_anew(
+    problem: CompiledProblem,
+    data: PopulationData,
+    i: int,
+    genotype: NDArray[np.int16],
+    generator: np.random.Generator,
+    work: MixingWork,
+) -> FormerRow:
+    """Give solution i of a population another genotype, evaluate it, and return what it was before."""
+    former = tuple(row.copy() for row in _rows_of(data, i))
+    violation = float(data.violations[i])
+    data.genotypes[i] = genotype
+    touched = evaluate_row(problem.kernel_data(1)[0], data, i, generator, work)
+    problem.generation_ended()
+    return FormerRow(former, violation, int(touched))
 
 
 def most_tries(problem: CompiledProblem) -> int:
@@ -262,7 +311,7 @@ class GomeaRun(EliteRun):
         best = int(np.lexsort((data.objectives[:, 0], data.violations))[0])
         chosen = [best]
         if self.settings.refine == "sample":
-            n_others = max(1, population.size // _REFINED_SHARE)
+            n_others = max(1, population.size // REFINED_SHARE)
             others = np.delete(np.arange(population.size), best)
             chosen += population.sampler.permutation(others)[:n_others].tolist()
         elif self.settings.refine == "doubling" and self.n_eval < 2 * self._refined_at:
@@ -270,7 +319,7 @@ class GomeaRun(EliteRun):
         self._refined_at = self.n_eval
         for i in chosen:
             while not self.stop.reason and self.n_eval < self.limits.evaluations:
-                if not self._refine_one(population, refiner, i):
+                if not refiner.affordable(self.n_eval) or not self._refine_one(population, refiner, i):
                     break
         population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))
 
@@ -285,22 +334,11 @@ class GomeaRun(EliteRun):
         self.execute(work, 1, what="refine", n_threads=1, inline=population.seconds < ALONE_SECONDS)
         if not found or self.stop.flag[0] or (found[0] == data.genotypes[i]).all():
             return False
-        rows = (data.genotypes[i], data.terms[i], data.aux[i], data.objectives[i], data.violations[i : i + 1])
-        former = [row.copy() for row in rows]
-        data.genotypes[i] = found[0]
-        kernel_data = self.problem.kernel_data(self.n_threads)[0]
-        counts = data.tallies[i].copy()
-        work_space = self.works[0]
-        work_space.budget[0] = UNLIMITED
-        rules = self._rules(population.size)._replace(local_search=False)
-        initialise_range(kernel_data, data, rules, population.sampler, work_space, i, i + 1)
-        self.n_eval += int(data.tallies[i, 1] - counts[1])
-        self.touched += int(data.tallies[i, 2] - counts[2])
-        data.tallies[i] = counts
-        self.problem.generation_ended()
-        if (data.violations[i], data.objectives[i, 0]) >= (former[4][0], former[3][0]):
-            for row, old in zip(rows, former, strict=True):
-                row[:] = old
+        former = evaluated_anew(self.problem, data, i, found[0], population.sampler, self.works[0])
+        self.n_eval += 1
+        self.touched += former.touched
+        if (data.violations[i], data.objectives[i, 0]) >= (former.violation, former.objectives[0]):
+            former.restore(data, i)
             return False
         data.parents[i] = data.genotypes[i]
         one = slice(i, i + 1)

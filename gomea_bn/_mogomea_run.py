@@ -15,9 +15,12 @@ from gomea_bn._gomea_run import (
     ALONE_SECONDS,
     INLINE_CELLS,
     INLINE_SECONDS,
+    REFINED_SHARE,
     UNLIMITED,
+    Refiner,
     checked_genotypes,
     climb_cost,
+    evaluated_anew,
     finished_prefix,
     most_tries,
     new_population,
@@ -29,7 +32,7 @@ from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.limits import Callback, FrontHistoryEntry, Limits, Progress, Result
 from gomea_bn.linkage.models import Linkage, linkage_model
 from gomea_bn.operators._archive_kernels import REFUSED_FULL, Archive, clear
-from gomea_bn.operators._kernels import MixingRules, PopulationData
+from gomea_bn.operators._kernels import FINISHED, MixingRules, PopulationData
 from gomea_bn.operators._mo_kernels import Clusters, FrontSearch, FrontWork, initialise_front, vary_front
 from gomea_bn.problems.base import CompiledProblem
 
@@ -142,6 +145,7 @@ class FrontRun(MultiStartRun):
             )
             for _ in range(self.n_threads)
         ]
+        self.refiner: Refiner | None = problem.refiner(self.stop.flag) if hasattr(problem, "refiner") else None
         self._find_capacity = max(16, min(_MOST_FINDS, _FIND_BYTES // (2 * max(problem.n_variables, 1))))
         self._finds: list[Archive] = []
         self._refused = 0
@@ -210,7 +214,9 @@ class FrontRun(MultiStartRun):
         self.populations.append(population)
         nobody = np.zeros(0, np.int64)
         clusters = Clusters(nobody, nobody, nobody, nobody, Linkage(nobody, nobody, nobody), nobody)
-        self._run_waves(population, clusters, initialise_front, "initialise", 1 + climb_cost(problem, self.climbs))
+        cost = 1 + climb_cost(problem, self.climbs)
+        self._run_waves(population, clusters, initialise_front, "initialise", cost)
+        self._refine(population)
 
     def _generation(self, population: _Population) -> None:
         data = population.data
@@ -229,6 +235,51 @@ class FrontRun(MultiStartRun):
         data.tallies[:] = 0
         cost = 2 * most_subsets + 1 + climb_cost(self.problem, self.climbs)
         self._run_waves(population, clusters, vary_front, "vary", cost)
+        self._refine(population)
+
+    def _refine(self, population: _Population) -> None:
+        """Let the problem's refiner work on a sample of a population, and offer what it finds to the archive."""
+        refiner, data = self.refiner, population.data
+        if refiner is None or not (data.tallies[:, 0] == FINISHED).all():
+            return
+        n_chosen = max(1, population.size // REFINED_SHARE)
+        for i in population.sampler.permutation(population.size)[:n_chosen].tolist():
+            affordable = refiner.affordable(self.n_eval) and self.n_eval < self.limits.evaluations
+            if self.stop.flag[0] or not affordable:
+                return
+            self._refine_one(population, refiner, i)
+
+    def _refine_one(self, population: _Population, refiner: Refiner, i: int) -> None:
+        """Refine a solution, which stays as it was if the outcome is dominated by it or violates more."""
+        data = population.data
+        found: list[NDArray[np.int16]] = []
+
+        def work(_thread: int, _block: int) -> None:
+            found.append(refiner.improved(data.genotypes[i], population.sampler, self._values_in_use))
+
+        self.execute(work, 1, what="refine", n_threads=1, inline=population.seconds < ALONE_SECONDS)
+        if not found or self.stop.flag[0] or (found[0] == data.genotypes[i]).all():
+            return
+        former = evaluated_anew(self.problem, data, i, found[0], population.sampler, self.works[0].mixing)
+        self.n_eval += 1
+        self.touched += former.touched
+        if data.violations[i] == 0:
+            self.archive.offer(data.genotypes[i : i + 1], data.objectives[i : i + 1])
+        worse = data.violations[i] > former.violation
+        if worse or (
+            data.violations[i] == former.violation and (former.objectives <= data.objectives[i]).all()
+        ):
+            former.restore(data, i)
+        else:
+            data.parents[i] = data.genotypes[i]
+
+    def _values_in_use(self, gene: int) -> NDArray[np.int64]:
+        """Return the values of a gene that a member of the archive or a population has."""
+        held = [self.archive.genotypes[:, gene], self.initial[:, gene]]
+        for population in self.populations:
+            if population.active:
+                held += [population.data.parents[:, gene], population.data.genotypes[:, gene]]
+        return np.unique(np.concatenate(held)).astype(np.int64)
 
     def _learn_clusters(self, population: _Population) -> Clusters:
         """Cluster a population and learn the linkage of each cluster, on a thread where it may take long."""

@@ -13,15 +13,23 @@ from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
-from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, Policy, fixed_policy, policy_library
-from gomea_bn.problems.pricing import PricedStructureProblem, library_capacity
+from gomea_bn.problems.pricing import Pricing, library_capacity
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import Table
 
-__all__ = ["LearningOptions", "learned_cut_points", "learning_problem", "merged_library", "scored_variables"]
+__all__ = [
+    "OPTIMAL",
+    "LearningOptions",
+    "learned_cut_points",
+    "learning_problem",
+    "library_growth",
+    "merged_library",
+    "scored_variables",
+]
 
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
@@ -109,23 +117,27 @@ def learning_problem(
         prior=options.prior,
         equivalent_sample_size=options.equivalent_sample_size,
     )
-    if options.discretizer == OPTIMAL and any(not v.n_levels for v in variables):
+    growth, pricing = library_growth(table, variables, options), None
+    if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
-        capacity = library_capacity(sum(not v.n_levels for v in variables), table.n_rows)
-        growth = LibraryGrowth(capacity, options.max_bins)
-        return PricedStructureProblem(
-            FamilyScorer(variables, method, rule, growth=growth),
-            rules,
-            limits,
-            random_repair=options.random_repair,
-            initial_indegree=options.initial_indegree,
-        )
+        pricing = Pricing(limits, [IntervalScore(method, rule)])
     return StructureProblem(
-        FamilyScorer(variables, method, rule),
+        FamilyScorer(variables, method, rule, growth=growth),
         rules,
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
+        pricing=pricing,
     )
+
+
+def library_growth(
+    table: Table, variables: Sequence[ScoredVariable], options: LearningOptions
+) -> LibraryGrowth | None:
+    """Return how far libraries may grow where the search prices cuts; None where it does not."""
+    n_continuous = sum(not v.n_levels for v in variables)
+    if options.discretizer != OPTIMAL or not n_continuous:
+        return None
+    return LibraryGrowth(library_capacity(n_continuous, table.n_rows), options.max_bins)
 
 
 def scored_variables(

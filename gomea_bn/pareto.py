@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import log
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,13 +19,22 @@ from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.expert import ExpertNetwork
 from gomea_bn.expert_sample import draw_expert_sample
 from gomea_bn.front import Front
-from gomea_bn.learning_problem import LearningOptions, learned_cut_points, scored_variables
+from gomea_bn.learning_problem import (
+    OPTIMAL,
+    LearningOptions,
+    learned_cut_points,
+    library_growth,
+    scored_variables,
+)
 from gomea_bn.limits import Callback, FrontHistoryEntry, Limits
 from gomea_bn.mogomea import MOGOMEA
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
+from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.policies import POLICY_FAMILIES, Policy
+from gomea_bn.problems.pricing import Pricing
+from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.table import Table, read_table
 from gomea_bn.warm_up import compile_front_kernels
 
@@ -36,6 +46,8 @@ __all__ = ["OwnObjective", "ParetoBayesNetLearner", "front_problem"]
 _STANDARD = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXPERT_DISTANCE)}
 # networks may have so many times the expert's free parameters (Ha et al. 2024)
 _TIMES_EXPERT = 10.0
+# what a free parameter costs where cuts are priced, in shares of the (ln n)/2 of BIC: fine bins and coarse ones
+_PRICES = (0.2, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -142,6 +154,8 @@ class ParetoBayesNetLearner(Parameters):
         algorithm: MOGOMEA | None = None,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
+        min_width: float = 1e-3,
+        min_bin_count: int = 1,
         max_seconds: float | None = 60.0,
         max_evaluations: int | None = None,
         max_generations: int | None = None,
@@ -167,6 +181,8 @@ class ParetoBayesNetLearner(Parameters):
         self.algorithm = algorithm
         self.random_repair = random_repair
         self.initial_indegree = initial_indegree
+        self.min_width = min_width
+        self.min_bin_count = min_bin_count
         self.max_seconds = max_seconds
         self.max_evaluations = max_evaluations
         self.max_generations = max_generations
@@ -234,7 +250,7 @@ class ParetoBayesNetLearner(Parameters):
         found = [
             (_edges(problem, table, genotype), problem.policy_indices(genotype)) for genotype in result.X
         ]
-        libraries = [variable.policies for variable in problem.scorer.variables]
+        libraries = [problem.scorer.library(v) for v in range(problem.n_nodes)]
         network = _Networks(table, found, libraries, self.pseudo_count, shared)
         self.front_ = Front(
             shown,
@@ -292,12 +308,15 @@ def front_problem(
     seed: int,
 ) -> FrontProblem:
     """Return the problem of learning a front for `table`; `seed` is of the expert's sample."""
-    if not isinstance(options.discretizer, str) or options.discretizer not in POLICY_FAMILIES:
+    known = sorted([OPTIMAL, *POLICY_FAMILIES])
+    if not isinstance(options.discretizer, str) or options.discretizer not in known:
         raise GomeaBnError(
-            f"discretizer must be one of {sorted(POLICY_FAMILIES)} for a front, got {options.discretizer!r}; other "
+            f"discretizer must be one of {known} for a front, got {options.discretizer!r}; other "
             "discretizers work in BayesNetLearner, or by themselves: cut_points=found.cut_points_."
         )
     learning = LearningOptions(
+        min_width=options.min_width,
+        min_bin_count=options.min_bin_count,
         discretizer=options.discretizer,
         cut_points=options.cut_points,
         max_bins=options.max_bins,
@@ -339,8 +358,9 @@ def front_problem(
 
         return value
 
+    growth = library_growth(table, variables, learning)
     problem = FrontProblem(
-        smoothed_scorer(variables, table.n_rows, options.pseudo_count),
+        smoothed_scorer(variables, table.n_rows, options.pseudo_count, growth=growth),
         rules,
         names,
         expert=sample,
@@ -348,8 +368,17 @@ def front_problem(
         max_parameters=float(limit),
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
+        pricing=None if growth is None else _pricing(table.n_rows, options),
     )
     return problem
+
+
+def _pricing(n_rows: int, options: ParetoBayesNetLearner) -> Pricing:
+    """Return what is priced for a front: cuts by the log density less several prices per free parameter."""
+    method = scoring_method("density-bic")
+    prices = [share * log(n_rows) / 2 for share in _PRICES]
+    scores = [IntervalScore(method, score_rule(method, n_rows, penalty=price)) for price in prices]
+    return Pricing(CutLimits(1, options.max_bins, options.min_width, options.min_bin_count), scores)
 
 
 def _edges(problem: FrontProblem, table: Table, genotype: NDArray[np.int16]) -> list[tuple[str, str]]:
@@ -362,19 +391,16 @@ class _Networks:
 
     table: Table
     found: list[tuple[list[tuple[str, str]], NDArray[np.int64]]]  # edges and policy indices by row
-    libraries: list[tuple[Policy, ...]]
+    libraries: list[list[Policy | None]]
     pseudo_count: float
     metadata: dict[str, Any]
 
     def __call__(self, row: int) -> DiscretizedBayesNet:
         edges, chosen = self.found[row]
-        cuts = {
-            column.name: library[index].cut_points
-            for column, library, index in zip(
-                self.table.columns, self.libraries, chosen.tolist(), strict=True
-            )
-            if column.is_continuous
-        }
+        cuts = {}
+        for column, library, index in zip(self.table.columns, self.libraries, chosen.tolist(), strict=True):
+            if column.is_continuous and (policy := library[index]) is not None:
+                cuts[column.name] = policy.cut_points
         return DiscretizedBayesNet.from_table(
             self.table, edges, cuts, pseudo_count=self.pseudo_count, metadata=self.metadata
         )

@@ -15,9 +15,12 @@ from gomea_bn._multi_start import MultiStartRun
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Limits
 from gomea_bn.mogomea import MOGOMEA
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
+from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.problems.policies import policy_library
+from gomea_bn.problems.pricing import Pricing
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 
@@ -74,23 +77,31 @@ def _advance(run: MultiStartRun) -> None:
 
 
 def _learn_once(n_threads: int) -> None:
-    method = scoring_method("bic")
-    variables = _variables()
-    scorer = FamilyScorer(variables, method, score_rule(method, 16))
+    method = scoring_method("density-bd")
+    rule = score_rule(method, 16)
+    values = np.random.default_rng(0).random(16)
+    variables = [*_variables(), ScoredVariable("x", values, 0, policy_library(values, "equal-frequency", 3))]
+    scorer = FamilyScorer(variables, method, rule, growth=LibraryGrowth(8, 4))
     scorer.reserve(1 << 13)
-    rules = edge_rules(None, [v.name for v in variables], [2] * 4)
-    problem = StructureProblem(scorer, rules)
+    rules = edge_rules(None, [v.name for v in variables], [2] * 5)
+    pricing = Pricing(CutLimits(), [IntervalScore(method, rule)])
+    problem = StructureProblem(scorer, rules, pricing=pricing)
     limits = Limits(max_generations=2)
     _advance(GomeaRun(GOMEA(base_population=32), problem, limits, 1, n_threads, None, None))
 
 
 def _search_front_once(n_threads: int) -> None:
-    variables = _variables()
-    scorer = smoothed_scorer(variables, 16, 1.0)
+    values = np.random.default_rng(0).random(16)
+    policies = policy_library(values, "equal-frequency", 3)
+    variables = [*_variables(), ScoredVariable("x", values, 0, policies)]
+    scorer = smoothed_scorer(variables, 16, 1.0, growth=LibraryGrowth(8, 4))
     scorer.reserve(1 << 13)
-    rules = edge_rules(None, [v.name for v in variables], [2] * 4)
-    expert = ExpertSample(tuple(v.values for v in variables), 0.0, np.ones(4, np.bool_))
-    problem = FrontProblem(scorer, rules, ["misfit", "complexity", "expert_distance"], expert=expert)
+    rules = edge_rules(None, [v.name for v in variables], [2] * 5)
+    expert = ExpertSample(tuple(v.values for v in variables), 0.0, np.ones(5, np.bool_))
+    objectives = ["misfit", "complexity", "expert_distance"]
+    method = scoring_method("density-bic")
+    pricing = Pricing(CutLimits(), [IntervalScore(method, score_rule(method, 16))])
+    problem = FrontProblem(scorer, rules, objectives, expert=expert, pricing=pricing)
     problem.reserve(1 << 13)
     settings = MOGOMEA(base_population=32)
     _advance(FrontRun(settings, problem, Limits(max_generations=2), 1, n_threads, None, None))

@@ -311,6 +311,14 @@ def _climb(
 
 
 @kernel
+def evaluate_row(
+    problem: Any, population: PopulationData, i: int, generator: np.random.Generator, work: MixingWork
+) -> int:
+    """Evaluate solution i in full and return the touched terms; mutates its rows but no tallies."""
+    return evaluate(problem, solution_of(population, i), work.journal, generator)
+
+
+@kernel
 def initialise_range(
     problem: Any,
     population: PopulationData,

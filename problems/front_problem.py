@@ -20,8 +20,9 @@ from gomea_bn.problems._front_kernels import (
     UserObjectives,
 )
 from gomea_bn.problems._score_kernels import SMOOTHED, ScoreRule
-from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, new_scratch
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.pricing import Pricing
 from gomea_bn.problems.scores import scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
@@ -50,13 +51,19 @@ class ExpertSample(NamedTuple):
 
 
 def smoothed_scorer(
-    variables: Sequence[ScoredVariable], n_rows: int, pseudo_count: float, *, cache_bytes: int = 1 << 26
+    variables: Sequence[ScoredVariable],
+    n_rows: int,
+    pseudo_count: float,
+    *,
+    cache_bytes: int = 1 << 26,
+    growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
     """Return a scorer of log likelihoods under the tables that the same rows give with `pseudo_count`."""
     if not is_real(pseudo_count) or not 0 <= pseudo_count < np.inf:
         raise GomeaBnError(f"pseudo_count must be a finite number of at least 0, got {pseudo_count!r}.")
     rule = ScoreRule(SMOOTHED, 0.0, float(pseudo_count), np.zeros(1), np.zeros(1))
-    return FamilyScorer(variables, scoring_method("density-bic"), rule, cache_bytes=cache_bytes)
+    method = scoring_method("density-bic")
+    return FamilyScorer(variables, method, rule, cache_bytes=cache_bytes, growth=growth)
 
 
 class FrontProblem(StructureProblem):
@@ -77,7 +84,7 @@ class FrontProblem(StructureProblem):
         A user's own objectives: ``function(genotype) -> float``; the genotype is overwritten by the next call.
     max_parameters : float
         Networks with more free parameters are infeasible, by their excess over this number divided by it.
-    random_repair, initial_indegree
+    random_repair, initial_indegree, pricing
         As of `StructureProblem`.
 
     Notes
@@ -100,8 +107,11 @@ class FrontProblem(StructureProblem):
         max_parameters: float = np.inf,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
+        pricing: Pricing | None = None,
     ) -> None:
-        super().__init__(scorer, edge_rules, random_repair=random_repair, initial_indegree=initial_indegree)
+        super().__init__(
+            scorer, edge_rules, random_repair=random_repair, initial_indegree=initial_indegree, pricing=pricing
+        )
         functions = own or {}
         known = [*_KINDS, *functions]
         unknown = [name for name in objectives if name not in known]
@@ -142,6 +152,7 @@ class FrontProblem(StructureProblem):
         codes = np.zeros((n_views, n_sampled), np.uint8)
         log_width = np.zeros(n_views)
         counts = np.zeros(self.n_nodes)
+        self._expert_values = () if expert is None else expert.values
         if expert is not None:
             counts[:] = expert.mentioned
             for i, variable in enumerate(scorer.variables):
@@ -149,14 +160,31 @@ class FrontProblem(StructureProblem):
                 if variable.n_levels:
                     codes[first] = expert.values[i]
                     continue
-                low, high = float(variable.values.min()), float(variable.values.max())
-                for k, policy in enumerate(variable.policies):
-                    code = np.searchsorted(policy.cut_points, expert.values[i], side="left")
-                    codes[first + k] = code
-                    edges = np.concatenate(([low], policy.cut_points, [high]))
-                    log_width[first + k] = np.log(np.diff(edges))[code].mean()
+                for k in range(len(variable.policies)):
+                    self._code_expert(i, k, codes, log_width)
         scratch = new_scratch(max(n_sampled, scorer.n_rows), scorer.max_cardinality)
         return ExpertRows(codes, log_width, counts, scratch, new_cache(2), new_cache(2))
+
+    def _code_expert(
+        self, variable: int, place: int, codes: NDArray[np.uint8], log_width: NDArray[np.float64]
+    ) -> None:
+        """Code the expert's values under one policy into the rows of its view."""
+        scorer = self.scorer
+        view = int(scorer.view_offset[variable]) + place
+        cuts, values = scorer.policy(variable, place).cut_points, scorer.variables[variable].values
+        code = np.searchsorted(cuts, self._expert_values[variable], side="left")
+        codes[view] = code
+        edges = np.concatenate(([float(values.min())], cuts, [float(values.max())]))
+        log_width[view] = np.log(np.diff(edges))[code].mean()
+
+    def enter_policy(
+        self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
+    ) -> int:
+        """Return the value that stands for these cuts, as `StructureProblem`; the expert's rows are coded too."""
+        place = super().enter_policy(variable, cut_points, in_use)
+        if place >= 0 and self._expert_values:
+            self._code_expert(variable, place, self._expert_rows.codes, self._expert_rows.log_width)
+        return place
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one `FrontData` per thread."""

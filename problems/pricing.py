@@ -7,21 +7,27 @@ network, the cuts it finds become a value of that variable's gene, and mixing sp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.interval_dp import Child, Coded, CutLimits, CutProblem, IntervalScore, SortedColumn
-from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.problems.policies import MAX_CARDINALITY
 
-__all__ = ["CutPricer", "PricedStructureProblem", "library_capacity"]
+if TYPE_CHECKING:
+    from gomea_bn.problems.structure import StructureProblem
+
+__all__ = ["CutPricer", "Pricing", "library_capacity"]
 
 _CAPACITY = 64
 _LIBRARY_BYTES = 1 << 28
 _LEAST_CAPACITY = 24
+# pricing takes about as long as so many evaluations
+_EVALUATIONS_PER_PRICE = 200
+_FREE_ROUNDS = 5
 _MOST_KNOWN = 1 << 16
 _LEAST_GAIN = 1e-10  # of the score's size: smaller gains are rounding, and would keep a sweep from ending
 
@@ -31,50 +37,23 @@ def library_capacity(n_columns: int, n_rows: int) -> int:
     return max(_LEAST_CAPACITY, min(_CAPACITY, _LIBRARY_BYTES // max(n_columns * n_rows, 1)))
 
 
-class PricedStructureProblem(StructureProblem):
-    """Structure and bins of a network, where GOMEA may ask for the best cuts of a solution's variables.
+@dataclass(frozen=True)
+class Pricing:
+    """What a search may price, and by which scores.
 
-    Parameters
+    Attributes
     ----------
-    scorer : FamilyScorer
-        With room for growth, and a density score that `IntervalScore` knows.
-    edge_rules : EdgeRules
     limits : CutLimits
         Of the cuts.
+    scores : sequence of IntervalScore
+        One of them, drawn at random, holds for all variables of a solution; several give cuts of different fineness.
     n_cells : int
         Most candidate cells of one dynamic programme; zooming makes up for few of them.
-    random_repair, initial_indegree
-        As of `StructureProblem`.
     """
 
-    def __init__(
-        self,
-        scorer: FamilyScorer,
-        edge_rules: EdgeRules,
-        limits: CutLimits,
-        *,
-        n_cells: int = 100,
-        random_repair: bool = True,
-        initial_indegree: float = 1.0,
-    ) -> None:
-        super().__init__(scorer, edge_rules, random_repair=random_repair, initial_indegree=initial_indegree)
-        self.limits = limits
-        self.n_cells = n_cells
-        self._pricer: CutPricer | None = None
-
-    def refiner(self, stop: NDArray[np.uint8]) -> CutPricer:
-        """Return what prices the variables of solutions for a run, until `stop` is raised."""
-        self._pricer = CutPricer(self, self.limits, n_cells=self.n_cells, stop=stop)
-        return self._pricer
-
-    def statistics(self) -> dict[str, int]:
-        """Return the counts of `StructureProblem`, and how many variables were priced and how many known."""
-        found = super().statistics()
-        if self._pricer is not None:
-            found["variables_priced"] = self._pricer.n_priced
-            found["prices_known"] = self._pricer.n_known
-            found["policies_entered"] = self._pricer.n_entered
-        return found
+    limits: CutLimits
+    scores: Sequence[IntervalScore]
+    n_cells: int = 100
 
 
 class CutPricer:
@@ -83,10 +62,8 @@ class CutPricer:
     Parameters
     ----------
     problem : StructureProblem
-        With libraries that grow, and a density score that `IntervalScore` knows.
-    limits : CutLimits
-    n_cells : int
-        Most candidate cells of one dynamic programme; zooming makes up for few of them.
+        With libraries that grow.
+    pricing : Pricing
     stop : ndarray of shape (1,), uint8
         Raised from elsewhere to give up.
 
@@ -100,21 +77,20 @@ class CutPricer:
         Times when a solution got other cuts.
     """
 
-    def __init__(
-        self, problem: StructureProblem, limits: CutLimits, *, n_cells: int, stop: NDArray[np.uint8]
-    ) -> None:
+    def __init__(self, problem: StructureProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:
         self.problem = problem
-        self.limits = limits
-        self.n_cells = n_cells
+        self.pricing = pricing
         self.stop = stop
-        scorer = problem.scorer
-        self.score = IntervalScore(scorer.method, scorer.rule)
-        self.movable = np.flatnonzero(scorer.grows).tolist()
+        self.movable = np.flatnonzero(problem.scorer.grows).tolist()
         self._columns: dict[int, SortedColumn] = {}
         self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.n_priced = 0
         self.n_known = 0
         self.n_entered = 0
+
+    def affordable(self, n_eval: int) -> bool:
+        """Return whether a run of `n_eval` evaluations may price further variables: a few rounds, then one in 200."""
+        return self.n_priced < _FREE_ROUNDS * len(self.movable) + n_eval / _EVALUATIONS_PER_PRICE
 
     def improved(
         self,
@@ -134,6 +110,8 @@ class CutPricer:
         """
         problem = self.problem
         order = generator.permutation(self.movable).tolist()
+        n_scores = len(self.pricing.scores)
+        score = int(generator.integers(n_scores)) if n_scores > 1 else 0
         genotype = genotype.copy()
         parents: list[list[int]] = [[] for _ in range(problem.n_nodes)]
         for parent, child in problem.edges(genotype):
@@ -146,7 +124,7 @@ class CutPricer:
         for v in order:
             if self.stop[0]:
                 break
-            cuts = self._best_cuts(v, views, parents, children[v])
+            cuts = self._best_cuts(v, views, parents, children[v], score)
             if cuts is None:
                 continue
             gene = int(problem.rules.bin_gene[v])
@@ -160,26 +138,31 @@ class CutPricer:
         return genotype
 
     def _best_cuts(
-        self, v: int, views: NDArray[np.int64], parents: Sequence[Sequence[int]], children: Sequence[int]
+        self,
+        v: int,
+        views: NDArray[np.int64],
+        parents: Sequence[Sequence[int]],
+        children: Sequence[int],
+        score: int,
     ) -> NDArray[np.float64] | None:
         """Return better cuts of a variable than the present ones, or None."""
-        surroundings = [v, *(int(views[p]) for p in parents[v])]
+        surroundings = [int(views[p]) for p in parents[v]]
         for child in children:
             surroundings += [-1, int(views[child]), *(int(views[s]) for s in parents[child] if s != v)]
         keys = self.problem.scorer.rows.child_key
-        # the words that hash a view change when its place is taken by another policy; places alone would not
-        signature = tuple(place if place < 0 else int(keys[place]) for place in surroundings[1:])
-        known = self._known.get((v, *signature))
+        # a view's word changes when its place is taken by another policy, which its number does not
+        signature = (v, score, *(view if view < 0 else int(keys[view]) for view in surroundings))
+        known = self._known.get(signature)
         present = self._cuts(v, views)
         if known is not None:
             self.n_known += 1
             return None if np.array_equal(known, present) else known
-        found = self._solve(v, present, views, parents, children)
+        found = self._solve(v, present, views, parents, children, self.pricing.scores[score])
         if found is None:
             return None
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[(v, *signature)] = found
+        self._known[signature] = found
         return None if np.array_equal(found, present) else found
 
     def _cuts(self, v: int, views: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -193,6 +176,7 @@ class CutPricer:
         views: NDArray[np.int64],
         parents: Sequence[Sequence[int]],
         children: Sequence[int],
+        score: IntervalScore,
     ) -> NDArray[np.float64] | None:
         """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
         rows = self.problem.scorer.rows
@@ -202,8 +186,9 @@ class CutPricer:
             return Coded(rows.codes[view], int(rows.cardinality[view]))
 
         others = [Child(coded(c), tuple(coded(s) for s in parents[c] if s != v)) for c in children]
-        cut_problem = CutProblem(self._column(v), [coded(p) for p in parents[v]], others, self.score)
-        limits, most = self.limits, self.limits.max_bins or 1
+        cut_problem = CutProblem(self._column(v), [coded(p) for p in parents[v]], others, score)
+        limits = self.pricing.limits
+        most = limits.max_bins or MAX_CARDINALITY
         for family in (v, *children):
             cells = prod(int(rows.cardinality[views[o]]) for o in {family, *parents[family]} - {v})
             most = min(most, int(self.problem.rules.max_cells // cells))
@@ -211,7 +196,7 @@ class CutPricer:
             return present
         limits = CutLimits(1, most, limits.width_floor, limits.min_bin_count)
         self.n_priced += 1
-        best = cut_problem.optimal(limits, n_cells=self.n_cells, incumbent=present, stop=self.stop)
+        best = cut_problem.optimal(limits, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop)
         if self.stop[0]:
             return None
         if best is None:

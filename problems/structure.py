@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems._structure_kernels import StructureData, StructureRules, StructureWork, edge_gene
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.pricing import CutPricer, Pricing
 
 __all__ = ["StructureProblem"]
 
@@ -27,6 +28,8 @@ class StructureProblem:
         of early columns.
     initial_indegree : float
         Mean number of parents per variable in initial genotypes, before repair.
+    pricing : Pricing, optional
+        Lets the search ask for the best cuts of a solution's variables; the scorer's libraries must grow then.
 
     Attributes
     ----------
@@ -50,8 +53,11 @@ class StructureProblem:
         *,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
+        pricing: Pricing | None = None,
     ) -> None:
         self.scorer = scorer
+        self.pricing = pricing
+        self._pricer: CutPricer | None = None
         self.edge_rules = edge_rules
         self.initial_indegree = initial_indegree
         n = self.n_nodes = len(scorer.variables)
@@ -84,6 +90,11 @@ class StructureProblem:
             bool(random_repair),
         )
         self._data: list[StructureData] = []
+
+    def refiner(self, stop: NDArray[np.uint8]) -> CutPricer | None:
+        """Return what prices the variables of a run's solutions until `stop` is raised; None without pricing."""
+        self._pricer = None if self.pricing is None else CutPricer(self, self.pricing, stop)
+        return self._pricer
 
     def _follow_library(self, variable: int, gene: int) -> None:
         """Let a policy gene take the values of the policies that its variable's library holds."""
@@ -165,11 +176,16 @@ class StructureProblem:
         self.scorer.caches.merge()
 
     def statistics(self) -> dict[str, int]:
-        """Return how many families were scored by counting, and how many were found in a cache."""
+        """Return how many families were scored by counting or found in a cache, and how much was priced."""
         totals = np.sum(
             [data.scratch.statistics[:2] for data in self._data] or [np.zeros(2, np.int64)], axis=0
         )
-        return {"families_scored": int(totals[0]), "cache_hits": int(totals[1])}
+        found = {"families_scored": int(totals[0]), "cache_hits": int(totals[1])}
+        if self._pricer is not None:
+            found["variables_priced"] = self._pricer.n_priced
+            found["prices_known"] = self._pricer.n_known
+            found["policies_entered"] = self._pricer.n_entered
+        return found
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return `n` random genotypes, shape (n, n_variables): sparse graphs and uniform policies."""
