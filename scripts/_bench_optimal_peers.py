@@ -46,7 +46,7 @@ def peer_networks(table: Table) -> Iterator[PeerNetwork]:
                 cuts = inside(by_pyagrum(method, Given(table, [], None, 0.0, 0), count)[0], table)
             binned = DiscretizedBayesNet.from_table(table, [], cuts)
             codes = binned.discretize(frame)
-            for name in codes:
+            for name in binned.names:
                 codes[name] = (
                     codes[name].astype("category").cat.set_categories(range(binned.cardinality(name)))
                 )

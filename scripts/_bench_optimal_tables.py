@@ -42,7 +42,7 @@ Record = dict[str, Any]
 
 def kinds_of(frame: pd.DataFrame, discrete: list[str]) -> dict[str, str]:
     """Return the kind of every column."""
-    return {name: "discrete" if name in discrete else "continuous" for name in frame}
+    return {name: "discrete" if name in discrete else "continuous" for name in map(str, frame)}
 
 
 def scaled(
@@ -217,7 +217,7 @@ def rows_of(group: list[Record], floor: float) -> np.ndarray:
 def print_one(name: str, groups: dict[str, list[Record]], told: str) -> list[str]:
     """Print every method of one table, pyAgrum's as the best with each score; returns the row of the summary."""
     best = {floor: best_peer(groups, floor) for floor in FLOORS}
-    shown = [method for method in groups if not method.startswith(PEERS)]
+    shown = [method for method in (OURS, ENSEMBLE) if method in groups]
     peers_shown = [best_peer(groups, floor, score) for score in SCORES for floor in FLOORS]
     shown += [method for method in dict.fromkeys(peers_shown) if method is not None]
     rows = []

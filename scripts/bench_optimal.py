@@ -22,8 +22,6 @@ PARTS = {
     "chen": "_bench_optimal_chen",
     "timing": "_bench_optimal_timing",
 }
-BY_ROWS = (200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200)
-BY_VARIABLES = (4, 6, 8, 10, 12, 14, 16, 18, 20)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -36,8 +34,8 @@ def command_line() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="part", required=True)
     nets = commands.add_parser("nets", help="KL on random networks")
-    nets.add_argument("--sizes", nargs="*", type=int, default=BY_ROWS, help="rows, with 8 variables")
-    nets.add_argument("--variables", nargs="*", type=int, default=BY_VARIABLES, help="with 500 rows")
+    nets.add_argument("--sizes", nargs="*", type=int, help="rows, with 8 variables; with no number, none")
+    nets.add_argument("--variables", nargs="*", type=int, help="with 500 rows; with no number, none")
     nets.add_argument("--law", choices=("tree", "ide-cozman"), default="tree", help="of the networks")
     nets.add_argument("--nets", type=int, help="random networks (10; 30 with --full)")
     nets.add_argument("--seconds", type=float, help="deadline of a run (10; 60 with --full)")
