@@ -19,7 +19,16 @@ from gomea_bn.ground_truth import random_network
 from gomea_bn.refinement import refine_boundaries
 from gomea_bn.table import Table, read_table
 
-__all__ = ["Given", "Outcome", "compile_methods", "mean_bins", "methods_for", "run_method"]
+__all__ = [
+    "Given",
+    "Outcome",
+    "by_pyagrum",
+    "compile_methods",
+    "inside",
+    "mean_bins",
+    "methods_for",
+    "run_method",
+]
 
 Cuts = dict[str, NDArray[np.float64]]
 
@@ -138,7 +147,7 @@ def by_score(given: Given) -> tuple[Cuts, str]:
     return dict(result.network.cut_points), "deadline" if result.stopped_by == "max_seconds" else ""
 
 
-def by_pyagrum(method: str, given: Given) -> tuple[Cuts, str]:
+def by_pyagrum(method: str, given: Given, n_bins: int = N_BINS) -> tuple[Cuts, str]:
     """Return the cuts of one of pyAgrum's methods, column by column.
 
     Its bins are [a, b), ours (a, b]: a cut moves to the float below, so that equal values keep their bin.
@@ -151,7 +160,7 @@ def by_pyagrum(method: str, given: Given) -> tuple[Cuts, str]:
         classes = columns_of(given.table)[str(given.target)].values.astype(np.float64)
     found = {}
     for name in (column.name for column in given.table.columns if column.is_continuous):
-        processor = DiscreteTypeProcessor(method, N_BINS if method != "NML" else 10, 1)
+        processor = DiscreteTypeProcessor(method, n_bins if method != "NML" else 10, 1)
         template = processor.discretizedTemplate(frame[[name]], classes)
         found[name] = np.nextafter(template.variable(name).ticks()[1:-1], -np.inf)
     return found, ""

@@ -18,7 +18,7 @@ from _bench_discretizers_methods import (
     methods_for,
     run_method,
 )
-from _side_by_side import print_rows
+from _side_by_side import print_rows, with_error
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.ground_truth import random_network
@@ -97,6 +97,5 @@ def summary(group: list[dict[str, Any]]) -> list[str]:
     if len(done) < len(group):
         return ["-", "-", "-", *times, told]
     kl = np.array([record["kl"] for record in done])
-    error = kl.std(ddof=1) / np.sqrt(len(kl)) if len(kl) > 1 else float("nan")
     bins = np.mean([record["bins"] for record in done])
-    return [f"{kl.mean():.4f} ± {error:.4f}", f"{np.median(kl):.4f}", f"{bins:.1f}", *times, told]
+    return [with_error(kl, 4), f"{np.median(kl):.4f}", f"{bins:.1f}", *times, told]

@@ -10,7 +10,6 @@ without bound.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -23,72 +22,18 @@ from _bench_discretizers_methods import (
     methods_for,
     run_method,
 )
-from _side_by_side import print_rows
+from _bench_tables import TABLES, with_levels
+from _side_by_side import compared, print_rows
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.discretization.proposals import with_wide_bins
 from gomea_bn.table import Table, read_table
 from gomea_bn.warm_up import compile_kernels
 
+SHOWN = ("auto-mpg", "wine", "housing", "iris", "breast cancer")
 FLOORS = (0.0, 0.01)
 LEARNED = "equal frequency, counts learned"
 REFERENCE = "equal frequency"
-
-
-def auto_mpg() -> tuple[pd.DataFrame, list[str], str | None]:
-    """Return 392 cars: consumption and seven properties."""
-    from mlxtend.data import autompg_data
-
-    x, y = autompg_data()
-    frame = pd.DataFrame(np.column_stack((y, x[:, :7])), columns=list("ABCDEFGH"))
-    return frame, ["B", "G", "H"], None
-
-
-def wine() -> tuple[pd.DataFrame, list[str], str | None]:
-    """Return 178 wines: three growers and thirteen measurements."""
-    from mlxtend.data import wine_data
-
-    x, y = wine_data()
-    return pd.DataFrame(np.column_stack((y, x)), columns=list("ABCDEFGHIJKLMN")), ["A"], "A"
-
-
-def housing() -> tuple[pd.DataFrame, list[str], str | None]:
-    """Return 506 districts of Boston."""
-    from mlxtend.data import boston_housing_data
-
-    x, y = boston_housing_data()
-    return pd.DataFrame(np.column_stack((x, y)), columns=list("ABCDEFGHIJKLMN")), ["D", "I"], None
-
-
-def iris() -> tuple[pd.DataFrame, list[str], str | None]:
-    """Return 150 flowers: four measurements and three species."""
-    from mlxtend.data import iris_data
-
-    x, y = iris_data()
-    return pd.DataFrame(np.column_stack((x, y)), columns=list("ABCDE")), ["E"], "E"
-
-
-def breast_cancer() -> tuple[pd.DataFrame, list[str], str | None]:
-    """Return 569 tumours: the means of ten measurements, and whether it is benign."""
-    from sklearn.datasets import load_breast_cancer
-
-    x, y = load_breast_cancer(return_X_y=True)
-    return pd.DataFrame(np.column_stack((x[:, :10], y)), columns=list("ABCDEFGHIJK")), ["K"], "K"
-
-
-TABLES: dict[str, Callable[[], tuple[pd.DataFrame, list[str], str | None]]] = {
-    "auto-mpg": auto_mpg,
-    "wine": wine,
-    "housing": housing,
-    "iris": iris,
-    "breast cancer": breast_cancer,
-}
-
-
-def with_levels(frame: pd.DataFrame, discrete: list[str]) -> pd.DataFrame:
-    """Return the frame with its discrete columns as categories, so that a fold knows the levels of all rows."""
-    columns = {name: pd.Categorical(frame[name].astype(int)) for name in discrete}
-    return frame.assign(**columns)
 
 
 def learned_network(train: pd.DataFrame, kinds: dict[str, str], seed: int) -> tuple[Table, Any]:
@@ -143,16 +88,9 @@ def densities(
     return record
 
 
-def compared(own: np.ndarray, reference: np.ndarray) -> list[str]:
-    """Return the mean, and the mean difference from the reference with its standard error over the rows."""
-    difference = own - reference
-    error = difference.std(ddof=1) / np.sqrt(len(difference))
-    return [f"{own.mean():.2f}", f"{difference.mean():+.2f} ± {error:.2f}"]
-
-
 def main(options: argparse.Namespace) -> None:
     """Print one table per data set."""
-    chosen = [name for name in TABLES if not options.only or name in options.only]
+    chosen = [name for name in SHOWN if not options.only or name in options.only]
     with ProcessPoolExecutor(options.workers) as pool:
         for name in chosen:
             tasks = [

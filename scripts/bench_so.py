@@ -28,6 +28,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from _bench_runs import append_record, read_records
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.ground_truth import random_network
@@ -272,16 +273,14 @@ def alarm(options: argparse.Namespace) -> None:
     """ALARM: our score within the time limit against every peer's and the generating network's."""
     compile_kernels(print)
     results = Path(options.results)
-    results.parent.mkdir(parents=True, exist_ok=True)
-    done = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    done = read_records(results)
     for n in (1_000, 10_000):
         for score in ("bdeu", "bic"):
             for seed in range(1, options.seeds + 1):
                 if any((r["n"], r["score"], r["seed"]) == (n, score, seed) for r in done):
                     continue
                 done.append(alarm_row(n, score, seed, options))
-                with results.open("a") as file:
-                    file.write(json.dumps(done[-1]) + "\n")
+                append_record(results, done[-1])
             rows = [r for r in done if (r["n"], r["score"]) == (n, score) and r["seed"] <= options.seeds]
             labels = [label for label in rows[0]["scores"] if all(label in r["scores"] for r in rows)]
             table = [("ours", f"{statistics.median(r['ours'] for r in rows):.1f}", "", "", "")]
