@@ -29,7 +29,8 @@ _METHOD_HELP = (
 )
 _OPTIONAL = ("pyagrum", "pgmpy", "networkx", "scikit-learn", "pyarrow")
 _DISCRETIZER_HELP = (
-    "equal-frequency, equal-width; bayesian, mdl, latent, mgcd or k-means propose cuts beside these."
+    "optimal (exact cuts, found inside the search), equal-frequency, equal-width; bayesian, mdl, latent, mgcd or "
+    "k-means propose cuts beside equal frequency."
 )
 _REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "platformdirs")
 
@@ -98,12 +99,23 @@ def learn(
         Path | None,
         typer.Option(help="Folder for network.json, network.bif, network.dot and run.json; made if absent."),
     ] = None,
-    discretizer: Annotated[str, typer.Option(help=_DISCRETIZER_HELP)] = "equal-frequency",
+    discretizer: Annotated[str, typer.Option(help=_DISCRETIZER_HELP)] = "optimal",
     scoring_method: Annotated[
-        str,
-        typer.Option(help="density-bic, density-bd; if all columns are discrete also bdeu, bic, k2, aic."),
-    ] = "density-bic",
+        str | None,
+        typer.Option(
+            help="density-bic, density-bd; if all columns are discrete also bdeu, bic, k2, aic. Default: density-bd "
+            "for optimal cuts, else density-bic.",
+        ),
+    ] = None,
     max_bins: Annotated[int, typer.Option(help="Most bins of a continuous column.")] = 15,
+    min_width: Annotated[
+        float, typer.Option(help="Narrowest optimal bin, as a fraction of the range.")
+    ] = 1e-3,
+    min_bin_count: Annotated[int, typer.Option(min=0, help="Fewest rows of an optimal bin.")] = 1,
+    cut_cost: Annotated[
+        float,
+        typer.Option(min=0, help="Price of a chosen cut under density-bd: this share of ln(distinct values - 1)."),
+    ] = 0.5,
     max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
     max_table_cells: Annotated[int, typer.Option(help="Most cells of a variable's table.")] = 1_000_000,
     max_seconds: Annotated[float, typer.Option(min=0, help="Limit on the search's time; 0 for none.")] = 60.0,
@@ -174,6 +186,9 @@ def learn(
             scoring_method=scoring_method,
             cut_points=all_cut_points(cut_points or (), cuts),
             max_bins=max_bins,
+            min_width=min_width,
+            min_bin_count=min_bin_count,
+            cut_cost=cut_cost,
             max_indegree=max_indegree,
             knowledge=ExpertKnowledge(
                 required_edges=read_edges("--require", require or ()),
@@ -316,7 +331,8 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     options = LearningOptions(
         **{name: getattr(learner, name) for name in LearningOptions.__dataclass_fields__}
     )
-    scoring_method(options.scoring_method)
+    if options.scoring_method is not None:
+        scoring_method(options.scoring_method)
     Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
     if out is not None:
         check_folder(out, inputs=[data])
@@ -356,7 +372,7 @@ def _report(learner: BayesNetLearner) -> str:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
     return (
         f"{learner.network_.summary()}\n\n"
-        f"Score ({learner.scoring_method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
+        f"Score ({learner.network_.metadata['scoring_method']}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{learner.n_generations_} generations; the best was there after {learner.time_to_best_:.2f} s.\n"
         f"The same data and options with {again} give this network again."

@@ -35,11 +35,13 @@ class BayesNetLearner(Parameters):
     Parameters
     ----------
     discretizer : str or Discretizer
-        How a continuous variable's range is cut. "equal-frequency" or "equal-width": the number of bins is learned.
+        How a continuous variable's range is cut. "optimal": the search prices cuts, that is, it finds the exact best
+        ones for good networks by dynamic programming, and mixes them like all else. "equal-frequency" or "equal-width": the number of bins is learned.
         Any other discretizer, by name ("bayesian", "mdl", "latent", "mgcd", "k-means") or with options of its own:
         it proposes cuts for the best network so far, again and again during the search, which chooses among these and
         equal frequency by the score. See Notes.
-    scoring_method : str
+    scoring_method : str or None
+        None is "density-bd" where cuts are priced ("optimal" and continuous columns), else "density-bic". Names are
         "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only.
     cut_points : mapping of str to iterable of float, optional
         Inner cuts, in the data's units, of variables whose bins are fixed.
@@ -134,9 +136,9 @@ class BayesNetLearner(Parameters):
 
     def __init__(
         self,
-        discretizer: str | Discretizer = "equal-frequency",
+        discretizer: str | Discretizer = "optimal",
         *,
-        scoring_method: str = "density-bic",
+        scoring_method: str | None = None,
         cut_points: Mapping[str, Iterable[float]] | None = None,
         max_bins: int = 15,
         max_indegree: int | None = 6,
@@ -247,7 +249,7 @@ class BayesNetLearner(Parameters):
             cuts,
             pseudo_count=self.pseudo_count,
             metadata={
-                "scoring_method": self.scoring_method,
+                "scoring_method": options.scoring_of(table),
                 "score": self.score_,
                 "seed": seed,
                 "n_eval": result.n_eval,

@@ -39,8 +39,8 @@ OPTIMAL = "optimal"
 class LearningOptions:
     """What decides the score and the search space; the fields are `BayesNetLearner`'s parameters."""
 
-    discretizer: str | Discretizer = DEFAULT_FAMILY
-    scoring_method: str = "density-bic"
+    discretizer: str | Discretizer = OPTIMAL
+    scoring_method: str | None = None
     cut_points: Mapping[str, Iterable[float]] | None = None
     max_bins: int = 15
     max_indegree: int | None = 6
@@ -81,6 +81,13 @@ class LearningOptions:
         known = isinstance(self.discretizer, str) and self.discretizer in POLICY_FAMILIES
         return str(self.discretizer) if known else DEFAULT_FAMILY
 
+    def scoring_of(self, table: Table) -> str:
+        """The name of the scoring method: where none is given, what fits the discretizer and the table."""
+        if self.scoring_method is not None:
+            return self.scoring_method
+        prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)
+        return "density-bd" if prices else "density-bic"
+
     @property
     def asks_discretizer(self) -> bool:
         """Whether a discretizer proposes cuts during the search."""
@@ -107,7 +114,7 @@ def learning_problem(
         If the scoring method does not fit the columns, fixed cut points do not fit their column, or the knowledge
         contradicts itself or the table.
     """
-    method = scoring_method(options.scoring_method, cut_cost=options.cut_cost)
+    method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost)
     _check_kinds(table, method)
     variables, rules = scored_variables(table, options, proposed)
     rule = score_rule(
