@@ -329,6 +329,7 @@ def test_scikit_learn_clones_and_tags_a_discretizer():
 
 
 def test_graphs_of_none_have_no_edges():
+    assert Graph.of([(0, 1), [1, "2"]], ("0", "1", "2")).edges == [("0", "1"), ("1", "2")]
     graph = Graph.of(None, ("a", "b"))
     assert graph.edges == []
     assert graph.blanket(0) == set()
