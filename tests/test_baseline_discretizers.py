@@ -83,6 +83,12 @@ def test_k_means_takes_no_more_bins_than_values():
     assert KMeans(n_bins=1).fit(frame).cut_points_["x"].tolist() == []
 
 
+def test_k_means_takes_any_seed():
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=50)})
+    found = [KMeans(random_state=seed).fit(frame).cut_points_["x"].tolist() for seed in (3, 2**80 + 3)]
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("exponent", [-1000, -320, 1000])
 def test_k_means_knows_no_units(exponent):
     values = np.random.default_rng(0).normal(size=200)

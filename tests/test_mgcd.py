@@ -457,6 +457,10 @@ def test_the_deadline_holds_and_leaves_a_usable_result():
     assert found.stopped_by_ == "max_seconds"
     assert perf_counter() - began < 4
     assert found.network_.score(frame) > -1
+    began = perf_counter()
+    many = MGCDiscretizer(max_seconds=0.2, n_starts=10**9).fit(frame, network=[("x0", "x1")])
+    assert many.stopped_by_ == "max_seconds"
+    assert perf_counter() - began < 4
     given_graph = MGCDiscretizer(max_seconds=0.2, random_state=0).fit(frame, network=[("x0", "x1")])
     assert given_graph.stopped_by_ == "max_seconds"
     assert list(given_graph.cut_points_) == list(frame)

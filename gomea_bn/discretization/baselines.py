@@ -175,9 +175,8 @@ class KMeans(_FixedCount):
         n_bins = min(self.n_bins, len(np.unique(values)))
         if n_bins < 2:
             return np.empty(0)
-        binning = _binning_class()(
-            n_bins=n_bins, encode="ordinal", strategy="kmeans", random_state=self.random_state
-        )
+        seed = None if self.random_state is None else self.random_state % 2**32  # what scikit-learn takes
+        binning = _binning_class()(n_bins=n_bins, encode="ordinal", strategy="kmeans", random_state=seed)
         ordered = np.sort(values)
         # a power of two changes no digit; the squares of very small and very large numbers do not exist
         exponent = int(np.frexp(np.abs(ordered[[0, -1]]).max())[1])
