@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import KBinsDiscretizer
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gomea_bn.discretization import MDLP, EqualFrequency, EqualWidth, KMeans, discretizer
 from gomea_bn.errors import GomeaBnError
@@ -81,6 +82,21 @@ def test_k_means_takes_no_more_bins_than_values():
     np.testing.assert_allclose(found.cut_points_["x"], [1.0, 4.5])
     assert len(found.cut_points_["y"]) == 5
     assert KMeans(n_bins=1).fit(frame).cut_points_["x"].tolist() == []
+
+
+def test_k_means_runs_on_one_thread(monkeypatch):
+    seen = []
+    plain = KMeans._cut
+
+    def cut(self, values, task):
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return plain(self, values, task)
+
+    monkeypatch.setattr(KMeans, "_cut", cut)
+    with threadpool_limits(2):
+        KMeans().fit(pd.DataFrame({"x": np.arange(30.0)}))
+    assert seen
+    assert set(seen) == {1}
 
 
 def test_k_means_takes_any_seed():

@@ -171,6 +171,12 @@ class KMeans(_FixedCount):
     def _compile(self) -> None:
         _binning_class()  # importing takes seconds, and a missing library should be told at once
 
+    def _find_cuts(self, task: DiscretizationTask) -> Cuts:
+        from threadpoolctl import threadpool_limits  # of scikit-learn
+
+        with threadpool_limits(1):  # one column is too little work for threads that wait for each other
+            return super()._find_cuts(task)
+
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         n_bins = min(self.n_bins, len(np.unique(values)))
         if n_bins < 2:
