@@ -149,6 +149,15 @@ def test_learn_takes_a_discretizer_by_name(table, rows):
     assert "needs classes" in refused.stderr
 
 
+def test_what_repeats_a_run_is_said_where_it_does(rows):
+    learner = BayesNetLearner("mdl", max_evaluations=500, random_state=1).fit(rows)
+    assert "with --seed 1 give this network again" in cli._report(learner)
+    learner.statistics_["discretizer_cut_short"] = 1
+    told = cli._report(learner)
+    assert "The clock ended the discretizer in 1 of " in told
+    assert "again" not in told
+
+
 def test_classes_come_from_a_column(table, rows):
     result = discretize(table, "--method", "mdlp", "--target", "c", "--json", "-q")
     assert result.exit_code == 0, result.stderr

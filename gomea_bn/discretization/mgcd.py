@@ -21,7 +21,6 @@ from gomea_bn.discretization._mgcd_columns import (
 from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, Graph, Network
 from gomea_bn.discretization.gaussian_mixture import MixtureOptions, SharedMixture
 from gomea_bn.discretization.tabu import (
-    Parents,
     TabuList,
     TabuSearch,
     check_tabu_options,
@@ -332,7 +331,9 @@ class MGCDiscretizer(Discretizer):
                 replace(state, graph=Graph(table.names, found.parents)), rules.max_table_cells
             )
             if task.expired:
-                best, best_score = self._better_of(columns, (best, best_score), found.parents, moved)
+                searched = replace(state, graph=moved.graph)
+                if self.keep == "best" or not self.round_scores_:
+                    best, best_score = self._best_of(columns, (best, best_score), (searched, moved))
                 break
             before, state = state.key(), moved
             scorer = columns.scorer(state.cuts)
@@ -355,16 +356,14 @@ class MGCDiscretizer(Discretizer):
         )
         return best
 
-    def _better_of(
-        self, columns: MGCDColumns, best: tuple[MGCDState, float], parents: Parents, moved: MGCDState
+    @staticmethod
+    def _best_of(
+        columns: MGCDColumns, kept: tuple[MGCDState, float], states: tuple[MGCDState, ...]
     ) -> tuple[MGCDState, float]:
-        """Return the best state and its score, of the kept one and of what there is of an unfinished round."""
-        if self.keep == "last" and self.round_scores_:
-            return best
-        kept, score = best
-        searched = replace(kept, graph=Graph(moved.graph.names, parents))
-        for state in (searched, moved):
-            reached = density_score(columns.scorer(state.cuts), parents)
-            if reached > score:
-                kept, score = state, reached
-        return kept, score
+        """Return the best state and its score, of a kept one and of others."""
+        best, best_score = kept
+        for state in states:
+            score = density_score(columns.scorer(state.cuts), state.graph.parents)
+            if score > best_score:
+                best, best_score = state, score
+        return best, best_score
