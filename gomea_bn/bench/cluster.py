@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -67,6 +68,7 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
             host="127.0.0.1",
             dashboard_address=None,
             memory_limit=None,
+            silence_logs=logging.ERROR,
         ) as cluster,
         dask.Client(cluster) as client,
     ):

@@ -13,7 +13,17 @@ from gomea_bn._plot_axes import LITERAL
 from gomea_bn.bench.experiment import Experiment, Plan, Row
 from gomea_bn.bench.report import Figure, Panel, Report, Sheet
 from gomea_bn.bench.results import failed
-from gomea_bn.bench.statistics import number, summarise, verdict
+from gomea_bn.bench.statistics import (
+    BEATEN,
+    NOT_REPRODUCED,
+    NOT_RUN,
+    REPRODUCED,
+    Claim,
+    Finding,
+    number,
+    summarise,
+    verdict,
+)
 from gomea_bn.io.atomic import write_bytes, write_text
 
 __all__ = ["claims_sheet", "html_page", "markdown_section", "write_report", "write_summary"]
@@ -73,14 +83,18 @@ def settings_line(experiment: Experiment, plan: Plan) -> str:
 
 def claims_sheet(report: Report) -> Sheet:
     """Return every published number beside ours, the setting and the verdict."""
-    rows = []
-    for claim in report.claims:
-        said, why = verdict(claim)
-        paper = number(claim.paper) + ("" if claim.paper_sd is None else f" ± {number(claim.paper_sd)}")
-        ours = summarise(claim.ours).spread if claim.ours else "-"
-        rows.append((claim.what, paper, ours, claim.setting, said, why))
+    rows = [_claim_cells(claim) for claim in report.claims]
     columns = ("published number", "paper", "ours", "setting", "verdict", "why")
     return Sheet("Published numbers", columns, tuple(rows))
+
+
+def _claim_cells(claim: Claim | Finding) -> tuple[str, ...]:
+    if isinstance(claim, Finding):
+        said = NOT_RUN if claim.holds is None else REPRODUCED if claim.holds else NOT_REPRODUCED
+        return claim.what, claim.paper, claim.ours, claim.setting, BEATEN if claim.better else said, ""
+    said, why = verdict(claim)
+    paper = number(claim.paper) + ("" if claim.paper_sd is None else f" ± {number(claim.paper_sd)}")
+    return claim.what, paper, summarise(claim.ours).spread if claim.ours else "-", claim.setting, said, why
 
 
 def html_page(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from gomea_bn.bench.statistics import Claim, compare_samples, number, summarise
+from gomea_bn.bench.statistics import Claim, Finding, compare_samples, number, summarise
 
 __all__ = [
     "Figure",
@@ -71,7 +71,7 @@ class Report:
 
     sheets: tuple[Sheet, ...] = ()
     figures: tuple[Figure, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[Claim | Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
 

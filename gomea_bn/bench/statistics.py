@@ -8,7 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["NOT_RUN", "Claim", "Comparison", "Summary", "compare_samples", "number", "summarise", "verdict"]
+__all__ = [
+    "NOT_RUN",
+    "Claim",
+    "Comparison",
+    "Finding",
+    "Summary",
+    "compare_samples",
+    "number",
+    "summarise",
+    "verdict",
+]
 
 REPRODUCED, BEATEN, NOT_REPRODUCED, NOT_RUN = "reproduced", "beaten", "not reproduced", "not run"
 
@@ -116,6 +126,29 @@ class Claim:
     paper_sd: float | None = None
     paper_n: int = 1
     tolerance: float = 0.005
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A published finding without a number of its own, and what we found.
+
+    Attributes
+    ----------
+    what, setting : str
+    paper, ours : str
+        What the paper tells, and what our rows show; "-" if there are none.
+    holds : bool or None
+        Whether ours shows the same; None if this was not run.
+    better : bool
+        Where it does not hold: whether ours is better than what the paper tells.
+    """
+
+    what: str
+    setting: str
+    paper: str
+    ours: str
+    holds: bool | None
+    better: bool = False
 
 
 def verdict(claim: Claim) -> tuple[str, str]:
