@@ -47,9 +47,9 @@ TOLERANCE = 0.15
 """How far the mean over ten folds moves with their order."""
 NOTE = (
     "Tables of a fold's network count one more row per cell, densities are in the tables' units, values outside the "
-    'range of the training rows count in the end bins. "at least 1/100": bins narrower than that share of the range join a '
-    "neighbour, since narrow bins around repeated values gain density without bound. The published MDL counts the "
-    "distinct values of raw columns in the price of a bin (MDL-published); MDL is the corrected one."
+    'range of the training rows count in the end bins. "at least 1/100": bins narrower than that share of the range '
+    "join a neighbour, since narrow bins around repeated values gain density without bound. The published MDL counts "
+    "the distinct values of raw columns in the price of a bin (MDL-published); MDL is the corrected one."
 )
 
 
@@ -79,7 +79,7 @@ def measure(task: Task) -> Measured:
     size = round(len(frame) / task["folds"])
     stop = None if task["fold"] == task["folds"] - 1 else (task["fold"] + 1) * size
     held_out = order[task["fold"] * size : stop]
-    train, test = frame.drop(index=held_out), frame.iloc[held_out]
+    train, test = frame.drop(index=held_out.tolist()), frame.iloc[held_out]
     began = perf_counter()
     edges, cuts = _fitted(task, train, kinds)
     seconds = perf_counter() - began

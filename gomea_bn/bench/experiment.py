@@ -77,10 +77,9 @@ class Plan:
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Plan:
         """Return the plan that a description was made from; JSON's lists become tuples again."""
-        given = {field.name: description[field.name] for field in fields(cls)}
-        return cls(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-        )
+        given: dict[str, Any] = {field.name: description[field.name] for field in fields(cls)}
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return cls(**{**given, **lists})
 
     @property
     def limits(self) -> dict[str, float | int | None]:

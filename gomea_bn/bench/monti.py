@@ -127,7 +127,7 @@ def _by_k2(
     columns = frame[list(CONTINUOUS)]
     own = {name: kinds[name] for name in CONTINUOUS}
     if method == "latent":
-        used = [name for name in frame if name in CONTINUOUS or frame[name].nunique() > 1]
+        used = [name for name in order if name in CONTINUOUS or frame[name].nunique() > 1]
         cutter = LatentDiscretizer(
             kinds={name: kinds[name] for name in used},
             n_restarts=RESTARTS,

@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError
 
 __all__ = ["experiment", "experiments"]
 
-_MODULES = ("random_networks", "moved_cuts", "fronts", "chen", "monti", "topdown")
+_MODULES = ("random_networks", "moved_cuts", "fronts", "chen", "topdown", "engine", "monti", "mgcd")
 
 
 @cache

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from gomea_bn.io.bif_reader import read_bif
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from gomea_bn.network import DiscretizedBayesNet
 
@@ -67,10 +65,11 @@ def published_table(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
     frame.columns = list(LETTERS[: frame.shape[1]])
     discrete = TABLES[name]
     frame = frame.assign(**{column: pd.Categorical(frame[column].astype(int)) for column in discrete})
-    return frame, {column: "discrete" if column in discrete else "continuous" for column in frame}
+    names = LETTERS[: frame.shape[1]]
+    return frame, {column: "discrete" if column in discrete else "continuous" for column in names}
 
 
-def _sources() -> dict[str, Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]]:
+def _sources() -> dict[str, Any]:
     try:
         from mlxtend.data import autompg_data, boston_housing_data, iris_data, wine_data
     except ImportError:

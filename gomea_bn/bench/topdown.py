@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 SEARCHES = ("single-threshold", "merge", "split", "exact")
+PUBLISHED = SEARCHES[0]
 GRAPHS = {
     "chain": (("A", "B"), ("B", "C")),
     "fork": (("B", "A"), ("B", "C")),
@@ -39,8 +40,8 @@ N_VALUES, N_FINE = 3, 5
 SIZES = (250, 1_000, 4_000, 16_000)
 NOTE = (
     "Every value of a three-node network is drawn as one of five neighbouring ones; a search that puts them together "
-    "again finds two thresholds at known places. Recovered: the share of the three columns whose thresholds are exactly "
-    "these. The text of the publication at hand breaks off before its tables, so only its claim is held against ours: "
+    "again finds two thresholds at known places. Recovered: the share of the three columns whose thresholds are "
+    "exactly these. Held against ours is the claim of the publication: "
     "with many rows the single-threshold rule recovers every column."
 )
 
@@ -125,11 +126,13 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         for search in dict.fromkeys(search for _, search in recovered):
             series += figure_of(search, {n: v for (n, other), v in recovered.items() if other == search})
         panels.append(Panel(graph, "rows", "recovered columns", tuple(series), log_x=True))
-        for search in dict.fromkeys(search for _, search in recovered):
-            largest = max(size for size, other in recovered if other == search)
-            share = summarise(recovered[largest, search]).mean
-            what = f"{graph}, {largest} rows: share of columns recovered"
-            findings.append(Finding(what, search, "1 with many rows", number(share), share == 1.0))
+        largest = max(size for size, _ in recovered)
+        if (largest, PUBLISHED) in recovered:
+            share = summarise(recovered[largest, PUBLISHED]).median
+            what = f"{graph}: median share of columns recovered"
+            findings.append(
+                Finding(what, f"{PUBLISHED}, {largest} rows", "1 with many rows", number(share), share == 1.0)
+            )
     figure = Figure("recovery", "Share of columns recovered: medians and quartiles", tuple(panels))
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
 
