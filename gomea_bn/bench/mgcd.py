@@ -63,8 +63,8 @@ NOTE = (
     "GMM: one mixture per column, which stands in for the method of Cai et al. Random networks have 10 to 30 variables "
     "of 2 to 5 values; every value is an interval with a normal distribution around its middle, truncated at two "
     "standard deviations. Child and Sachs: uniform values in random intervals, three variables drawn as targets stay "
-    "discrete, two thirds of the rows train. A target is predicted by a draw from its distribution given part of the true "
-    "blanket; shown is the expected share of correct draws. The paper does not publish its intervals and targets."
+    "discrete, two thirds of the rows train. A target is predicted by a draw from its distribution given part of the "
+    "true blanket; shown is the expected share of correct draws. The paper does not publish its intervals and targets."
 )
 
 
@@ -255,7 +255,7 @@ EXPERIMENTS = (
     Experiment(
         name="mgcd",
         title="Graphs and predictions from Gaussian and uniform values",
-        source="Mabrouk, Gonzales, Jabet-Chevalier & Chojnaki, Multivariate cluster-based discretization (ECSQARU 2015).",
+        source="Mabrouk, Gonzales, Jabet-Chevalier & Chojnaki, Multivariate cluster-based discretization (2015).",
         plan=Plan(5, (1_000, 5_000), (*COLUMNS, "EF", "EF-AIC"), VARIANTS, 30.0),
         full=Plan(30, SIZES, KNOWN, VARIANTS, 60.0),
         known_algorithms=KNOWN,

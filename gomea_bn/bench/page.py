@@ -31,6 +31,7 @@ __all__ = ["claims_sheet", "html_page", "markdown_section", "write_report", "wri
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#767676")
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0 1.5rem}
+td:not(:last-child){white-space:nowrap}
 td,th{border-bottom:1px solid #ccc;padding:.15rem .7rem;text-align:left}
 th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padding:1rem;overflow:auto}
 .note{color:#555} .wide{overflow-x:auto}"""
@@ -54,7 +55,7 @@ def write_report(
         Tasks without a row, told on the page.
     """
     report = experiment.report(plan, [row for row in rows if not failed(row)])
-    images = {figure.name: draw(figure) for figure in report.figures}
+    images = {figure.name: draw(figure) for figure in report.figures if figure.panels}
     for name, image in images.items():
         write_bytes(folder / f"{name}.png", image)
     broken = [row for row in rows if failed(row)]
@@ -115,6 +116,8 @@ def html_page(
     if report.claims:
         parts.append(_html_table(claims_sheet(report)))
     for figure in report.figures:
+        if figure.name not in images:
+            continue
         code = base64.b64encode(images[figure.name]).decode()
         parts.append(
             f'<figure><img alt="{escape(figure.caption)}" src="data:image/png;base64,{code}">'
@@ -211,6 +214,9 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
             axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
     if panel.log_x:
         axes.set_xscale("log")
+        places = sorted({x for series in panel.series for x in series.x})
+        axes.set_xticks(places, [f"{x:,g}" for x in places], fontsize=7)
+        axes.set_xticks([], minor=True)
     if panel.log_y:
         axes.set_yscale("log")
     axes.set_title(panel.title, fontsize=10, **LITERAL)

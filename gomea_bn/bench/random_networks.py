@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from gomea_bn.bench.algorithms import FLOOR, learn, learners, true_fit
 from gomea_bn.bench.experiment import Experiment, Measured, Plan, Row, Task
@@ -29,6 +29,8 @@ SOURCE = "Ha, Alderliesten & Bosman, Learning discretized Bayesian networks with
 TABLE_ROWS = (200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200)
 N_VARIABLES, N_ROWS = 8, 500
 PAPER_NETS = 30
+Cells: TypeAlias = Mapping[tuple[Any, ...], Sequence[float]]
+"""Values by size and algorithm."""
 PERFECT_FROM = (6_400, 12_800, 51_200)
 """Rows from which Ha et al. tell of perfect structure on equal-width networks."""
 
@@ -98,17 +100,18 @@ def report_divergence(
 ) -> Report:
     """Return KL by size and algorithm beside the paper's, for every law of networks."""
     sheets: list[Sheet] = []
-    panels, claims = [], []
+    panels: list[Panel] = []
+    by_law: dict[str, Cells] = {}
     for (law,), of_law in group_by(rows, variant).items():
         cells = group_by(of_law, grows, "algorithm")
         groups = {key: values_of(found, "kl") for key, found in cells.items()}
         sheets += _divergence_sheets(f'{heading}, law "{law}"', grows, cells, paper)
         panels.append(_kl_panel(law, grows, groups, paper))
-        claims += _divergence_claims(law, grows, groups, paper)
+        by_law[law] = groups
     figure = Figure(
         "kl", f"KL to the truth by {grows}: medians and quartiles; dashed: published means", tuple(panels)
     )
-    return Report(tuple(sheets), (figure,), tuple(claims), (LAW_NOTE,))
+    return Report(tuple(sheets), (figure,), tuple(_divergence_claims(by_law, grows, paper)), (LAW_NOTE,))
 
 
 def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper: PaperTable) -> list[Sheet]:
@@ -157,9 +160,7 @@ def _paper_name(algorithm: str) -> str:
     return {"EF-AIC": "EF", "optimal": "EF"}.get(algorithm, algorithm)
 
 
-def _kl_panel(
-    law: str, grows: str, groups: Mapping[tuple[Any, ...], Sequence[float]], paper: PaperTable
-) -> Panel:
+def _kl_panel(law: str, grows: str, groups: Cells, paper: PaperTable) -> Panel:
     series: list[Series] = []
     for name in dict.fromkeys(name for _, name in groups):
         own = {size: found for (size, other), found in groups.items() if other == name}
@@ -168,20 +169,19 @@ def _kl_panel(
     return Panel(f'law "{law}"', grows, "KL, nats", tuple(series), log_x=grows == "rows", log_y=True)
 
 
-def _divergence_claims(
-    law: str, grows: str, groups: Mapping[tuple[Any, ...], Sequence[float]], paper: PaperTable
-) -> list[Claim]:
+def _divergence_claims(by_law: Mapping[str, Cells], grows: str, paper: PaperTable) -> list[Claim]:
+    """Return every published mean beside ours, for every law and every algorithm that stands beside it."""
     claims = []
-    algorithms = list(dict.fromkeys(name for _, name in groups if name != FLOOR))
     for column, cells in paper.items():
         for size, (mean, sd) in cells.items():
-            beside = [name for name in algorithms if _paper_name(name) == column]
-            for name in beside or [column]:
-                ours = tuple(groups.get((size, name), ()))
-                setting = f'{name}, law "{law}", {len(ours)} networks' if ours else f'{column}, law "{law}"'
-                claims.append(
-                    Claim(f"KL, {column}, {size} {grows}", setting, mean, ours, "lower", sd, PAPER_NETS)
-                )
+            what, found = f"KL, {column}, {size} {grows}", []
+            for law, groups in by_law.items():
+                for name in dict.fromkeys(name for other, name in groups if other == size):
+                    if name != FLOOR and _paper_name(name) == column:
+                        ours = tuple(groups[size, name])
+                        told = f'{name}, law "{law}", {len(ours)} networks'
+                        found.append(Claim(what, told, mean, ours, "lower", sd, PAPER_NETS))
+            claims += found or [Claim(what, "-", mean, (), "lower", sd, PAPER_NETS)]
     return claims
 
 
@@ -218,7 +218,7 @@ def _panel(
     title: str,
     grows: str,
     y_label: str,
-    groups: Mapping[tuple[Any, ...], Sequence[float]],
+    groups: Cells,
     log_y: bool = False,
 ) -> Panel:
     series: list[Series] = []
