@@ -19,6 +19,16 @@ __all__ = ["attempt", "connected", "run_tasks"]
 ATTEMPTS = 2
 """How often a task that fails is run in all."""
 
+CONNECT_SECONDS = 10.0
+"""How long a scheduler may take to answer."""
+
+_SETTINGS = {
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.worker.profile.enabled": False,
+}
+"""No task waits at a worker, so a worker that dies takes one task along; `run_tasks` tries that one again."""
+
 
 def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
     """Return the row of a task; an exception becomes a row with its traceback."""
@@ -54,19 +64,20 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
     dask = _distributed()
     if scheduler is not None:
         try:
-            client = dask.Client(scheduler, timeout=10)
+            client = dask.Client(scheduler, timeout=CONNECT_SECONDS)
         except (OSError, ValueError) as error:
             raise GomeaBnError(f"No Dask scheduler answers at {scheduler!r}: {error}.") from error
         with client:
             yield client
         return
     with (
+        import_module("dask").config.set(_SETTINGS),
         dask.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             memory_limit=None,
             silence_logs=logging.ERROR,
         ) as cluster,
