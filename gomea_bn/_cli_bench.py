@@ -48,6 +48,9 @@ def bench(
     out: Annotated[Path, typer.Option(help="Folder; every experiment gets one of its own in it.")] = Path(
         "results"
     ),
+    summary: Annotated[
+        Path | None, typer.Option(help="Markdown file of all experiments in the folder; by default in it.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Run a published experiment and report its numbers beside ours.
@@ -98,7 +101,7 @@ def bench(
                     )
             _tell(outcome, folder)
             n_failed += len(outcome.failures)
-        write_summary(out, [one.name for one in experiments().values()])
+        write_summary(out, list(experiments()), summary or out / "results.md")
     except GomeaBnError as error:
         fail(str(error), WRONG_USE)
     except OSError as error:

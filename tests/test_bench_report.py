@@ -192,8 +192,11 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     folder = tmp_path / "toy"
     folder.mkdir()
     write_report(folder, toy(), toy().plan, [])
-    write_summary(tmp_path, ["other", "toy"])
-    text = (tmp_path / "results.md").read_text()
+    (folder / "report.md").write_text((folder / "report.md").read_text() + "![own](./own.png)")
+    (tmp_path / "docs").mkdir()
+    write_summary(tmp_path, ["other", "toy"], tmp_path / "docs" / "results.md")
+    text = (tmp_path / "docs" / "results.md").read_text()
+    assert "![own](../toy/own.png)" in text
     assert "# Results" in text
     assert "## A <toy>: `gomea-bn bench toy`" in text
     assert "3 repetitions; sizes 1, 2; algorithms a, b; at most 10 s a search; seed 0." in text

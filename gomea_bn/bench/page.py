@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -150,6 +151,7 @@ def markdown_section(
     ]
     if report.claims:
         parts.append(_markdown_table(claims_sheet(report)))
+    parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
     parts += [_markdown_table(sheet) for sheet in report.sheets]
     return "\n\n".join(parts) + "\n"
 
@@ -229,13 +231,17 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
             text.set(**LITERAL)
 
 
-def write_summary(folder: Path, names: Sequence[str]) -> None:
-    """Join the Markdown sections of the experiments that are in a folder into its `results.md`."""
-    found = [folder / name / "report.md" for name in names]
-    sections = [path.read_text(encoding="utf-8") for path in found if path.is_file()]
+def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
+    """Join the Markdown sections of the experiments that are in a folder into one file; its figures stay there."""
+    sections = []
+    for name in names:
+        section = folder / name / "report.md"
+        if section.is_file():
+            place = Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix()
+            sections.append(section.read_text(encoding="utf-8").replace("](./", f"]({place}/"))
     head = (
         "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the means do "
         "not differ by more than the tolerance of a printed number, or than chance explains (Welch's 95 % interval). "
         "*Beaten*: ours is on the better side by more. `gomea-bn bench NAME` makes each section and its figures anew.\n"
     )
-    write_text(folder / "results.md", "\n".join([head, *sections]))
+    write_text(path, "\n".join([head, *sections]))
