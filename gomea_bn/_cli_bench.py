@@ -25,7 +25,7 @@ def bench(
     sizes: Annotated[str | None, typer.Option(help="200,800: what the experiment grows.")] = None,
     algorithms: Annotated[str | None, typer.Option(help="EW,EF: what is compared.")] = None,
     variants: Annotated[str | None, typer.Option(help="Laws or kinds of networks, tables, problems.")] = None,
-    seconds: Annotated[float | None, typer.Option(min=0, help="Limit of one search.")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.01, help="Limit of one search.")] = None,
     evaluations: Annotated[
         int | None,
         typer.Option(min=1, help="Limit of one search, instead of seconds: two runs give equal rows."),
@@ -75,7 +75,7 @@ def bench(
             "sizes": _numbers(sizes),
             "algorithms": _names(algorithms),
             "variants": _names(variants),
-            "seconds": seconds or None,
+            "seconds": seconds,
             "evaluations": evaluations,
             "seed": seed,
         }

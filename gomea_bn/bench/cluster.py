@@ -11,6 +11,7 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any
 
+from gomea_bn import __version__
 from gomea_bn.bench.experiment import Measured, Row, Task, plain, task_key
 from gomea_bn.errors import GomeaBnError
 
@@ -32,7 +33,7 @@ _SETTINGS = {
 
 def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
     """Return the row of a task; an exception becomes a row with its traceback."""
-    row: Row = {"key": task_key(task), "task": task}
+    row: Row = {"key": task_key(task), "task": task, "version": __version__}
     began = perf_counter()
     try:
         found = measure(dict(task))
@@ -138,4 +139,9 @@ def _outcome(future: Any, task: Task) -> Row:
         row: Row = future.result()
         return row
     lost = future.exception() if future.status == "error" else "the task was cancelled"
-    return {"key": task_key(task), "task": task, "error": f"The task was lost: {lost}"}
+    return {
+        "key": task_key(task),
+        "task": task,
+        "version": __version__,
+        "error": f"The task was lost: {lost}",
+    }

@@ -19,7 +19,8 @@ Task: TypeAlias = dict[str, Any]
 """What one run depends on: names, numbers and texts that JSON can hold, nothing else."""
 
 Row: TypeAlias = dict[str, Any]
-"""A task's outcome: "key", "task", and either "measured" and "seconds", or "error" with a traceback."""
+"""A task's outcome: "key", "task", this package's "version", and either "measured" and "seconds", or a traceback as
+"error"."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def measure(task: Task) -> Measured:
     learned = learn(task["start"], frame, task, net)
     kinds = dict.fromkeys(learned.network.levels, str)
     values: dict[str, Any] = {"kl": {}, "bins": {}}
-    seconds = {"search": learned.seconds}
+    seconds = {"search": learned.seconds, "to_best": learned.time_to_best}
     for name in task["methods"]:
         network, used = learned.network, 0.0
         how = METHODS[name]
@@ -108,6 +108,10 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                 f"KL in nats, from {start}", ("rows", "method"), found, {"median s": used.__getitem__}
             )
         )
+        best = {
+            key: [row["seconds"]["to_best"] for row in cell] for key, cell in group_by(group, "rows").items()
+        }
+        sheets.append(summary_sheet(f"Seconds to the best network of the search, {start}", ("rows",), best))
         by_size: dict[int, dict[str, list[float]]] = {}
         for (size, method), values in found.items():
             by_size.setdefault(size, {})[method] = values
