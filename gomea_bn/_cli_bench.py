@@ -123,7 +123,9 @@ def _tell(outcome: Outcome, folder: Path) -> None:
     for what, paper, ours, setting, said, _ in run:
         say(f"  {said:<15} {what}: paper {paper}, ours {ours} ({setting})", to_error=False)
     if len(run) < len(claims):
-        say(f"  {len(claims) - len(run)} published numbers need other sizes; see the report.", to_error=False)
+        say(
+            f"  {len(claims) - len(run)} published numbers have no runs here; see the report.", to_error=False
+        )
 
 
 @contextmanager

@@ -34,7 +34,7 @@ TINY = {
     "fig3": {"sizes": (100,), "variants": ("equal-frequency",)},
     "fig4": {"sizes": (4,), "algorithms": ("EF", "BD")},
     "fig5": {"sizes": (100,), "variants": ("EF",)},
-    "fig6": {"sizes": (100,)},
+    "fig6": {"sizes": (100,), "variants": ("tree",)},
     "chen": {"sizes": (2,), "variants": ("iris",)},
     "topdown": {"sizes": (100,), "variants": ("chain",)},
     "linkage": {"sizes": (100,), "variants": ("asia",)},

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import bench_examples
 import pytest
+import reproduce
 from bench_examples import toy
 from typer.testing import CliRunner
 
-from gomea_bn.bench import cluster, registry
+from gomea_bn.bench import cluster, registry, run
 from gomea_bn.bench.cluster import attempt, connected
 from gomea_bn.bench.experiment import Plan, plain, task_key
 from gomea_bn.bench.results import ResultFolder, measured_part
@@ -64,9 +65,9 @@ def test_a_failing_task_is_tried_twice_and_told_without_losing_the_others(tmp_pa
     experiment = toy(bench_examples.measure_or_fail)
     monkeypatch.setattr(registry, "experiments", lambda: {"toy": experiment})
     arguments = ["bench", "toy", "--nets", "1", "--sizes", "1,2,3,4", "--algorithms", "a", "--workers", "2"]
-    run = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
-    assert run.exit_code == 1
-    assert "2 runs failed" in run.output
+    first = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+    assert first.exit_code == 1
+    assert "2 runs failed" in first.output
     rows = [json.loads(line) for line in (tmp_path / "toy" / "rows.jsonl").read_text().splitlines()]
     assert [row["attempts"] for row in rows] == [1, 2, 2, 2]
     assert [row.get("measured") for row in rows] == [{"value": 10}, None, {"value": 30}, None]
@@ -162,9 +163,9 @@ def test_evaluations_replace_the_clock() -> None:
 
 def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
     def told(*arguments: str) -> str:
-        run = CliRunner().invoke(main, ["bench", *arguments, "--out", str(tmp_path / "out")])
-        assert run.exit_code == 2
-        return " ".join(run.output.split())
+        found = CliRunner().invoke(main, ["bench", *arguments, "--out", str(tmp_path / "out")])
+        assert found.exit_code == 2
+        return " ".join(found.output.split())
 
     assert "No experiment 'table3'" in told("table3")
     assert "--sizes must be integers with commas between, got 'a'" in told("table1", "--sizes", "a")
@@ -194,3 +195,21 @@ def test_damaged_rows_are_named(tmp_path) -> None:
     (Path(tmp_path) / "own" / "tasks" / "b.json").write_text("{")
     with pytest.raises(GomeaBnError, match=r"b\.json' is damaged"):
         folder.rows()
+
+
+def test_an_interrupted_command_says_how_to_go_on(tmp_path, monkeypatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy()})
+    monkeypatch.setattr(run, "run_experiment", interrupted)
+    found = CliRunner().invoke(main, ["bench", "toy", "--out", str(tmp_path)])
+    assert found.exit_code == 130
+    assert "--resume goes on" in found.output
+
+
+def test_the_script_is_the_command(capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        reproduce.main(["list"])
+    assert ended.value.code == 0
+    assert "table1" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import numpy as np
 
 from gomea_bn.bench.algorithms import learn
 from gomea_bn.bench.experiment import Experiment, Measured, Plan, Row, Task
-from gomea_bn.bench.random_networks import PAPER_NETS, SOURCE
+from gomea_bn.bench.random_networks import LAWS, PAPER_NETS, SOURCE
 from gomea_bn.bench.report import (
     Figure,
     Panel,
@@ -45,9 +45,17 @@ NOTE = (
 
 
 def tasks(plan: Plan) -> list[Task]:
-    """Return one task per kind of bins, number of rows and network."""
+    """Return one task per law of networks, kind of bins, number of rows and network."""
     return [
-        {"variables": N_VARIABLES, "bins": name, "rows": size, "net": plan.seed + net, **plan.limits}
+        {
+            "law": law,
+            "variables": N_VARIABLES,
+            "bins": name,
+            "rows": size,
+            "net": plan.seed + net,
+            **plan.limits,
+        }
+        for law in plan.variants
         for name in plan.algorithms
         for size in plan.sizes
         for net in range(plan.nets)
@@ -84,7 +92,7 @@ def measure(task: Task) -> Measured:
     from gomea_bn.warm_up import compile_front_kernels
 
     net = task["net"]
-    truth = random_network(task["variables"], kind="random", random_state=net)
+    truth = random_network(task["variables"], law=task["law"], kind="random", random_state=net)
     frame = truth.sample(task["rows"], random_state=10_000 + net)
     expert = simulated_expert(truth, table=read_table(frame), random_state=20_000 + net)
     single = learn(task["bins"], frame, task, net, max_bins=MAX_BINS)
@@ -127,39 +135,40 @@ def measure(task: Task) -> Measured:
 def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     """Return the four panels for every kind of bins, and what is told of them."""
     sheets, panels, findings = [], [], []
-    for (bins,), group in group_by(rows, "bins").items():
+    for (law, bins), group in group_by(rows, "law", "bins").items():
+        of = f'{bins}, law "{law}"'
         for panel in PANELS:
             found: dict[tuple[int, str], list[float]] = {}
             for row in group:
                 for name, values in row["measured"]["networks"].items():
                     found.setdefault((row["task"]["rows"], name), []).append(values[panel])
-            sheets.append(summary_sheet(f"{panel}, {bins}", ("rows", "network"), found))
+            sheets.append(summary_sheet(f"{panel}, {of}", ("rows", "network"), found))
             series: list[Series] = []
             for name in dict.fromkeys(name for _, name in found):
                 series += figure_of(
                     name, {n: values for (n, other), values in found.items() if other == name}
                 )
-            panels.append(Panel(f"{panel}, {bins}", "rows", panel, tuple(series), log_x=True))
+            panels.append(Panel(f"{panel}, {of}", "rows", panel, tuple(series), log_x=True))
             by_size: dict[int, dict[str, list[float]]] = {}
             for (size, name), values in found.items():
                 if name in (SINGLE, ORACLE):
                     by_size.setdefault(size, {})[name] = values
             if panel in PANELS[:2]:
-                sheets.append(rank_tests(f"{panel}, {bins}: single and oracle", "rows", by_size))
-                findings += _findings(panel, bins, by_size)
+                sheets.append(rank_tests(f"{panel}, {of}: single and oracle", "rows", by_size))
+                findings += _findings(panel, law, bins, by_size)
     figure = Figure(
         "fronts", "Networks of the front beside a single one: medians and quartiles", tuple(panels)
     )
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
 
 
-def _findings(panel: str, bins: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
+def _findings(panel: str, law: str, bins: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
     """Return what is told of Figure 6: the front's best accuracy is above the single network's, its KL equal."""
     found = []
     for size, values in by_size.items():
         single, oracle = (summarise(values[name]).median for name in (SINGLE, ORACLE))
         ours = f"front {number(oracle)}, single {number(single)}"
-        what, setting = f"median {panel}, {bins}, {size} rows", f'{N_VARIABLES} variables, law "tree"'
+        what, setting = f"median {panel}, {bins}, {size} rows", f'{N_VARIABLES} variables, law "{law}"'
         if panel == PANELS[0]:
             found.append(Finding(what, setting, "front above single", ours, oracle > single))
         elif bins == "EF":
@@ -183,10 +192,10 @@ EXPERIMENTS = (
         name="fig6",
         title="Fronts beside single networks, with an expert",
         source=f"{SOURCE}, Figure 6: random networks of 10 variables, at most 9 bins.",
-        plan=Plan(10, (200, 800, 3_200), ("EF",), (), 20.0),
-        full=Plan(PAPER_NETS, SIZES, ("EF", "EW"), (), 120.0),
+        plan=Plan(10, (200, 800, 3_200), ("EF",), LAWS, 10.0),
+        full=Plan(PAPER_NETS, SIZES, ("EF", "EW"), LAWS, 120.0),
         known_algorithms=("EF", "EW"),
-        known_variants=(),
+        known_variants=LAWS,
         tasks=tasks,
         measure=measure,
         report=report,

@@ -152,7 +152,9 @@ def markdown_section(
     if report.claims:
         parts.append(_markdown_table(claims_sheet(report)))
     parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
-    parts += [_markdown_table(sheet) for sheet in report.sheets]
+    if report.sheets:
+        tables = [_markdown_table(sheet) for sheet in report.sheets]
+        parts += ["<details><summary>Tables</summary>", *tables, "</details>"]
     return "\n\n".join(parts) + "\n"
 
 
