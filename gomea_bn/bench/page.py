@@ -244,6 +244,7 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
     head = (
         "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the means do "
         "not differ by more than the tolerance of a printed number, or than chance explains (Welch's 95 % interval). "
-        "*Beaten*: ours is on the better side by more. `gomea-bn bench NAME` makes each section and its figures anew.\n"
+        "*Beaten*: ours is on the better side by more. Where few networks are run, chance explains much; the last "
+        "column tells how far apart the means are. `gomea-bn bench NAME` makes each section and its figures anew.\n"
     )
     write_text(path, "\n".join([head, *sections]))
