@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gomea_bn import __version__, _cli_choice, _cli_discretize, _cli_front
+from gomea_bn import __version__, _cli_bench, _cli_choice, _cli_discretize, _cli_front
 from gomea_bn._cli_options import all_cut_points, read_edges, read_kinds, read_penalty, read_tiers
 from gomea_bn._cli_output import (
     FAILED,
@@ -212,7 +212,7 @@ def learn(
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
-for _command in (_cli_discretize.discretize, _cli_front.front, *_cli_choice.COMMANDS):
+for _command in (_cli_discretize.discretize, _cli_front.front, *_cli_choice.COMMANDS, _cli_bench.bench):
     main.command()(_command)
 
 
