@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn._cli_options import read_kinds
-from gomea_bn._cli_output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, silent
-from gomea_bn._cli_run import limit
+from gomea_bn._cli_output import (
+    FAILED,
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_target,
+    fail,
+    say,
+    silent,
+)
+from gomea_bn._cli_run import as_options, limit
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
@@ -74,9 +83,12 @@ def discretize(
             max_seconds=limit(max_seconds),
         )
         made._check_options()
+        read = [path for path in (data, network) if path is not None]
         for path in (out, codes):
-            if path is not None and (not path.absolute().parent.is_dir() or path.is_dir()):
-                fail(f"Cannot write '{path}': its folder must exist, and it must not be one itself.", FAILED)
+            if path is not None:
+                check_target(path, read)
+        if out is not None and codes is not None and out.absolute() == codes.absolute():
+            raise GomeaBnError(f"--out and --codes must be two files, got '{out}' twice.")
         tell = silent if quiet else say
         frame, table, given = _read(data, network, made, kinds)
         if target is not None and target not in table.names:
@@ -141,7 +153,7 @@ def _read(
     try:
         return frame, made._read(frame, given), given
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(as_options(str(error)), UNUSABLE_DATA)
 
 
 def _compile(method: str, made: Discretizer, tell: Any) -> None:

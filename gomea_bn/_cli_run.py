@@ -20,7 +20,7 @@ from gomea_bn.errors import GomeaBnError
 if TYPE_CHECKING:
     from gomea_bn.table import Table
 
-__all__ = ["announcement", "compile_first", "cores", "finishing", "limit", "read_data"]
+__all__ = ["announcement", "as_options", "compile_first", "cores", "finishing", "limit", "read_data"]
 
 
 def read_data(
@@ -43,10 +43,10 @@ def read_data(
     try:
         return frame, read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
     except GomeaBnError as error:
-        fail(_as_options(str(error)), UNUSABLE_DATA)
+        fail(as_options(str(error)), UNUSABLE_DATA)
 
 
-def _as_options(message: str) -> str:
+def as_options(message: str) -> str:
     """Return advice of `read_table` with the options of the command line for the arguments that it names."""
     message = re.sub(r'pass missing="drop"\.$', "give --missing drop.", message)
     message = re.sub(r", raise max_levels(?=\.$|, or pass kinds)", ", raise --max-levels", message)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn._gomea_run import GomeaRun
 from gomea_bn._workers import StopFlag
-from gomea_bn.discretization.proposals import follows_graph, propose, proposer
+from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.gomea import GOMEA
 from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.limits import Callback, HistoryEntry, Limits, Progress, Result
@@ -28,6 +28,7 @@ CutsByName = dict[str, NDArray[np.float64]]
 _FIRST_PER_GENE = 4
 _NO_CUTS = np.empty(0)
 _WIDTH_FLOOR = CutLimits().width_floor
+_TIME_SHARE = 1 / 3  # of the time left, for a run of a discretizer of which none has finished
 # reasons to end of a search that finds nothing more, not of one that was told to end
 _SATISFIED = ("patience", "max_population_size")
 
@@ -49,6 +50,11 @@ class DiscretizerSearch:
     graph only once. Cuts that no library has
     end the round: they enter the libraries, and a new round starts from the best network, and from the same graph with
     all of the proposed cuts. The search ends by patience when there are no such cuts.
+
+    The first run of the discretizer takes at most a third of the time that is left, and its best cuts until then count.
+    If it came to its end, later runs may take all the time that is left, and cuts that the end of the clock leaves
+    unfinished do not count, so that the same evaluations give the same network again. If not, a third is the limit of
+    later runs too, and the search first has as long as the discretizer had before this is asked again.
 
     Parameters
     ----------
@@ -81,23 +87,25 @@ class DiscretizerSearch:
         self.seed = seed
         self.n_threads = n_threads
         self.callback = callback
-        self.discretizer = proposer(options.discretizer, max_bins=options.max_bins, seed=seed)
+        self.discretizers = proposers(options.discretizer, max_bins=options.max_bins, seed=seed)
         self.fixed = sorted(options.cut_points or ())
         self.entered: dict[str, list[NDArray[np.float64]]] = {
             c.name: [] for c in table.columns if c.is_continuous and c.name not in self.fixed
         }
         self.too_many: dict[str, int] = {}
-        self.cut_short = False
         self.asked: DiscretizedBayesNet | None = None
+        self.asking = 0.0  # seconds
         self.ask_at = 0
         self.rounds: list[Result] = []
         self.history: list[HistoryEntry] = []
-        self.statistics: Counter[str] = Counter(discretizer_runs=0, policies_entered=0)
+        self.statistics: Counter[str] = Counter(
+            discretizer_runs=0, discretizer_cut_short=0, policies_entered=0
+        )
         self.best = _Best(np.inf, [], {})
 
     def run(self) -> tuple[StructureProblem, Result]:
         """Return the last round's problem, and the best of all rounds as a result of that problem."""
-        self.discretizer._compile()  # the clock of a run never pays for compiling
+        self.discretizers[0]._compile()  # the clock of a run never pays for compiling
         self.stop = StopFlag(self.limits.max_seconds)
         problem = learning_problem(self.table, self.options)
         self.ask_at = _FIRST_PER_GENE * problem.n_variables
@@ -105,12 +113,12 @@ class DiscretizerSearch:
         with self.stop.catching_interrupts():
             while (proposed := self._round(problem, initial)) is not None:
                 problem = learning_problem(self.table, self.options, self.entered)
-                both = (self.best.cuts, {**self.best.cuts, **proposed})
-                initial = np.stack([_genotype(problem, self.best.edges, cuts) for cuts in both])
+                starts = (self.best.cuts, *({**self.best.cuts, **cuts} for cuts in proposed))
+                initial = np.stack([_genotype(problem, self.best.edges, cuts) for cuts in starts])
         self._warn()
         return problem, self._result(problem)
 
-    def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> CutsByName | None:
+    def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> list[CutsByName] | None:
         """Search until the discretizer has cuts that no library has, and return them; None ends the search."""
         n_eval, seconds = sum(r.n_eval for r in self.rounds), self.stop.seconds
         run = GomeaRun(
@@ -131,7 +139,7 @@ class DiscretizerSearch:
             ended = run.stop.reason
             if not ended or ended in _SATISFIED:
                 self.ask_at = 2 * (n_eval + run.n_eval)
-                proposed = self._ask(problem)
+                proposed = self._ask(problem, settled=bool(ended))
             if ended and (proposed is None or ended not in _SATISFIED):
                 self.stop.raise_for(ended)
         result = run.result()
@@ -148,9 +156,15 @@ class DiscretizerSearch:
             cuts = learned_cut_points(problem, result.X)
             self.best = _Best(float(result.F[0]), problem.edges(result.X), cuts)
 
-    def _ask(self, problem: StructureProblem) -> CutsByName | None:
-        """Return the discretizer's cuts for the best network and enter them, or None if no library lacks one."""
-        if not self.entered or (self.asked is not None and not follows_graph(self.discretizer)):
+    def _ask(self, problem: StructureProblem, *, settled: bool) -> list[CutsByName] | None:
+        """Return the discretizer's cuts for the best network and enter them, or None if no library lacks one.
+
+        A search that is not `settled` goes on for as long as a discretizer took that the clock has ended.
+        """
+        if not self.entered or (self.asked is not None and not follows_graph(self.discretizers[0])):
+            return None
+        late = self.statistics["discretizer_cut_short"] > 0
+        if late and not settled and 2 * self.asking > self.stop.seconds:
             return None
         names = self.table.names
         network = DiscretizedBayesNet.from_table(
@@ -162,39 +176,59 @@ class DiscretizerSearch:
         self.stop.check_deadline()
         if self.stop.reason or network == self.asked:
             return None
-        left = None if self.limits.max_seconds is None else self.limits.max_seconds - self.stop.seconds
-        with warnings.catch_warnings():
-            # the best graph may well be empty for a while
-            warnings.filterwarnings("ignore", "No column has a neighbour", UserWarning)
-            proposal = propose(
-                self.discretizer, self.table, network, width_floor=_WIDTH_FLOOR, max_seconds=left
-            )
+        began = self.stop.seconds
+        found, finished = self._proposals(network)
+        self.asking += self.stop.seconds - began
         self.stop.check_deadline()
-        if proposal.stopped_by == "interrupt":
-            self.stop.raise_for("interrupt")
         if self.stop.reason:  # what an unfinished method found would depend on the clock
-            self.cut_short = self.stop.reason == "max_seconds"
             return None
         self.asked = network
         self.statistics["discretizer_runs"] += 1
-        return self._entering(problem, proposal.cut_points)
+        self.statistics["discretizer_cut_short"] += not finished
+        return self._entering(problem, found)
 
-    def _entering(self, problem: StructureProblem, proposed: CutsByName) -> CutsByName | None:
+    def _proposals(self, network: DiscretizedBayesNet) -> tuple[list[CutsByName], bool]:
+        """Return what the discretizer finds for a network in its time, and whether it came to its end."""
+        began, allowed = self.stop.seconds, None
+        if self.limits.max_seconds is not None:
+            allowed = self.limits.max_seconds - began
+            if not self.statistics["discretizer_runs"] or self.statistics["discretizer_cut_short"]:
+                allowed *= _TIME_SHARE
+        found: list[CutsByName] = []
+        for method in self.discretizers:
+            left = None if allowed is None else max(allowed - (self.stop.seconds - began), 1e-6)
+            with warnings.catch_warnings():
+                # the best graph may well be empty for a while
+                warnings.filterwarnings("ignore", "No column has a neighbour", UserWarning)
+                proposal = propose(method, self.table, network, width_floor=_WIDTH_FLOOR, max_seconds=left)
+            if proposal.stopped_by == "interrupt":
+                self.stop.raise_for("interrupt")
+                return found, False
+            found.append(proposal.cut_points)
+            own = method.max_seconds
+            if proposal.stopped_by == "max_seconds" and left is not None and (own is None or own > left):
+                return found, False
+        return found, True
+
+    def _entering(self, problem: StructureProblem, proposals: list[CutsByName]) -> list[CutsByName] | None:
         """Put proposed cuts that no library has where the next libraries take them from; None if there are none."""
         known = {
             v.name: {tuple(policy.cut_points.tolist()) for policy in v.policies}
             for v in problem.scorer.variables
         }
-        usable = {}
+        usable: list[CutsByName] = []
         n_new = 0
-        for name, cuts in ((name, proposed[name]) for name in self.entered):
-            if len(cuts) >= self.options.max_bins:
-                self.too_many[name] = max(len(cuts) + 1, self.too_many.get(name, 0))
-                continue
-            usable[name] = cuts
-            if tuple(cuts.tolist()) not in known[name]:
-                self.entered[name].append(cuts)
-                n_new += 1
+        for proposed in proposals:
+            usable.append({})
+            for name, cuts in ((name, proposed[name]) for name in self.entered):
+                if len(cuts) >= self.options.max_bins:
+                    self.too_many[name] = max(len(cuts) + 1, self.too_many.get(name, 0))
+                    continue
+                usable[-1][name] = cuts
+                if tuple(cuts.tolist()) not in known[name]:
+                    known[name].add(tuple(cuts.tolist()))
+                    self.entered[name].append(cuts)
+                    n_new += 1
         self.statistics["policies_entered"] += n_new
         return usable if n_new else None
 
@@ -247,7 +281,7 @@ class DiscretizerSearch:
         )
 
     def _warn(self) -> None:
-        """Warn where the discretizer had no say: its cuts were too many, or its time was up."""
+        """Warn where cuts were too many to be used, and where the clock had a say in them."""
         if self.too_many:
             worst = max(self.too_many, key=lambda name: self.too_many[name])
             warnings.warn(
@@ -256,10 +290,12 @@ class DiscretizerSearch:
                 UserWarning,
                 stacklevel=5,
             )
-        if self.cut_short and not self.statistics["discretizer_runs"]:
+        n_late, n_runs = (self.statistics[f"discretizer_{what}"] for what in ("cut_short", "runs"))
+        if n_late:
             warnings.warn(
-                "max_seconds ended the discretizer before its first cuts, so that the network has those of "
-                f"{self.options.family!r}. Raise max_seconds, or give the discretizer options that make it faster.",
+                f"max_seconds ended the discretizer in {n_late} of {n_runs} runs; its cuts until then were used, and "
+                "the same seed may give another network. Raise max_seconds, or give the discretizer options that make "
+                "it faster.",
                 UserWarning,
                 stacklevel=5,
             )

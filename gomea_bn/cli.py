@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gomea_bn import __version__, _cli_choice, _cli_discretize, _cli_front
+from gomea_bn import __version__, _cli_bench, _cli_choice, _cli_discretize, _cli_front
 from gomea_bn._cli_options import all_cut_points, read_edges, read_kinds, read_penalty, read_tiers
-from gomea_bn._cli_output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, silent
+from gomea_bn._cli_output import (
+    FAILED,
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_target,
+    fail,
+    say,
+    silent,
+)
 from gomea_bn._cli_run import announcement, compile_first, cores, limit, read_data
 from gomea_bn.errors import GomeaBnError
 
@@ -218,7 +227,7 @@ def learn(
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
-for _command in (_cli_discretize.discretize, _cli_front.front, *_cli_choice.COMMANDS):
+for _command in (_cli_discretize.discretize, _cli_front.front, *_cli_choice.COMMANDS, _cli_bench.bench):
     main.command()(_command)
 
 
@@ -252,7 +261,7 @@ def refine(
     width_floor: Annotated[float, typer.Option(help="Least bin width, as a share of the range.")] = 1e-3,
     min_bin_count: Annotated[int, typer.Option(help="Fewest rows of a bin.")] = 1,
     max_seconds: Annotated[float, typer.Option(help="Limit; 0 for none.")] = 60.0,
-    seed: Annotated[int | None, typer.Option(help="Repeats an rv-gomea run.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeats an rv-gomea or mgcd run.")] = None,
 ) -> None:
     """Move the cut points of a saved network to where its data want them; the graph stays."""
     from gomea_bn.io.frame_files import read_frame
@@ -263,8 +272,7 @@ def refine(
         table_for(DiscretizedBayesNet.from_json(network), read_frame(data))
     except GomeaBnError as error:
         fail(str(error), UNUSABLE_DATA)
-    if not out.parent.is_dir() or out.is_dir():
-        fail(f"Cannot write {out}: its folder must exist, and it must not be one itself.", FAILED)
+    check_target(out, [data])
     try:
         text = refine_command(
             network,
@@ -367,6 +375,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
 def _report(learner: BayesNetLearner) -> str:
     """Return the printed result: the network, its score, why the search ended and how to repeat it."""
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
+    late = learner.statistics_.get("discretizer_cut_short", 0)
     again = f"--seed {learner.seed_}"
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
@@ -375,5 +384,10 @@ def _report(learner: BayesNetLearner) -> str:
         f"Score ({learner.network_.metadata['scoring_method']}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{learner.n_generations_} generations; the best was there after {learner.time_to_best_:.2f} s.\n"
-        f"The same data and options with {again} give this network again."
+        + (
+            f"The clock ended the discretizer in {late} of {learner.statistics_['discretizer_runs']} runs, so that "
+            "another run may give another network."
+            if late
+            else f"The same data and options with {again} give this network again."
+        )
     )

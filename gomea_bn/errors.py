@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from sys import float_info
 
 __all__ = ["GomeaBnError", "is_integer", "is_real"]
 
@@ -17,5 +18,7 @@ def is_integer(value: object) -> bool:
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a real number, NumPy's included; True and False are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Return whether a value is a real number, NumPy's included; True, False and integers beyond float64 are not."""
+    if isinstance(value, bool) or (isinstance(value, Integral) and abs(int(value)) > float_info.max):
+        return False
+    return isinstance(value, Real)

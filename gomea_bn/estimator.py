@@ -108,10 +108,11 @@ class BayesNetLearner(Parameters):
     stopped_by_ : str
         The limit that ended it, or "interrupt".
     statistics_ : dict
-        Families scored by counting, and cache hits; with a discretizer also rounds, its runs, and the cuts that
-        entered.
+        Families scored by counting, and cache hits; with a discretizer also rounds, its runs, how many of them
+        the clock cut short, and the cuts that entered.
     seed_ : int
-        What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it.
+        What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it; not where the clock cut a
+        discretizer short.
     feature_names_in_ : ndarray of str
     n_features_in_ : int
 
@@ -121,8 +122,9 @@ class BayesNetLearner(Parameters):
     have doubled since, and when `patience` is up, the discretizer is fitted to the best network. New cuts enter the
     libraries, and a new round of the search starts from the best network and from its graph with all of the proposed
     cuts. All limits but `patience`, which counts anew in a round, are for all rounds together, as are all counts; the
-    discretizer's time counts, and what it found is left out where a limit ended it. Bins narrower than 1/1000 of a
-    column's range join a neighbour. The score never drops from round to round.
+    discretizer's time counts. A first run that is not done in a third of the time gives its best cuts until then, and
+    later ones have a third of what is left; else what an end of the clock leaves unfinished is left out. Bins narrower
+    than 1/1000 of a column's range join a neighbour. The score never drops from round to round.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def refine_boundaries(
         Narrowest bin that is chosen, as a fraction of the variable's range. Bins that the network already has may be
         narrower, and stay if nothing allowed scores higher. A discretizer's narrower bins join a neighbour.
     min_bin_count : int
-        Fewest rows of a bin that is chosen, by "dp" and "rv-gomea".
+        Fewest rows of a bin that is chosen. A discretizer's bins with fewer join a neighbour.
     max_seconds : float, optional
         Deadline; the best so far is returned.
     random_state : int, optional
@@ -136,7 +136,7 @@ def refine_boundaries(
     _check_options(method, bin_counts, starts, max_seconds, random_state)
     by_discretizer = isinstance(method, Discretizer) or method in PROPOSERS
     if by_discretizer:
-        _check_for_discretizer(bin_counts, starts, min_bin_count, callback)
+        _check_for_discretizer(bin_counts, starts, callback)
     bin_counts = bin_counts or ("free" if by_discretizer else "fixed")
     session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables)
     limits = CutLimits(1, max_bins, width_floor, min_bin_count)
@@ -144,7 +144,7 @@ def refine_boundaries(
     before = session.score(own)
     if by_discretizer:
         made = proposer(method, max_bins=max_bins, seed=random_state)
-        found, stopped_by, seconds = _discretized(made, network, session, limits.width_floor, max_seconds)
+        found, stopped_by, seconds = _discretized(made, network, session, limits, max_seconds)
         history = []
     elif method == "dp" or not any(len(own[v]) for v in session.movable):
         compile_refinement_kernels("dp")
@@ -191,7 +191,7 @@ def _discretized(
     method: Discretizer,
     network: DiscretizedBayesNet,
     session: RefinementSession,
-    width_floor: float,
+    limits: CutLimits,
     max_seconds: float | None,
 ) -> tuple[Cuts, str, float]:
     """Return a discretizer's cuts of the movable variables and the own of all others, why it ended, and its seconds."""
@@ -204,7 +204,14 @@ def _discretized(
     )
     method._compile()
     began = perf_counter()
-    found = propose(method, session.table, given, width_floor=width_floor, max_seconds=max_seconds)
+    found = propose(
+        method,
+        session.table,
+        given,
+        width_floor=limits.width_floor,
+        min_bin_count=limits.min_bin_count,
+        max_seconds=max_seconds,
+    )
     cuts = {v: found.cut_points[names[v]] for v in session.own_cuts}
     return cuts, found.stopped_by, perf_counter() - began
 
@@ -293,7 +300,7 @@ def compile_refinement_kernels(method: str) -> None:
         RVGOMEA().run(problem, Limits(max_generations=3), seed=0)
 
 
-def _check_for_discretizer(bin_counts: str | None, starts: int, min_bin_count: int, callback: object) -> None:
+def _check_for_discretizer(bin_counts: str | None, starts: int, callback: object) -> None:
     """Refuse options of the other methods that would be without effect."""
     if bin_counts == "fixed":
         raise GomeaBnError(
@@ -301,7 +308,6 @@ def _check_for_discretizer(bin_counts: str | None, starts: int, min_bin_count: i
         )
     for name, given in (
         ("starts", starts != 1),
-        ("min_bin_count", min_bin_count != 1),
         ("callback", callback is not None),
     ):
         if given:

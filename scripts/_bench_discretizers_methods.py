@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -41,13 +45,14 @@ TWO_CLASSES = frozenset({"pyAgrum CAIM", "pyAgrum MDLP", "optbinning MDLP"})
 
 @dataclass(frozen=True)
 class Given:
-    """What a method may use: the rows, the graph, the column of classes, the deadline and the seed."""
+    """What a method may use: rows, graph, column of classes, deadline, seed, and a Python that has Khiops."""
 
     table: Table
     edges: list[tuple[str, str]]
     target: str | None
     seconds: float
     seed: int
+    khiops_python: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,18 @@ class Outcome:
     note: str = ""
 
 
-def methods_for(table: Table, target: str | None, full: bool) -> list[str]:
+def methods_for(table: Table, target: str | None, full: bool, khiops: bool = False) -> list[str]:
     """Return the methods that can be asked, in the order of printing.
 
     Without a column of classes those that need one are left out, with more than two classes those that do not know
-    more, and on many rows the slow ones unless `full`.
+    more, and on many rows the slow ones unless `full`; Khiops only where there is a Python that has it.
     """
     n_classes = 0 if target is None else len(columns_of(table)[target].levels)
     return [
         name
         for name in METHODS
-        if (n_classes > 0 or not name.endswith(("MDLP", "CAIM")))
+        if (n_classes > 0 or not name.endswith(("MDLP", "CAIM", "MODL")))
+        and (khiops or not name.startswith("Khiops"))
         and (n_classes in (0, 2) or name not in TWO_CLASSES)
         and (full or table.n_rows <= SLOW.get(name, table.n_rows))
     ]
@@ -179,6 +185,24 @@ def by_optbinning(given: Given) -> tuple[Cuts, str]:
     }, ""
 
 
+def by_khiops(with_classes: bool, given: Given) -> tuple[Cuts, str]:
+    """Return the cuts of Khiops, run by the Python that has it, whose folder holds its programs too."""
+    columns = columns_of(given.table)
+    continuous = {name: column.values.tolist() for name, column in columns.items() if column.is_continuous}
+    classes = columns[str(given.target)].values.tolist() if with_classes else None
+    python = str(given.khiops_python)
+    run = subprocess.run(
+        [python, str(Path(__file__).with_name("_khiops_cuts.py"))],
+        input=json.dumps({"columns": continuous, "classes": classes}),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": os.pathsep.join([str(Path(python).parent), os.environ["PATH"]])},
+    )
+    if run.returncode:
+        raise SystemExit(f"{python} cannot run Khiops:\n{run.stderr[-2000:]}")
+    return {name: np.array(cuts) for name, cuts in json.loads(run.stdout).items()}, ""
+
+
 def columns_of(table: Table) -> dict[str, Any]:
     """Return the columns by name."""
     return {column.name: column for column in table.columns}
@@ -203,6 +227,8 @@ METHODS: dict[str, Method] = {
         for method in ("quantile", "uniform", "kmeans", "NML", "CAIM", "MDLP")
     },
     "optbinning MDLP": by_optbinning,
+    "Khiops MODL": partial(by_khiops, True),
+    "Khiops histograms": partial(by_khiops, False),
 }
 
 

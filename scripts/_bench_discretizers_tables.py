@@ -34,6 +34,8 @@ SHOWN = ("auto-mpg", "wine", "housing", "iris", "breast cancer")
 FLOORS = (0.0, 0.01)
 LEARNED = "equal frequency, counts learned"
 REFERENCE = "equal frequency"
+PASSED_ON = ("seed", "seconds", "full", "khiops_python")
+"""Options of the script that every fit needs."""
 
 
 def learned_network(train: pd.DataFrame, kinds: dict[str, str], seed: int) -> tuple[Table, Any]:
@@ -61,9 +63,17 @@ def one_fold(task: dict[str, Any]) -> list[dict[str, Any]]:
     fold = np.array_split(order, task["folds"])[task["fold"]]
     test, train = frame.iloc[fold], frame.drop(index=fold)
     table, network = learned_network(train, kinds, task["seed"])
-    given = Given(table, network.edges, target, task["seconds"], task["seed"])
+    return compared_methods(table, network, test, target, task)
+
+
+def compared_methods(
+    table: Table, network: DiscretizedBayesNet, test: pd.DataFrame, target: str | None, task: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return one record per method: its cuts given the network's graph, and the density of the test rows."""
+    khiops = task["khiops_python"]
+    given = Given(table, network.edges, target, task["seconds"], task["seed"], khiops)
     records = [densities(LEARNED, table, network.edges, network.cut_points, test, 0.0)]
-    for name in methods_for(table, target, task["full"]):
+    for name in methods_for(table, target, task["full"], khiops is not None):
         outcome = run_method(name, given)
         if outcome.cuts is None:
             records.append({"method": name, "note": outcome.note, "seconds": outcome.seconds})
@@ -97,15 +107,16 @@ def main(options: argparse.Namespace) -> None:
                 {
                     "table": name,
                     "fold": fold,
-                    **{key: getattr(options, key) for key in ("folds", "seed", "seconds", "full")},
+                    **{key: getattr(options, key) for key in ("folds", *PASSED_ON)},
                 }
                 for fold in range(options.folds)
             ]
-            print_one(name, [r for records in pool.map(one_fold, tasks) for r in records], options)
+            records = [r for found in pool.map(one_fold, tasks) for r in found]
+            print_records(records, f"{name}, all rows, {options.folds} folds, seed {options.seed}")
 
 
-def print_one(name: str, records: list[dict[str, Any]], options: argparse.Namespace) -> None:
-    """Print what all folds of one table gave."""
+def print_records(records: list[dict[str, Any]], title: str) -> None:
+    """Print what all fits of one table gave."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         groups.setdefault(record["method"], []).append(record)
@@ -126,9 +137,7 @@ def print_one(name: str, records: list[dict[str, Any]], options: argparse.Namesp
             cells.append(f"{np.mean([record[f'bins {floor}'] for record in group]):.1f}")
         rows.append([method, *cells, seconds if method != LEARNED else "-", "; ".join(notes)])
     n_rows = len(rows_of(REFERENCE, 0.0))
-    print(
-        f"\n{name}, {n_rows} rows, {options.folds} folds, seed {options.seed}: held-out log density in nats a row"
-    )
+    print(f"\n{title}: held-out log density in nats a row, over {n_rows:,} rows")
     columns = ("density", "minus equal frequency", "bins")
     wide = ("no bin under 1/100", "minus equal frequency", "bins")
     print_rows(("method", *columns, *wide, "seconds", "note"), rows)

@@ -2,11 +2,13 @@
 
     python scripts/bench_discretizers.py peers [--peer-python PATH] [--cycles 8]
     python scripts/bench_discretizers.py tables [--folds 10] [--only wine] [--full]
+    python scripts/bench_discretizers.py resampled [--only wine] [--only 50000]
     python scripts/bench_discretizers.py networks [--nets 10] [--seconds 60] [--full]
     python scripts/bench_discretizers.py all
 
 Needs the "benchmarks" extra. `peers` runs the package bnlearn in a process of its own, about 3 minutes; where it is
-installed elsewhere, --peer-python names the Python that has it. --full: 30 networks, and slow peers everywhere.
+installed elsewhere, --peer-python names the Python that has it. Khiops takes part in the other parts where
+--khiops-python names a Python that has the package khiops. --full: 30 networks, and slow peers everywhere.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from importlib import import_module
 PARTS = {
     "peers": "_bench_discretizers_port",
     "tables": "_bench_discretizers_tables",
+    "resampled": "_bench_discretizers_resampled",
     "networks": "_bench_discretizers_networks",
 }
 
@@ -30,11 +33,10 @@ def main() -> None:
     )
     parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("--peer-python", default=sys.executable, help="a Python that has bnlearn")
+    parser.add_argument("--khiops-python", help="a Python that has khiops")
     parser.add_argument("--cycles", type=int, default=8, help="most passes of peers over the columns")
     parser.add_argument("--folds", type=int, default=10, help="of tables")
-    parser.add_argument(
-        "--only", action="append", default=[], help="a table, or a number of rows of networks"
-    )
+    parser.add_argument("--only", action="append", default=[], help="a table, or a number of rows")
     parser.add_argument("--nets", type=int, help="random networks (10; 30 with --full)")
     parser.add_argument("--seconds", type=float, default=60.0, help="deadline of every fit")
     parser.add_argument("--seed", type=int, default=1, help="of folds and of methods that draw")

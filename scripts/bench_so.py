@@ -31,20 +31,15 @@ import numpy as np
 from _bench_runs import append_record, read_records
 
 from gomea_bn import BayesNetLearner
+from gomea_bn.bench.published import TABLE_1
 from gomea_bn.ground_truth import random_network
 from gomea_bn.metrics import accuracy, kl_divergence, sensitivity
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.warm_up import compile_kernels
 
-PAPER = {  # Ha et al., Table 1: medians, 8 variables, random networks, 24 hours a run
-    200: {"equal-width": 1.57, "equal-frequency": 0.94},
-    800: {"equal-width": 1.38, "equal-frequency": 0.73},
-    1600: {"equal-frequency": 0.64},
-    3200: {"equal-width": 1.26, "equal-frequency": 0.57},
-    6400: {"equal-frequency": 0.50},
-    12800: {"equal-width": 1.16, "equal-frequency": 0.46},
-    51200: {"equal-width": 1.07, "equal-frequency": 0.41},
+PAPER = {  # Ha et al., Table 1: 8 variables, random networks, 24 hours a run
+    n: {"equal-width": TABLE_1["EW"][n][0], "equal-frequency": mean} for n, (mean, _) in TABLE_1["EF"].items()
 }
 TARGET = {
     200: {"equal-width": 1.57, "equal-frequency": 0.94},

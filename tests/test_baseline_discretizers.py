@@ -6,6 +6,7 @@ import builtins
 import itertools
 import math
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import KBinsDiscretizer
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gomea_bn.discretization import MDLP, EqualFrequency, EqualWidth, KMeans, discretizer
 from gomea_bn.errors import GomeaBnError
@@ -80,6 +82,44 @@ def test_k_means_takes_no_more_bins_than_values():
     np.testing.assert_allclose(found.cut_points_["x"], [1.0, 4.5])
     assert len(found.cut_points_["y"]) == 5
     assert KMeans(n_bins=1).fit(frame).cut_points_["x"].tolist() == []
+
+
+def test_k_means_runs_on_one_thread(monkeypatch):
+    seen = []
+    plain = KMeans._cut
+
+    def cut(self, values, task):
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return plain(self, values, task)
+
+    monkeypatch.setattr(KMeans, "_cut", cut)
+    with threadpool_limits(2):
+        KMeans().fit(pd.DataFrame({"x": np.arange(30.0)}))
+    assert seen
+    assert set(seen) == {1}
+
+
+def test_k_means_takes_any_seed():
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=50)})
+    found = [KMeans(random_state=seed).fit(frame).cut_points_["x"].tolist() for seed in (3, 2**80 + 3)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("exponent", [-1000, -320, 1000])
+def test_k_means_knows_no_units(exponent):
+    values = np.random.default_rng(0).normal(size=200)
+    plain = KMeans(n_bins=4).fit(pd.DataFrame({"x": values})).cut_points_["x"]
+    assert len(plain) == 3
+    found = KMeans(n_bins=4).fit(pd.DataFrame({"x": np.ldexp(values, exponent)})).cut_points_["x"]
+    np.testing.assert_array_equal(found, np.ldexp(plain, exponent))
+
+
+def test_k_means_leaves_no_bin_without_rows():
+    values = np.concatenate(([1e300], np.random.default_rng(0).normal(size=60)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cuts = KMeans().fit(pd.DataFrame({"x": values})).cut_points_["x"]
+    assert np.bincount(np.searchsorted(cuts, values)).min() > 0
 
 
 def test_without_scikit_learn_the_error_names_what_to_install(monkeypatch):

@@ -459,6 +459,8 @@ def test_deadlines_hold_inside_a_single_column(learner):
         ({"start": "zero"}, "start must be"),
         ({"order": ["A", "C"]}, r"lacks \['D', 'E', 'F'\]"),
         ({"order": list("ACDEFF")}, "repeats a name"),
+        ({"order": "FDAEC"}, "order must be a list of column names, got 'FDAEC'"),
+        ({"order": 5}, "order must be a list of column names, got 5"),
         ({"order": list("ABCDE")}, "no continuous column 'B'"),
     ],
 )

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cli, read_table
 from gomea_bn.discretization import MDLP, BayesianDiscretizer, EqualFrequency, MDLDiscretizer
 from gomea_bn.io.cut_files import read_cut_file, write_cut_file
+from gomea_bn.io.run_folder import run_record
 
 
 def invoke(*arguments):
@@ -85,6 +86,32 @@ def test_files_hold_cuts_and_codes(table, rows, network, tmp_path):
     assert (printed["method"], printed["stopped_by"], printed["n_rows"]) == ("mdl", "fixpoint", 200)
 
 
+def test_no_file_that_it_reads_is_replaced(table, network, tmp_path):
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)
+    before = table.read_bytes(), network.read_bytes()
+    given = (table, "--method", "mdl", "--network", network, "-q")
+    for option, target in (("-o", table), ("--codes", table), ("--codes", link), ("-o", network)):
+        result = discretize(*given, option, target)
+        assert result.exit_code == 2
+        assert "the command reads it" in result.stderr
+    both = discretize(*given, "-o", tmp_path / "x", "--codes", tmp_path / "x")
+    assert both.exit_code == 2
+    assert "must be two files" in both.stderr
+    refined = invoke("refine", network, table, "--method", "mdl", "--out", table)
+    assert refined.exit_code == 2
+    assert "the command reads it" in refined.stderr
+    assert (table.read_bytes(), network.read_bytes()) == before
+    assert invoke("refine", network, table, "--method", "mdl", "--out", network).exit_code == 0
+
+
+def test_advice_names_options_of_the_command(table, rows):
+    rows.assign(a=rows["a"].where(rows["a"] > -1)).to_csv(table, index=False)
+    result = discretize(table, "--method", "mdl")
+    assert result.exit_code == 3
+    assert "give --missing drop" in result.stderr
+
+
 def test_learn_takes_the_cuts(table, rows, tmp_path):
     cuts = tmp_path / "cuts.json"
     assert discretize(table, "--method", "bayesian", "-o", cuts, "-q").exit_code == 0
@@ -121,6 +148,17 @@ def test_learn_takes_a_discretizer_by_name(table, rows):
     refused = invoke("learn", table, "--discretizer", "mdlp", "-q")
     assert refused.exit_code == 2
     assert "needs classes" in refused.stderr
+
+
+def test_what_repeats_a_run_is_said_where_it_does(table, rows):
+    learner = BayesNetLearner("mdl", max_evaluations=500, random_state=1).fit(rows)
+    assert run_record(learner, table, "", compile_seconds=0.0)["repeat"]["max_evaluations"] == 500
+    assert "with --seed 1 give this network again" in cli._report(learner)
+    learner.statistics_["discretizer_cut_short"] = 1
+    assert run_record(learner, table, "", compile_seconds=0.0)["repeat"] is None
+    told = cli._report(learner)
+    assert "The clock ended the discretizer in 1 of " in told
+    assert "again" not in told
 
 
 def test_classes_come_from_a_column(table, rows):

@@ -153,6 +153,8 @@ def test_options_of_reading_reach_the_table(frame):
     whole = pd.DataFrame({"n": np.arange(40) % 5, "x": frame["a"]})
     assert list(Recorder().fit(whole).cut_points_) == ["x"]
     assert list(Recorder(kinds={"n": "continuous"}).fit(whole).cut_points_) == ["n", "x"]
+    with pytest.raises(GomeaBnError, match="kinds must map column names to kinds, got str"):
+        Recorder(kinds="n").fit(whole)
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, "fast", True])
@@ -329,6 +331,7 @@ def test_scikit_learn_clones_and_tags_a_discretizer():
 
 
 def test_graphs_of_none_have_no_edges():
+    assert Graph.of([(0, 1), [1, "2"]], ("0", "1", "2")).edges == [("0", "1"), ("1", "2")]
     graph = Graph.of(None, ("a", "b"))
     assert graph.edges == []
     assert graph.blanket(0) == set()

@@ -2,7 +2,7 @@
 
 import signal
 import warnings
-from time import sleep
+from time import perf_counter, sleep
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from gomea_bn.discretization import (
     MDLDiscretizer,
     MDLNetwork,
 )
-from gomea_bn.discretization.proposals import PROPOSERS, proposer, with_wide_bins
+from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers, with_wide_bins
 from gomea_bn.ground_truth import random_network
 from gomea_bn.learning_problem import merged_library
 from gomea_bn.problems.policies import Policy, policy_library
@@ -233,15 +233,49 @@ def wait_for_the_clock(task):
         sleep(0.01)
 
 
-def test_a_discretizer_that_the_clock_ends_leaves_nothing_but_a_warning(steps):
+def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
     slow = Known(EDGES, action=wait_for_the_clock)
-    with pytest.warns(UserWarning, match="ended the discretizer before its first cuts"):
-        learner = BayesNetLearner(slow, max_seconds=0.5, random_state=1).fit(steps)
+    with pytest.warns(UserWarning, match="max_seconds ended the discretizer in 2 of 2 runs"):
+        learner = BayesNetLearner(slow, max_seconds=3.0, patience=None, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
-    assert learner.fit_seconds_ < 2
-    assert learner.statistics_["policies_entered"] == 0
-    again = BayesNetLearner(max_evaluations=learner.n_eval_, random_state=1).fit(steps)
-    assert learner.network_ == again.network_
+    assert learner.fit_seconds_ < 4
+    assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == EDGES
+    counts = {name: learner.statistics_[f"discretizer_{name}"] for name in ("runs", "cut_short")}
+    assert counts == {"runs": 2, "cut_short": 2}
+    assert learner.score_ == pytest.approx(total_score(learner, steps), abs=1e-8)
+
+
+def test_a_slow_discretizer_leaves_the_search_most_of_the_time(steps):
+    began = []
+    slow = Known(EDGES, action=lambda task: began.append(perf_counter()) or wait_for_the_clock(task))
+    start = perf_counter()
+    with pytest.warns(UserWarning, match="another network"):
+        learner = BayesNetLearner(slow, max_seconds=2.0, patience=None, random_state=1).fit(steps)
+    assert perf_counter() - start < 4
+    plain = BayesNetLearner(max_seconds=2.0, patience=None, random_state=1).fit(steps)
+    assert learner.n_eval_ > plain.n_eval_ / 10
+    assert 1 <= len(began) <= 3
+
+
+@pytest.mark.parametrize("name", ["latent", "mgcd"])
+def test_slow_methods_propose_within_the_time(name):
+    rng = np.random.default_rng(0)
+    walk = rng.normal(size=(20_000, 8)).cumsum(axis=1)
+    frame = pd.DataFrame(walk, columns=list("abcdefgh"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner = BayesNetLearner(name, max_seconds=1.5, random_state=0).fit(frame)
+    assert learner.fit_seconds_ < 3
+    assert learner.statistics_["policies_entered"] > 0
+
+
+def test_k_means_enters_with_every_number_of_bins(steps):
+    learner = BayesNetLearner("k-means", max_bins=6, **QUICK).fit(steps)
+    assert learner.statistics_["policies_entered"] == 2 * 5
+    given = BayesNetLearner(KMeans(n_bins=4), max_bins=6, **QUICK).fit(steps)
+    assert given.statistics_["policies_entered"] == 2
+    assert [one.n_bins for one in proposers("k-means", max_bins=4, seed=3)] == [2, 3, 4]
+    assert [one.n_bins for one in proposers(KMeans(n_bins=9), max_bins=4)] == [9]
 
 
 def test_a_limit_of_the_discretizer_itself_ends_only_its_own_run(steps):

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 
 from gomea_bn.discretization import discretizer
+from gomea_bn.discretization._mgcd_columns import MGCDColumns
 from gomea_bn.discretization._mgcd_kernels import EMWork, SharedGaussians, expectation_maximisation
 from gomea_bn.discretization.gaussian_mixture import (
     ColumnCells,
@@ -389,6 +390,49 @@ def test_repeated_values_part_between_them_and_a_column_of_one_value_is_refused(
         MGCDiscretizer(kinds=kinds).fit(frame.assign(x=3.0))
 
 
+def test_narrow_bins_and_bins_of_few_rows_join_a_neighbour():
+    rng = np.random.default_rng(0)
+    x = np.repeat([0.0, 0.0005, 1.0], [400, 400, 100]) + rng.normal(scale=2e-5, size=900)
+    frame = pd.DataFrame({"x": x, "y": rng.normal(size=900)})
+    narrow = MGCDiscretizer(random_state=0, width_floor=0.0, min_deviation=1e-6).fit(frame, network=[])
+    edges = [x.min(), *narrow.cut_points_["x"], x.max()]
+    assert len(edges) == 4
+    assert np.diff(edges).min() < 1e-3 * np.ptp(x)
+    for floor, least in ((1e-3, 1), (0.1, 1), (0.0, 120)):
+        found = MGCDiscretizer(
+            random_state=0, width_floor=floor, min_bin_count=least, min_deviation=1e-6
+        ).fit(frame)
+        assert len(found.cut_points_["x"]) == 1
+        for name, cuts in found.cut_points_.items():
+            values = frame[name].to_numpy()
+            assert np.diff([values.min(), *cuts, values.max()]).min() >= floor * np.ptp(values)
+            assert np.bincount(np.searchsorted(cuts, values)).min() >= least
+
+
+def test_columns_of_ranges_next_to_nothing_are_refused_by_name():
+    frame = pd.DataFrame({"x": np.tile([0.0, 5e-324, 1e-323], 20), "y": np.arange(60.0)})
+    with pytest.raises(GomeaBnError, match=r"Column 'x' ranges from 0 to 9\.88131e-324, too narrow"):
+        MGCDiscretizer().fit(frame, network=[])
+
+
+def test_an_unfinished_round_counts_where_it_is_better(monkeypatch):
+    frame = chain(900, 1)
+    whole = MGCDiscretizer(random_state=0).fit(frame)
+
+    def expire(columns, state, max_table_cells):
+        columns.task.stop.raise_for("max_seconds")
+        return state
+
+    monkeypatch.setattr(MGCDColumns, "discretized", expire)
+    found = MGCDiscretizer(random_state=0).fit(frame)
+    assert found.stopped_by_ == "max_seconds"
+    assert found.round_scores_ == []
+    assert {frozenset(edge) for edge in found.edges_} & {frozenset(edge) for edge in whole.edges_}
+    plain = DiscretizedBayesNet.from_table(found.table_, [], found.cut_points_, pseudo_count=0.0)
+    ranges = sum(math.log(np.ptp(frame[name])) for name in frame)
+    assert found.score_ > 900 * (plain.score(frame) + ranges) - plain.n_parameters * math.log(900) / 2
+
+
 def test_limits_on_bins_and_passes_hold():
     values, codes = drawn(0, 3000)
     frame = pd.DataFrame({"x": values, "y": codes})
@@ -413,6 +457,10 @@ def test_the_deadline_holds_and_leaves_a_usable_result():
     assert found.stopped_by_ == "max_seconds"
     assert perf_counter() - began < 4
     assert found.network_.score(frame) > -1
+    began = perf_counter()
+    many = MGCDiscretizer(max_seconds=0.2, n_starts=10**9).fit(frame, network=[("x0", "x1")])
+    assert many.stopped_by_ == "max_seconds"
+    assert perf_counter() - began < 4
     given_graph = MGCDiscretizer(max_seconds=0.2, random_state=0).fit(frame, network=[("x0", "x1")])
     assert given_graph.stopped_by_ == "max_seconds"
     assert list(given_graph.cut_points_) == list(frame)
@@ -429,6 +477,8 @@ def test_the_deadline_holds_and_leaves_a_usable_result():
         ({"keep": "first"}, "keep must be one of"),
         ({"n_starts": 0}, "n_starts must be an integer of at least 1"),
         ({"n_cells": 3}, "n_cells must be an integer of at least 10"),
+        ({"width_floor": 1.0}, "width_floor must be from 0 to less than 1, got 1.0"),
+        ({"min_bin_count": 0}, "min_bin_count must be an integer of at least 1, got 0"),
         ({"univariate": 1}, "univariate must be True or False"),
         ({"min_deviation": 0}, "min_deviation must be between 0 and 1"),
         ({"pseudo_count": -1}, "pseudo_count must be"),

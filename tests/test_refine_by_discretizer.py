@@ -6,11 +6,22 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oracles import slow_family_score
 from typer.testing import CliRunner
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cli, read_table, refine_boundaries
-from gomea_bn.discretization import MDLP, BayesianDiscretizer, EqualWidth, KMeans, MDLDiscretizer, MDLNetwork
+from gomea_bn.discretization import (
+    MDLP,
+    BayesianDiscretizer,
+    EqualFrequency,
+    EqualWidth,
+    KMeans,
+    MDLDiscretizer,
+    MDLNetwork,
+)
+from gomea_bn.discretization.proposals import with_full_bins
 from gomea_bn.ground_truth import random_network
 from gomea_bn.problems.family_scorer import Family, ScoredVariable
 from gomea_bn.problems.policies import Policy
@@ -122,6 +133,34 @@ def test_no_bin_is_narrower_than_the_floor(network, frame):
         assert len(cuts) > 20
 
 
+@pytest.mark.parametrize("least", [1, 2, 40])
+def test_no_bin_has_fewer_rows_than_the_least(network, frame, least):
+    result = refine_boundaries(
+        network, frame, EqualFrequency(n_bins=30), min_bin_count=least, width_floor=0.0
+    )
+    plain = refine_boundaries(network, frame, EqualFrequency(n_bins=30), width_floor=0.0)
+    for name, cuts in result.network.cut_points.items():
+        assert np.bincount(np.searchsorted(cuts, frame[name])).min() >= least
+        assert set(cuts.tolist()) <= set(plain.network.cut_points[name].tolist())
+        assert len(cuts) >= 3
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(0, 12), min_size=2, max_size=60), st.lists(st.integers(-1, 13), unique=True),
+    st.integers(1, 20),
+)  # fmt: skip
+def test_joined_bins_have_rows_enough_and_full_ones_stay(values, places, least):
+    values, cuts = np.array(values, float), np.sort(np.array(places, float)) + 0.5
+    kept = with_full_bins(cuts, values, least)
+    assert set(kept.tolist()) <= set(cuts.tolist())
+    counts = np.bincount(np.searchsorted(cuts, values), minlength=len(cuts) + 1)
+    if least > 1 and len(kept):
+        assert np.bincount(np.searchsorted(kept, values), minlength=len(kept) + 1).min() >= least
+    if counts.min() >= least or least == 1:
+        assert kept.tolist() == cuts.tolist()
+
+
 def test_a_clock_ends_it(network, frame):
     result = refine_boundaries(network, frame, "bayesian", max_seconds=1e-6)
     assert result.stopped_by == "max_seconds"
@@ -138,7 +177,7 @@ def test_a_clock_ends_it(network, frame):
         (7, {}, "method must be one of"),
         ("bayesian", {"bin_counts": "fixed"}, "chooses the number of bins"),
         ("bayesian", {"starts": 3}, "starts is an option of 'dp'"),
-        ("bayesian", {"min_bin_count": 5}, "min_bin_count is an option of 'dp'"),
+        ("bayesian", {"min_bin_count": -1}, "min_bin_count must be"),
         ("bayesian", {"callback": print}, "callback is an option of 'dp'"),
         ("bayesian", {"width_floor": 2.0}, "width_floor must be"),
         ("bayesian", {"variables": ["none"]}, "no continuous variable 'none'"),

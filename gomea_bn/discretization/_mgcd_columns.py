@@ -25,6 +25,7 @@ from gomea_bn.discretization.gaussian_mixture import (
     SharedMixture,
     separating_cuts,
 )
+from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.discretization.tabu import Parents
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.interval_dp import SortedColumn
@@ -45,6 +46,8 @@ class MGCDOptions:
     start_bins: int | None
     max_cycles: int
     min_deviation: float
+    width_floor: float
+    min_bin_count: int
     n_cells: int
     seed: int | None
 
@@ -163,9 +166,11 @@ class MGCDColumns:
         return found
 
     def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
-        """Return the mixture's cuts that separate rows."""
-        found = mixture.cuts(weighted=self.options.weighted_cuts)
-        return separating_cuts(found, self._cells[v].column)
+        """Return the mixture's cuts that separate enough rows and range."""
+        options, column = self.options, self._cells[v].column
+        found = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
+        wide = with_wide_bins(found, (column.low, column.high), options.width_floor)
+        return with_full_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
 
 
 def density_score(scorer: FamilyScorer, parents: Parents) -> float:

@@ -246,6 +246,8 @@ class Discretizer(Parameters, ABC):
 
     def _read(self, source: Any, network: Network | None) -> Table:
         """Return the source as a table, its kinds those of the network where this decides them."""
+        if self.kinds is not None and not isinstance(self.kinds, Mapping):
+            raise GomeaBnError(f"kinds must map column names to kinds, got {type(self.kinds).__name__}.")
         kinds = {str(name): kind for name, kind in (self.kinds or {}).items()}
         if isinstance(network, DiscretizedBayesNet):
             for name in network.names:

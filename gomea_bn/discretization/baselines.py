@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from math import log2
 from typing import Any
@@ -138,7 +139,8 @@ class KMeans(_FixedCount):
 
     Notes
     -----
-    Cuts lie midway between neighbouring centres. A value equal to a cut goes to the lower bin, unlike in scikit-learn.
+    Cuts lie midway between neighbouring centres; of those with the same rows below them only the first stays, so that
+    every bin has rows. A value equal to a cut goes to the lower bin, unlike in scikit-learn.
     Needs scikit-learn: ``pip install 'gomea-bn[interop]'``.
     """
 
@@ -169,15 +171,27 @@ class KMeans(_FixedCount):
     def _compile(self) -> None:
         _binning_class()  # importing takes seconds, and a missing library should be told at once
 
+    def _find_cuts(self, task: DiscretizationTask) -> Cuts:
+        from threadpoolctl import threadpool_limits  # of scikit-learn
+
+        with threadpool_limits(1):  # one column is too little work for threads that wait for each other
+            return super()._find_cuts(task)
+
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         n_bins = min(self.n_bins, len(np.unique(values)))
         if n_bins < 2:
             return np.empty(0)
-        binning = _binning_class()(
-            n_bins=n_bins, encode="ordinal", strategy="kmeans", random_state=self.random_state
-        )
-        edges = np.unique(binning.fit(values[:, None]).bin_edges_[0])
-        kept: NDArray[np.float64] = edges[(edges > values.min()) & (edges < values.max())]
+        seed = None if self.random_state is None else self.random_state % 2**32  # what scikit-learn takes
+        binning = _binning_class()(n_bins=n_bins, encode="ordinal", strategy="kmeans", random_state=seed)
+        ordered = np.sort(values)
+        # a power of two changes no digit; the squares of very small and very large numbers do not exist
+        exponent = int(np.frexp(np.abs(ordered[[0, -1]]).max())[1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fewer lumps than bins, which the number of cuts tells
+            edges = binning.fit(np.ldexp(values, -exponent)[:, None]).bin_edges_[0]
+        cuts = np.ldexp(np.unique(edges[1:-1]), exponent)
+        below, first = np.unique(np.searchsorted(ordered, cuts, side="right"), return_index=True)
+        kept: NDArray[np.float64] = cuts[first][(cuts[first] > ordered[0]) & (below < len(values))]
         return kept
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,6 +177,8 @@ def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> li
     if order is None:
         return [v for v in task.graph.reverse_topological_order() if v in task.movable]
     names = task.table.names
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise GomeaBnError(f"order must be a list of column names, got {order!r}.")
     for name in order:
         if name not in names or names.index(name) not in task.movable:
             raise GomeaBnError(

@@ -79,13 +79,13 @@ class BayesianCuts:
         self._table_of = table_of
         self._row_costs = row_costs
         self._log_factorials = log_factorials
-        scale = largest_cardinality / (column.high - column.low)
+        width = column.high - column.low  # divided by first: its inverse may overflow
         with np.errstate(divide="ignore"):
-            self._edge_costs = -np.log(-np.expm1(-scale * np.diff(column.distinct)))
+            self._edge_costs = -np.log(-np.expm1(-largest_cardinality * (np.diff(column.distinct) / width)))
         self._edge_costs[column.cuts <= column.low] = (
             np.inf
         )  # between neighbouring floats there is no inner cut
-        self._positions = scale * (column.distinct - column.low)
+        self._positions = largest_cardinality * ((column.distinct - column.low) / width)
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
         """Return the objective of given cuts in nats; each counts as lying in its gap between distinct values."""

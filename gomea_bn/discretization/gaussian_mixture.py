@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import erfc, inf, log, pi, sqrt
 
@@ -333,14 +333,14 @@ class MixtureSearch:
         Components that are left with hardly a row are dropped. A mixture of as many components serves as a start
         in the place of the random ones.
         """
-        borders = [self._quantiles(n_components)]
-        if near is None and n_components > 1:
-            borders += [self._far_apart(n_components) for _ in range(self.options.n_starts - 1)]
-        starts = [self._started(one) for one in borders]
-        if near is not None and len(near.means) == n_components:
-            starts.append(self._standardized(near))
-        tried = [self._climb(start, _SHORT_RUN) for start in starts]
-        mixture, likelihood, rows = max(tried, key=lambda one: one[1])
+        best = self._climb(self._started(self._quantiles(n_components)), _SHORT_RUN)
+        for start in self._further_starts(n_components, near):
+            if self._stop[0]:
+                return None
+            tried = self._climb(start, _SHORT_RUN)
+            if tried[1] > best[1]:
+                best = tried
+        mixture, likelihood, rows = best
         while True:
             mixture, likelihood, rows = self._climb(mixture, self.options.max_iterations)
             if self._stop[0]:
@@ -354,6 +354,14 @@ class MixtureSearch:
                 mixture.deviations[held],
                 weights / weights.sum(axis=1, keepdims=True),
             )
+
+    def _further_starts(self, n_components: int, near: SharedMixture | None) -> Iterator[SharedGaussians]:
+        """Yield what EM starts from besides quantiles."""
+        if near is None and n_components > 1:
+            for _ in range(self.options.n_starts - 1):
+                yield self._started(self._far_apart(n_components))
+        elif near is not None and len(near.means) == n_components:
+            yield self._standardized(near)
 
     def _quantiles(self, n_components: int) -> NDArray[np.float64]:
         """Return the borders, in standardized units, of groups of about as many rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -131,7 +131,8 @@ class K2(Parameters):
         stop = StopFlag(self.max_seconds)
         scorer = k2_scorer(table.names, coded)
         best: Parents = [()] * len(coded)
-        best_score, best_order, tried = -np.inf, orders[0], 0
+        best_order: list[int] = []
+        best_score, tried = -np.inf, 0
         with stop.catching_interrupts():
             for order in orders:
                 found = k2_parents(scorer, order, self.max_indegree, stop)
@@ -160,12 +161,12 @@ class K2(Parameters):
 
 def orders_to_try(
     order: Sequence[str] | None, names: Sequence[str], n_restarts: int, random_state: int | None
-) -> list[list[int]]:
-    """Return the given order as positions, or so many random orders."""
+) -> Iterator[list[int]]:
+    """Return the given order as positions, or so many random orders, drawn when they are asked for."""
     if order is not None:
-        return [positions_in_order(order, names)]
+        return iter([positions_in_order(order, names)])
     generator = np.random.default_rng(random_state)
-    return [generator.permutation(len(names)).tolist() for _ in range(n_restarts)]
+    return (generator.permutation(len(names)).tolist() for _ in range(n_restarts))
 
 
 def k2_scorer(names: Sequence[str], coded: Sequence[CodedColumn]) -> FamilyScorer:
@@ -216,7 +217,7 @@ def named_edges(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> lis
 
 def positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:
     """Return the positions of all columns in a given order of their names."""
-    listed = [order] if isinstance(order, str) else list(order)
+    listed = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
     for name in listed:
         if name not in names:
             raise GomeaBnError(f"order: no column {name!r}.{nearest(str(name), names)}")

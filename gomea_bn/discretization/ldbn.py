@@ -169,7 +169,7 @@ class LDBN(Discretizer):
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         orders = orders_to_try(self.order, task.table.names, self.n_restarts, self.random_state)
         bins = _Bins(task, self)
-        best, best_order, tried = None, orders[0], 0
+        best, best_order, tried = None, list[int](), 0
         for order in orders:
             found = self._along(order, task, bins)
             tried += 1

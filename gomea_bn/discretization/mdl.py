@@ -265,7 +265,7 @@ def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
 
 def check_choice(option: str, value: object, known: Sequence[str]) -> None:
     """Refuse what is none of the known names."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         hint = nearest(value, known) if isinstance(value, str) else ""
         raise GomeaBnError(f"{option} must be one of {', '.join(map(repr, known))}, got {value!r}.{hint}")
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MGCDiscretizer"]
 
+_LEAST_RANGE = 1e-303  # of a column: deviations of a small share of it must be numbers
+
 _CHOICES = {
     "cut_rule": ("published", "weighted"),
     "penalty": ("nml", "observed", "all"),
@@ -76,6 +78,11 @@ class MGCDiscretizer(Discretizer):
         Starts of EM: one from quantiles, all others from rows drawn far apart.
     min_deviation : float
         Least standard deviation of a Gaussian, relative to the column's.
+    width_floor : float
+        Least bin width, as a fraction of the column's range; narrower bins join a neighbour, even below `min_bins`.
+        Without it, bins around repeated values would have a density without bound.
+    min_bin_count : int
+        Fewest rows of a bin; bins with fewer join a neighbour.
     n_cells : int
         Columns with more distinct values are fitted as so many cells of near values.
     tabu_steps : int, optional
@@ -95,7 +102,8 @@ class MGCDiscretizer(Discretizer):
     kinds, missing, max_levels
         See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns and rounds not finished by then stay as they were.
+        Deadline; columns not finished by then stay as they were, and the bins and the graph of an unfinished round are
+        kept if their score is the best.
 
     Attributes
     ----------
@@ -149,6 +157,8 @@ class MGCDiscretizer(Discretizer):
         max_cycles: int = 3,
         n_starts: int = 6,
         min_deviation: float = 1e-3,
+        width_floor: float = 1e-3,
+        min_bin_count: int = 1,
         n_cells: int = 300,
         tabu_steps: int | None = None,
         tabu_length: int = 50,
@@ -174,6 +184,8 @@ class MGCDiscretizer(Discretizer):
         self.max_cycles = max_cycles
         self.n_starts = n_starts
         self.min_deviation = min_deviation
+        self.width_floor = width_floor
+        self.min_bin_count = min_bin_count
         self.n_cells = n_cells
         self.tabu_steps = tabu_steps
         self.tabu_length = tabu_length
@@ -229,6 +241,7 @@ class MGCDiscretizer(Discretizer):
             ("start_bins", 1, MAX_CARDINALITY),
             ("max_cycles", 1, inf),
             ("n_starts", 1, inf),
+            ("min_bin_count", 1, inf),
             ("n_cells", 10, inf),
             ("max_rounds", 1, inf),
         ):
@@ -244,6 +257,8 @@ class MGCDiscretizer(Discretizer):
             raise GomeaBnError(f"univariate must be True or False, got {self.univariate!r}.")
         if not is_real(self.min_deviation) or not 0 < self.min_deviation < 1:
             raise GomeaBnError(f"min_deviation must be between 0 and 1, got {self.min_deviation!r}.")
+        if not is_real(self.width_floor) or not 0 <= self.width_floor < 1:
+            raise GomeaBnError(f"width_floor must be from 0 to less than 1, got {self.width_floor!r}.")
         if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < inf:
             raise GomeaBnError(
                 f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
@@ -269,9 +284,17 @@ class MGCDiscretizer(Discretizer):
             start_bins=self.start_bins,
             max_cycles=self.max_cycles,
             min_deviation=self.min_deviation,
+            width_floor=self.width_floor,
+            min_bin_count=self.min_bin_count,
             n_cells=self.n_cells,
             seed=self.random_state,
         )
+        for column in (task.table.columns[v] for v in task.movable):
+            if np.ptp(column.values) < _LEAST_RANGE:
+                raise GomeaBnError(
+                    f"Column '{column.name}' ranges from {column.values.min():g} to {column.values.max():g}, too "
+                    "narrow for the densities of float64; rescale it."
+                )
         columns = MGCDColumns(task, options)
         state = MGCDState(task.graph, columns.first_cuts(), {})
         if self._learns_graph:
@@ -308,6 +331,9 @@ class MGCDiscretizer(Discretizer):
                 replace(state, graph=Graph(table.names, found.parents)), rules.max_table_cells
             )
             if task.expired:
+                searched = replace(state, graph=moved.graph)
+                if self.keep == "best" or not self.round_scores_:
+                    best, best_score = self._best_of(columns, (best, best_score), (searched, moved))
                 break
             before, state = state.key(), moved
             scorer = columns.scorer(state.cuts)
@@ -329,3 +355,15 @@ class MGCDiscretizer(Discretizer):
             metadata={"scoring_method": "density-bic", "score": best_score, "n_rows": table.n_rows},
         )
         return best
+
+    @staticmethod
+    def _best_of(
+        columns: MGCDColumns, kept: tuple[MGCDState, float], states: tuple[MGCDState, ...]
+    ) -> tuple[MGCDState, float]:
+        """Return the best state and its score, of a kept one and of others."""
+        best, best_score = kept
+        for state in states:
+            score = density_score(columns.scorer(state.cuts), state.graph.parents)
+            if score > best_score:
+                best, best_score = state, score
+        return best, best_score

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +99,7 @@ class Graph:
                 "network must be a DiscretizedBayesNet or a list of (parent, child) names, got "
                 f"{type(network).__name__}; read a file with DiscretizedBayesNet.from_json(path)."
             )
-        return cls(names, check_edges(network, names))
+        return cls(names, check_edges([_named(edge) for edge in network], names))
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -130,6 +131,11 @@ class Graph:
             for c in self.children[v]
         )
         return Neighbourhood(tuple(coded[p] for p in self.parents[v]), families)
+
+
+def _named(edge: Any) -> Any:
+    """Return an edge with its ends as text, as the columns' names are; what is no pair stays for the error."""
+    return tuple(map(str, edge)) if isinstance(edge, (tuple, list)) else edge
 
 
 def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> CodedColumn:

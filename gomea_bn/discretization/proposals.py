@@ -14,7 +14,17 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.table import Table
 
-__all__ = ["PROPOSERS", "Proposal", "check_proposer", "propose", "proposer", "with_wide_bins"]
+__all__ = [
+    "PROPOSERS",
+    "Proposal",
+    "check_proposer",
+    "follows_graph",
+    "propose",
+    "proposer",
+    "proposers",
+    "with_full_bins",
+    "with_wide_bins",
+]
 
 PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
 """Names of the discretizers that need a table and a graph alone; MDLP needs classes."""
@@ -76,6 +86,17 @@ def proposer(
     return type(made)(**options)
 
 
+def proposers(given: str | Discretizer, *, max_bins: int, seed: int | None = None) -> tuple[Discretizer, ...]:
+    """Return the discretizers whose cuts compete: one for every number of bins where the name leaves it open.
+
+    Parameters as of `proposer`.
+    """
+    made = proposer(given, max_bins=max_bins, seed=seed)
+    if isinstance(given, str) and "n_bins" in made.get_params():
+        return tuple(type(made)(**{**made.get_params(), "n_bins": n}) for n in range(2, max_bins + 1))
+    return (made,)
+
+
 def follows_graph(method: Discretizer) -> bool:
     """Return whether another graph may give other cuts; an unknown kind of discretizer is taken to follow it."""
     return type(method).__name__ not in _WITHOUT_GRAPH
@@ -87,6 +108,7 @@ def propose(
     network: DiscretizedBayesNet,
     *,
     width_floor: float,
+    min_bin_count: int = 1,
     max_seconds: float | None = None,
 ) -> Proposal:
     """Return the cuts that a discretizer finds for a network, those that its metadata name as fixed unchanged.
@@ -99,6 +121,8 @@ def propose(
     network : DiscretizedBayesNet
     width_floor : float
         Least bin width, as a fraction of the column's range; narrower bins join a neighbour.
+    min_bin_count : int
+        Fewest rows of a bin; bins with fewer join a neighbour.
     max_seconds : float, optional
         Deadline, if the method's own is not earlier.
     """
@@ -106,12 +130,11 @@ def propose(
     timed: Any = type(method)(**{**method.get_params(), "max_seconds": min(limits, default=None)})
     timed.fit(table, network=network)
     fixed = network.metadata.get("fixed_cut_points")
-    cuts = {
-        name: found
-        if isinstance(fixed, list) and name in fixed
-        else with_wide_bins(found, network.support[name], width_floor)
-        for name, found in timed.cut_points_.items()
-    }
+    cuts = dict(timed.cut_points_)
+    for column in table.columns:
+        if column.is_continuous and not (isinstance(fixed, list) and column.name in fixed):
+            wide = with_wide_bins(cuts[column.name], network.support[column.name], width_floor)
+            cuts[column.name] = with_full_bins(wide, column.values, min_bin_count)
     return Proposal(cuts, timed.stopped_by_)
 
 
@@ -138,6 +161,31 @@ def with_wide_bins(
     while kept and (high - kept[-1] < least or kept[-1] >= high):
         kept.pop()
     return np.array(kept)
+
+
+def with_full_bins(
+    cuts: NDArray[np.float64], values: NDArray[np.float64], min_bin_count: int
+) -> NDArray[np.float64]:
+    """Return the cuts without those that leave a bin of fewer rows.
+
+    From the left, a cut with too few rows between it and the one before goes; then those with too few rows above.
+
+    Parameters
+    ----------
+    cuts : ndarray of shape (n_bins - 1,), float64
+    values : ndarray of shape (n_rows,), float64
+    min_bin_count : int
+    """
+    if min_bin_count <= 1 or not len(cuts):
+        return cuts
+    below = np.searchsorted(np.sort(values), cuts, side="right").tolist()
+    kept: list[int] = []
+    for place, rows in enumerate(below):
+        if rows - (below[kept[-1]] if kept else 0) >= min_bin_count:
+            kept.append(place)
+    while kept and len(values) - below[kept[-1]] < min_bin_count:
+        kept.pop()
+    return cuts[kept]
 
 
 _NEEDS_CLASSES = (

@@ -105,6 +105,8 @@ def run_record(
 ) -> dict[str, Any]:
     """Return what run.json holds: data, parameters, seed, versions, machine, counts, and how to repeat the run.
 
+    A run whose discretizer the clock cut short has no such way; "repeat" is None then.
+
     Parameters
     ----------
     learner : BayesNetLearner
@@ -162,7 +164,9 @@ def run_record(
             }
             for e in learner.history_
         ],
-        "repeat": {"random_state": learner.seed_, "max_evaluations": learner.n_eval_, "max_seconds": None},
+        "repeat": None
+        if learner.statistics_.get("discretizer_cut_short")
+        else {"random_state": learner.seed_, "max_evaluations": learner.n_eval_, "max_seconds": None},
     }
 
 

@@ -1,0 +1,147 @@
+"""Independent tasks on Dask: processes of this machine, or any cluster by its scheduler's address."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+from gomea_bn import __version__
+from gomea_bn.bench.experiment import Measured, Row, Task, plain, task_key
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["attempt", "connected", "run_tasks"]
+
+ATTEMPTS = 2
+"""How often a task that fails is run in all."""
+
+CONNECT_SECONDS = 10.0
+"""How long a scheduler may take to answer."""
+
+_SETTINGS = {
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.worker.profile.enabled": False,
+}
+"""No task waits at a worker, so a worker that dies takes one task along; `run_tasks` tries that one again."""
+
+
+def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
+    """Return the row of a task; an exception becomes a row with its traceback."""
+    row: Row = {"key": task_key(task), "task": task, "version": __version__}
+    began = perf_counter()
+    try:
+        found = measure(dict(task))
+        return {
+            **row,
+            "measured": plain(found.values),
+            "seconds": {**plain(found.seconds), "task": perf_counter() - began},
+        }
+    except Exception:
+        return {**row, "error": traceback.format_exc()}
+
+
+def _distributed() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise GomeaBnError('Benchmarks need Dask: pip install "gomea-bn[bench]".') from None
+
+
+@contextmanager
+def connected(scheduler: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
+    """Give a Dask client; without an address of processes on this machine, one task at a time in each.
+
+    Raises
+    ------
+    GomeaBnError
+        If Dask is not installed, or no scheduler answers at the address.
+    """
+    dask = _distributed()
+    if scheduler is not None:
+        try:
+            client = dask.Client(scheduler, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError) as error:
+            raise GomeaBnError(f"No Dask scheduler answers at {scheduler!r}: {error}.") from error
+        with client:
+            yield client
+        return
+    with (
+        import_module("dask").config.set(_SETTINGS),
+        dask.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            memory_limit=None,
+            silence_logs=logging.ERROR,
+        ) as cluster,
+        dask.Client(cluster) as client,
+    ):
+        yield client
+
+
+def run_tasks(
+    client: Any,
+    measure: Callable[[Task], Measured],
+    tasks: Sequence[Task],
+    finished: Callable[[Row], object],
+) -> int:
+    """Run tasks on a cluster and return how many failed.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    measure : callable
+    tasks : sequence of dict
+    finished : callable
+        Gets every row as soon as its task is done, in the order in which they end.
+
+    Notes
+    -----
+    A failed task runs once more; failing again, its row holds the traceback of the last time. A task whose worker
+    dies (of memory, say) counts as failed like one that raises.
+    """
+    run = secrets.token_hex(4)  # other clients of the same scheduler may ask for the same tasks
+    running: dict[str, tuple[Task, int]] = {}
+
+    def submit(task: Task, n_tried: int) -> Any:
+        future = client.submit(attempt, measure, task, key=f"{run}-{task_key(task)}-{n_tried}")
+        running[future.key] = (task, n_tried)
+        return future
+
+    ended = _distributed().as_completed([submit(task, 1) for task in tasks])
+    n_failed = 0
+    try:
+        for future in ended:
+            task, n_tried = running.pop(future.key)
+            row = _outcome(future, task)
+            if "error" in row and n_tried < ATTEMPTS:
+                ended.add(submit(task, n_tried + 1))
+                continue
+            n_failed += "error" in row
+            finished({**row, "attempts": n_tried})
+    except BaseException:
+        ended.clear()
+        raise
+    return n_failed
+
+
+def _outcome(future: Any, task: Task) -> Row:
+    """Return the row that a future holds, or one that says how it was lost."""
+    if future.status == "finished":
+        row: Row = future.result()
+        return row
+    lost = future.exception() if future.status == "error" else "the task was cancelled"
+    return {
+        "key": task_key(task),
+        "task": task,
+        "version": __version__,
+        "error": f"The task was lost: {lost}",
+    }

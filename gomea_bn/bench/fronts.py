@@ -1,0 +1,204 @@
+"""Networks of a front beside a single learned one, with an expert who is half right: Figure 6 of Ha et al. (2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gomea_bn.bench.algorithms import learn
+from gomea_bn.bench.experiment import Experiment, Measured, Plan, Row, Task
+from gomea_bn.bench.random_networks import LAWS, PAPER_NETS, SOURCE
+from gomea_bn.bench.report import (
+    Figure,
+    Panel,
+    Report,
+    Series,
+    figure_of,
+    group_by,
+    rank_tests,
+    summary_sheet,
+)
+from gomea_bn.bench.statistics import Finding, compare_samples, number, summarise
+from gomea_bn.network import DiscretizedBayesNet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.front import Front
+
+__all__ = ["EXPERIMENTS"]
+
+N_VARIABLES, MAX_BINS = 10, 9
+SIZES = (200, 400, 800, 1_600, 3_200, 6_400)
+STRATEGIES = {"EF": "equal-frequency", "EW": "equal-width"}
+SINGLE, ORACLE, KNEE, CLOSEST, EXPERT = "single", "oracle", "knee", "closest to expert", "expert's own"
+PANELS = ("accuracy to truth", "KL to truth", "accuracy to expert", "KL to expert")
+MOST_TIES = 200
+"""Among members of equal accuracy, so many that fit best are asked for their KL."""
+NOTE = (
+    "oracle: the member with the best accuracy, the truth known, as in the paper; of equals the one with the least KL. "
+    "knee and closest to expert know nothing of the truth. The expert knows half of the true edges and as many wrong "
+    "ones; the expert's own network has tables from the same rows."
+)
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """Return one task per law of networks, kind of bins, number of rows and network."""
+    return [
+        {
+            "law": law,
+            "variables": N_VARIABLES,
+            "bins": name,
+            "rows": size,
+            "net": plan.seed + net,
+            **plan.limits,
+        }
+        for law in plan.variants
+        for name in plan.algorithms
+        for size in plan.sizes
+        for net in range(plan.nets)
+    ]
+
+
+class _Divergence:
+    """KL from one network to others, all over the same rows."""
+
+    def __init__(self, source: DiscretizedBayesNet, seed: int, n_rows: int = 50_000) -> None:
+        self.rows: pd.DataFrame = source.sample(n_rows, random_state=seed)
+        self.own = float(source.log_density(self.rows).mean())
+
+    def to(self, network: DiscretizedBayesNet) -> float:
+        return self.own - float(network.log_density(self.rows).mean())
+
+
+def _oracle(front: Front, truth: DiscretizedBayesNet, divergence: _Divergence) -> DiscretizedBayesNet:
+    """Return the member with the best accuracy; of equals the one with the least KL among those that fit best."""
+    from gomea_bn.metrics import accuracy
+
+    found = np.array([accuracy(truth, candidate.network) for candidate in front])
+    ties = np.flatnonzero(found == found.max())[:MOST_TIES].tolist()  # a front is ordered by misfit
+    return front[min(ties, key=lambda k: divergence.to(front[k].network))].network
+
+
+def measure(task: Task) -> Measured:
+    """Return the four panels' numbers for every kind of network, learned from one sample."""
+    from gomea_bn.expert import simulated_expert
+    from gomea_bn.ground_truth import random_network
+    from gomea_bn.metrics import accuracy
+    from gomea_bn.pareto import ParetoBayesNetLearner
+    from gomea_bn.table import read_table
+    from gomea_bn.warm_up import compile_front_kernels
+
+    net = task["net"]
+    truth = random_network(task["variables"], law=task["law"], kind="random", random_state=net)
+    frame = truth.sample(task["rows"], random_state=10_000 + net)
+    expert = simulated_expert(truth, table=read_table(frame), random_state=20_000 + net)
+    single = learn(task["bins"], frame, task, net, max_bins=MAX_BINS)
+    compile_front_kernels()
+    many = ParetoBayesNetLearner(
+        STRATEGIES[task["bins"]],
+        expert=expert,
+        max_bins=MAX_BINS,
+        max_seconds=task["seconds"],
+        max_evaluations=task["evaluations"],
+        n_jobs=1,
+        random_state=net,
+    ).fit(frame)
+    front, own = many.front_, many.expert_
+    assert own is not None
+    from_truth, from_expert = _Divergence(truth, 40_000 + net), _Divergence(own, 50_000 + net)
+    networks = {
+        SINGLE: single.network,
+        ORACLE: _oracle(front, truth, from_truth),
+        KNEE: front.knee().network,
+        CLOSEST: front.closest_to_expert().network,
+        EXPERT: own,
+    }
+    values: dict[str, Any] = {
+        name: dict(
+            zip(
+                PANELS,
+                (accuracy(truth, one), from_truth.to(one), accuracy(own, one), from_expert.to(one)),
+                strict=True,
+            )
+        )
+        for name, one in networks.items()
+    }
+    return Measured(
+        {"networks": values, "members": len(front), "n_eval": many.n_eval_},
+        {"single": single.seconds, "front": many.fit_seconds_},
+    )
+
+
+def report(_plan: Plan, rows: Sequence[Row]) -> Report:
+    """Return the four panels for every kind of bins, and what is told of them."""
+    sheets, panels, findings = [], [], []
+    for (law, bins), group in group_by(rows, "law", "bins").items():
+        of = f'{bins}, law "{law}"'
+        for panel in PANELS:
+            found: dict[tuple[int, str], list[float]] = {}
+            for row in group:
+                for name, values in row["measured"]["networks"].items():
+                    found.setdefault((row["task"]["rows"], name), []).append(values[panel])
+            sheets.append(summary_sheet(f"{panel}, {of}", ("rows", "network"), found))
+            series: list[Series] = []
+            for name in dict.fromkeys(name for _, name in found):
+                series += figure_of(
+                    name, {n: values for (n, other), values in found.items() if other == name}
+                )
+            panels.append(Panel(f"{panel}, {of}", "rows", panel, tuple(series), log_x=True))
+            by_size: dict[int, dict[str, list[float]]] = {}
+            for (size, name), values in found.items():
+                if name in (SINGLE, ORACLE):
+                    by_size.setdefault(size, {})[name] = values
+            if panel in PANELS[:2]:
+                sheets.append(rank_tests(f"{panel}, {of}: single and oracle", "rows", by_size))
+                findings += _findings(panel, law, bins, by_size)
+    figure = Figure(
+        "fronts", "Networks of the front beside a single one: medians and quartiles", tuple(panels)
+    )
+    return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
+
+
+def _findings(panel: str, law: str, bins: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
+    """Return what is told of Figure 6: the front's best accuracy is above the single network's, its KL equal."""
+    found = []
+    for size, values in by_size.items():
+        single, oracle = (summarise(values[name]).median for name in (SINGLE, ORACLE))
+        ours = f"front {number(oracle)}, single {number(single)}"
+        what, setting = f"median {panel}, {bins}, {size} rows", f'{N_VARIABLES} variables, law "{law}"'
+        if panel == PANELS[0]:
+            found.append(Finding(what, setting, "front above single", ours, oracle > single))
+        elif bins == "EF":
+            p_value = compare_samples(values[ORACLE], values[SINGLE], len(by_size)).p_value
+            better = p_value < 0.05 and oracle < single
+            found.append(
+                Finding(what, setting, "equal", f"{ours}, p {p_value:.2g}", p_value >= 0.05, better=better)
+            )
+    return found
+
+
+def prepare(announce: Callable[[str], object]) -> float:
+    """Compile both searches; returns the seconds."""
+    from gomea_bn.warm_up import compile_front_kernels, compile_kernels
+
+    return compile_kernels(announce) + compile_front_kernels(announce)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="fig6",
+        title="Fronts beside single networks, with an expert",
+        source=f"{SOURCE}, Figure 6: random networks of 10 variables, at most 9 bins.",
+        plan=Plan(10, (200, 800, 3_200), ("EF",), LAWS, 10.0),
+        full=Plan(PAPER_NETS, SIZES, ("EF", "EW"), LAWS, 120.0),
+        known_algorithms=("EF", "EW"),
+        known_variants=LAWS,
+        tasks=tasks,
+        measure=measure,
+        report=report,
+        prepare=prepare,
+    ),
+)

@@ -1,0 +1,184 @@
+"""Cut points moved after the structure search: Figure 5 of Ha et al. (2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gomea_bn.bench.algorithms import learn
+from gomea_bn.bench.experiment import Experiment, Measured, Plan, Row, Task
+from gomea_bn.bench.random_networks import N_VARIABLES, PAPER_NETS, SOURCE, TABLE_ROWS
+from gomea_bn.bench.report import (
+    Figure,
+    Panel,
+    Report,
+    Series,
+    figure_of,
+    group_by,
+    rank_tests,
+    summary_sheet,
+)
+from gomea_bn.bench.statistics import Finding, compare_samples, number, summarise
+
+__all__ = ["EXPERIMENTS"]
+
+NONE = "none"
+METHODS = {
+    NONE: None,
+    "rv-gomea": ("rv-gomea", "fixed"),
+    "bayesian": ("bayesian", "free"),
+    "dp": ("dp", "fixed"),
+    "dp-free": ("dp", "free"),
+}
+"""Method and bin counts of `refine_boundaries` by name; Ha et al. have the first three."""
+STARTS = ("EW", "EF")
+LAW = "ide-cozman"
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """Return one task per start, number of rows and network: all methods move the cuts of the same network."""
+    return [
+        {
+            "law": LAW,
+            "variables": N_VARIABLES,
+            "start": start,
+            "rows": size,
+            "net": plan.seed + net,
+            "methods": list(plan.algorithms),
+            **plan.limits,
+        }
+        for start in plan.variants
+        for size in plan.sizes
+        for net in range(plan.nets)
+    ]
+
+
+def measure(task: Task) -> Measured:
+    """Return the KL of a learned network after each method moved its cuts, and the seconds that each took."""
+    from gomea_bn.ground_truth import random_network
+    from gomea_bn.metrics import kl_divergence
+    from gomea_bn.refinement import refine_boundaries
+
+    net = task["net"]
+    truth = random_network(task["variables"], law=task["law"], kind="random", random_state=net)
+    frame = truth.sample(task["rows"], random_state=10_000 + net)
+    learned = learn(task["start"], frame, task, net)
+    kinds = dict.fromkeys(learned.network.levels, str)
+    values: dict[str, Any] = {"kl": {}, "bins": {}}
+    seconds = {"search": learned.seconds, "to_best": learned.time_to_best}
+    for name in task["methods"]:
+        network, used = learned.network, 0.0
+        how = METHODS[name]
+        if how is not None:
+            result = refine_boundaries(
+                network,
+                frame.astype(kinds),
+                *how,
+                max_seconds=task["seconds"],
+                random_state=net,
+                callback=_until(task["evaluations"]) if how[0] == "rv-gomea" else None,
+            )
+            network, used = result.network, result.seconds
+        values["kl"][name] = kl_divergence(truth, network, random_state=20_000 + net).mean
+        values["bins"][name] = sum(len(cuts) + 1 for cuts in network.cut_points.values())
+        seconds[name] = used
+    return Measured(values, seconds)
+
+
+def _until(evaluations: int | None) -> Callable[[Any], bool] | None:
+    """Return a callback that ends a search at the first generation with so many evaluations."""
+    if evaluations is None:
+        return None
+    return lambda progress: bool(progress.n_eval >= evaluations)
+
+
+def report(_plan: Plan, rows: Sequence[Row]) -> Report:
+    """Return KL and seconds by start, method and rows."""
+    sheets, panels, findings = [], [], []
+    for (start,), group in group_by(rows, "start").items():
+        found: dict[tuple[int, str], list[float]] = {}
+        seconds: dict[tuple[int, str], list[float]] = {}
+        for row in group:
+            for method, kl in row["measured"]["kl"].items():
+                found.setdefault((row["task"]["rows"], method), []).append(kl)
+                seconds.setdefault((row["task"]["rows"], method), []).append(row["seconds"][method])
+        used = {key: number(summarise(values).median) for key, values in seconds.items()}
+        sheets.append(
+            summary_sheet(
+                f"KL in nats, from {start}", ("rows", "method"), found, {"median s": used.__getitem__}
+            )
+        )
+        best = {
+            key: [row["seconds"]["to_best"] for row in cell] for key, cell in group_by(group, "rows").items()
+        }
+        sheets.append(summary_sheet(f"Seconds to the best network of the search, {start}", ("rows",), best))
+        by_size: dict[int, dict[str, list[float]]] = {}
+        for (size, method), values in found.items():
+            by_size.setdefault(size, {})[method] = values
+        sheets.append(rank_tests(f"KL, pairs of methods, from {start}", "rows", by_size))
+        series: list[Series] = []
+        times: list[Series] = []
+        for method in dict.fromkeys(method for _, method in found):
+            series += figure_of(
+                method, {n: values for (n, other), values in found.items() if other == method}
+            )
+            if method != NONE:
+                times += figure_of(method, {n: v for (n, other), v in seconds.items() if other == method})
+        panels.append(Panel(f"from {start}", "rows", "KL, nats", tuple(series), log_x=True, log_y=True))
+        panels.append(Panel(f"from {start}", "rows", "s", tuple(times), log_x=True, log_y=True))
+        findings += _findings(start, by_size)
+    caption = "KL after the cuts were moved, and the seconds this took: medians and quartiles"
+    return Report(tuple(sheets), (Figure("refinement", caption, tuple(panels)),), tuple(findings))
+
+
+def _findings(start: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
+    """Return what is told of Figure 5: RV-GOMEA lowers the median KL, and the Bayesian cuts are poor for few rows."""
+    claims = []
+    setting = f'{N_VARIABLES} variables, law "{LAW}"'
+    for size, methods in by_size.items():
+        medians = {name: summarise(values).median for name, values in methods.items()}
+        told = ", ".join(f"{name} {number(value)}" for name, value in medians.items())
+        if "rv-gomea" in medians and NONE in medians:
+            holds = medians["rv-gomea"] < medians[NONE]
+            what = f"median KL from {start}, {size} rows"
+            claims.append(Finding(what, setting, "rv-gomea below none", told, holds))
+        if "dp" in medians and "rv-gomea" in medians:
+            p_value = compare_samples(methods["dp"], methods["rv-gomea"], len(by_size)).p_value
+            better = p_value < 0.05 and medians["dp"] < medians["rv-gomea"]
+            what = f"median KL from {start}, {size} rows, dp instead of rv-gomea"
+            claims.append(
+                Finding(what, setting, "rv-gomea", f"{told}, p {p_value:.2g}", p_value >= 0.05, better)
+            )
+        if size <= 800 and "bayesian" in medians and NONE in medians:
+            holds = medians["bayesian"] > medians[NONE]
+            what = f"median KL from {start}, {size} rows, Bayesian cuts"
+            claims.append(Finding(what, setting, "poor for few rows: above none", told, holds, not holds))
+    return claims
+
+
+def prepare(announce: Callable[[str], object]) -> float:
+    """Compile the search and the refinement; returns the seconds."""
+    from gomea_bn.refinement import compile_refinement_kernels
+    from gomea_bn.warm_up import compile_kernels
+
+    seconds = compile_kernels(announce)
+    for method in ("dp", "rv-gomea"):
+        compile_refinement_kernels(method)
+    return seconds
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="fig5",
+        title="Cut points moved after the search",
+        source=f"{SOURCE}, Figure 5: random networks of 8 variables; none, RV-GOMEA, Bayesian; ours adds exact cuts.",
+        plan=Plan(10, (200, 1_600, 6_400), tuple(METHODS), STARTS, 10.0),
+        full=Plan(PAPER_NETS, TABLE_ROWS, tuple(METHODS), STARTS, 60.0),
+        known_algorithms=tuple(METHODS),
+        known_variants=STARTS,
+        tasks=tasks,
+        measure=measure,
+        report=report,
+        prepare=prepare,
+    ),
+)

@@ -1,0 +1,250 @@
+"""A report as files: one HTML page that needs nothing else, a Markdown section, and the figures."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from gomea_bn._plot_axes import LITERAL
+from gomea_bn.bench.experiment import Experiment, Plan, Row
+from gomea_bn.bench.report import Figure, Panel, Report, Sheet
+from gomea_bn.bench.results import failed
+from gomea_bn.bench.statistics import (
+    BEATEN,
+    NOT_REPRODUCED,
+    NOT_RUN,
+    REPRODUCED,
+    Claim,
+    Finding,
+    number,
+    summarise,
+    verdict,
+)
+from gomea_bn.io.atomic import write_bytes, write_text
+
+__all__ = ["claims_sheet", "html_page", "markdown_section", "write_report", "write_summary"]
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#767676")
+_STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0 1.5rem}
+td:not(:last-child){white-space:nowrap}
+td,th{border-bottom:1px solid #ccc;padding:.15rem .7rem;text-align:left}
+th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padding:1rem;overflow:auto}
+.note{color:#555} .wide{overflow-x:auto}"""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def write_report(
+    folder: Path, experiment: Experiment, plan: Plan, rows: Sequence[Row], n_missing: int = 0
+) -> Report:
+    """Return the report of an experiment's rows, written to `report.html`, `report.md` and one PNG per figure.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist.
+    experiment : Experiment
+    plan : Plan
+    rows : sequence of dict
+        Failed rows are listed with their tracebacks.
+    n_missing : int
+        Tasks without a row, told on the page.
+    """
+    report = experiment.report(plan, [row for row in rows if not failed(row)])
+    images = {figure.name: draw(figure) for figure in report.figures if figure.panels}
+    for name, image in images.items():
+        write_bytes(folder / f"{name}.png", image)
+    broken = [row for row in rows if failed(row)]
+    write_text(folder / "report.html", html_page(experiment, plan, report, images, broken, n_missing))
+    write_text(folder / "report.md", markdown_section(experiment, plan, report, len(broken), n_missing))
+    return report
+
+
+def settings_line(experiment: Experiment, plan: Plan) -> str:
+    """Return what a plan runs, in words."""
+    limit = " and ".join(
+        f"{value:,g} {unit}"
+        for value, unit in ((plan.seconds, "s"), (plan.evaluations, "evaluations"))
+        if value is not None
+    )
+    parts = [
+        f"{plan.nets} repetitions",
+        f"sizes {', '.join(map(str, plan.sizes))}",
+        f"algorithms {', '.join(plan.algorithms)}",
+        *([f"variants {', '.join(plan.variants)}"] if plan.variants else []),
+        f"at most {limit} a search",
+        f"seed {plan.seed}",
+    ]
+    return "; ".join(parts) + "."
+
+
+def claims_sheet(report: Report) -> Sheet:
+    """Return every published number beside ours, the setting and the verdict."""
+    rows = [_claim_cells(claim) for claim in report.claims]
+    columns = ("published number", "paper", "ours", "setting", "verdict", "why")
+    return Sheet("Published numbers", columns, tuple(rows))
+
+
+def _claim_cells(claim: Claim | Finding) -> tuple[str, ...]:
+    if isinstance(claim, Finding):
+        said = NOT_RUN if claim.holds is None else REPRODUCED if claim.holds else NOT_REPRODUCED
+        return claim.what, claim.paper, claim.ours, claim.setting, BEATEN if claim.better else said, ""
+    said, why = verdict(claim)
+    paper = number(claim.paper) + ("" if claim.paper_sd is None else f" ± {number(claim.paper_sd)}")
+    return claim.what, paper, summarise(claim.ours).spread if claim.ours else "-", claim.setting, said, why
+
+
+def html_page(
+    experiment: Experiment,
+    plan: Plan,
+    report: Report,
+    images: dict[str, bytes],
+    broken: Sequence[Row],
+    n_missing: int,
+) -> str:
+    """Return one page without scripts and without links to other files; every text is escaped."""
+    parts = [
+        f"<h1>{escape(experiment.title)}</h1>",
+        f"<p>{escape(experiment.source)}</p>",
+        f"<p class=note>{escape(settings_line(experiment, plan))}</p>",
+        *(f"<p>{escape(text)}</p>" for text in (*report.notes, *_gaps(len(broken), n_missing))),
+    ]
+    if report.claims:
+        parts.append(_html_table(claims_sheet(report)))
+    for figure in report.figures:
+        if figure.name not in images:
+            continue
+        code = base64.b64encode(images[figure.name]).decode()
+        parts.append(
+            f'<figure><img alt="{escape(figure.caption)}" src="data:image/png;base64,{code}">'
+            f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+        )
+    parts += [_html_table(sheet) for sheet in report.sheets]
+    for row in broken:
+        parts.append(
+            f"<h2>Failed: {escape(str(row['key']))}</h2><p>{escape(str(row['task']))}</p>"
+            f"<pre>{escape(row['error'])}</pre>"
+        )
+    body = "\n".join(parts)
+    return (
+        f'<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta http-equiv="Content-Security-Policy" '
+        f'content="{_POLICY}"><meta name=viewport content="width=device-width"><title>{escape(experiment.title)}'
+        f"</title><style>{_STYLE}</style></head><body>\n{body}\n</body></html>\n"
+    )
+
+
+def markdown_section(
+    experiment: Experiment, plan: Plan, report: Report, n_broken: int, n_missing: int
+) -> str:
+    """Return the section of `docs/results.md`: the setting, every published number, the tables."""
+    parts = [
+        f"## {experiment.title}: `gomea-bn bench {experiment.name}`",
+        experiment.source,
+        settings_line(experiment, plan),
+        *report.notes,
+        *_gaps(n_broken, n_missing),
+    ]
+    if report.claims:
+        parts.append(_markdown_table(claims_sheet(report)))
+    parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
+    if report.sheets:
+        tables = [_markdown_table(sheet) for sheet in report.sheets]
+        parts += ["<details><summary>Tables</summary>", *tables, "</details>"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _gaps(n_broken: int, n_missing: int) -> list[str]:
+    """Return what is said of tasks that gave nothing."""
+    told = []
+    if n_broken:
+        told.append(
+            f"{n_broken} tasks failed; their tracebacks are in rows.jsonl, and nothing below counts them."
+        )
+    if n_missing:
+        told.append(f"{n_missing} tasks are not run yet.")
+    return told
+
+
+def _html_table(sheet: Sheet) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    note = f"<p class=note>{escape(sheet.note)}</p>" if sheet.note else ""
+    body = "\n".join(line(cells, "td") for cells in sheet.rows)
+    return (
+        f"<h2>{escape(sheet.heading)}</h2>{note}<div class=wide><table>"
+        f"<thead>{line(sheet.columns, 'th')}</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _markdown_table(sheet: Sheet) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    lines = [line(sheet.columns), "|" + "---|" * len(sheet.columns), *map(line, sheet.rows)]
+    heading = f"### {sheet.heading}\n\n" + (f"{sheet.note}\n\n" if sheet.note else "")
+    return heading + "\n".join(lines)
+
+
+def draw(figure: Figure) -> bytes:
+    """Return a figure as PNG; the same data give the same bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    n_columns = min(3, len(figure.panels))
+    n_rows = -(-len(figure.panels) // n_columns)
+    canvas = Canvas(figsize=(4.6 * n_columns, 3.6 * n_rows), layout="constrained", dpi=110)
+    FigureCanvasAgg(canvas)
+    for place, panel in enumerate(figure.panels):
+        _draw_panel(canvas.add_subplot(n_rows, n_columns, place + 1), panel)
+    buffer = io.BytesIO()
+    canvas.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    colours: dict[str, str] = {}
+    for series in panel.series:
+        stem = series.label.removesuffix(", published")
+        colour = colours.setdefault(stem, _COLOURS[len(colours) % len(_COLOURS)])
+        style = "--" if series.dashed else "-"
+        axes.plot(series.x, series.y, style, color=colour, label=series.label, marker="o", markersize=3)
+        if series.low:
+            axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
+    if panel.log_x:
+        axes.set_xscale("log")
+        places = sorted({x for series in panel.series for x in series.x})
+        axes.set_xticks(places, [f"{x:,g}" for x in places], fontsize=7)
+        axes.set_xticks([], minor=True)
+    if panel.log_y:
+        axes.set_yscale("log")
+    axes.set_title(panel.title, fontsize=10, **LITERAL)
+    axes.set_xlabel(panel.x_label, **LITERAL)
+    axes.set_ylabel(panel.y_label, **LITERAL)
+    axes.grid(True, color="#e5e5e5")
+    if panel.series:
+        legend = axes.legend(fontsize=7)
+        for text in legend.get_texts():
+            text.set(**LITERAL)
+
+
+def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
+    """Join the Markdown sections of the experiments that are in a folder into one file; its figures stay there."""
+    sections = []
+    for name in names:
+        section = folder / name / "report.md"
+        if section.is_file():
+            place = Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix()
+            sections.append(section.read_text(encoding="utf-8").replace("](./", f"]({place}/"))
+    head = (
+        "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the means do "
+        "not differ by more than the tolerance of a printed number, or than chance explains (Welch's 95 % interval). "
+        "*Beaten*: ours is on the better side by more. Where few networks are run, chance explains much; the last "
+        "column tells how far apart the means are. `gomea-bn bench NAME` makes each section and its figures anew.\n"
+    )
+    write_text(path, "\n".join([head, *sections]))

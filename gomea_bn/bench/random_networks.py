@@ -1,0 +1,341 @@
+"""Single networks learned from samples of random ones: Tables 1 and 2, Figures 3 and 4 of Ha et al. (2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from gomea_bn.bench.algorithms import FLOOR, learn, learners, true_fit
+from gomea_bn.bench.experiment import Experiment, Measured, Plan, Row, Task
+from gomea_bn.bench.published import TABLE_1, TABLE_2, PaperTable
+from gomea_bn.bench.report import (
+    Figure,
+    Panel,
+    Report,
+    Series,
+    Sheet,
+    figure_of,
+    group_by,
+    rank_tests,
+    summary_sheet,
+)
+from gomea_bn.bench.statistics import Claim, Finding, number, summarise
+
+__all__ = ["EXPERIMENTS"]
+
+LAWS, KINDS = ("tree", "ide-cozman"), ("equal-width", "equal-frequency", "random")
+SOURCE = "Ha, Alderliesten & Bosman, Learning discretized Bayesian networks with GOMEA (2024)"
+TABLE_ROWS = (200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200)
+N_VARIABLES, N_ROWS = 8, 500
+PAPER_NETS = 30
+Cells: TypeAlias = Mapping[tuple[Any, ...], Sequence[float]]
+"""Values by size and algorithm."""
+PERFECT_FROM = (6_400, 12_800, 51_200)
+"""Rows from which Ha et al. tell of perfect structure on equal-width networks."""
+
+
+def expand(
+    plan: Plan, *, variant: str, grows: str, fixed: Mapping[str, Any], with_floor: bool = True
+) -> list[Task]:
+    """Return one task per variant, size, network and algorithm; the floor comes first."""
+    names = ([FLOOR] if with_floor else []) + list(plan.algorithms)
+    return [
+        {
+            **fixed,
+            variant: value,
+            grows: size,
+            "algorithm": name,
+            "net": plan.seed + net,
+            **(plan.limits if name != FLOOR else {}),
+        }
+        for value in plan.variants
+        for size in plan.sizes
+        for net in range(plan.nets)
+        for name in names
+    ]
+
+
+def measure(task: Task) -> Measured:
+    """Return KL, accuracy, sensitivity, edges and bins of the network that one algorithm learns from one sample."""
+    from gomea_bn.ground_truth import random_network
+    from gomea_bn.metrics import accuracy, kl_divergence, sensitivity
+
+    net = task["net"]
+    truth = random_network(task["variables"], law=task["law"], kind=task["kind"], random_state=net)
+    frame = truth.sample(task["rows"], random_state=10_000 + net)
+    found: dict[str, Any] = {}
+    seconds = {}
+    if task["algorithm"] == FLOOR:
+        network = true_fit(truth, frame)
+    else:
+        learned = learn(task["algorithm"], frame, task, net)
+        network = learned.network
+        found = {"n_eval": learned.n_eval, "stopped_by": learned.stopped_by}
+        seconds = {"search": learned.seconds, "to_best": learned.time_to_best}
+    bins = [len(cuts) + 1 for cuts in network.cut_points.values()]
+    values = {
+        "kl": kl_divergence(truth, network, random_state=20_000 + net).mean,
+        "accuracy": accuracy(truth, network),
+        "sensitivity": sensitivity(truth, network),
+        "edges": len(network.edges),
+        "true_edges": len(truth.edges),
+        "bins": sum(bins) / len(bins) if bins else 0.0,
+    }
+    return Measured({**values, **found}, seconds)
+
+
+def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    """Return one measured number of rows."""
+    return [row["measured"][name] for row in rows]
+
+
+def to_best(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return the seconds to the best network of rows; none of the floor, which is not searched for."""
+    return [row["seconds"]["to_best"] for row in rows if "to_best" in row["seconds"]]
+
+
+def report_divergence(
+    _plan: Plan, rows: Sequence[Row], *, variant: str, grows: str, paper: PaperTable, heading: str
+) -> Report:
+    """Return KL by size and algorithm beside the paper's, for every law of networks."""
+    sheets: list[Sheet] = []
+    panels: list[Panel] = []
+    by_law: dict[str, Cells] = {}
+    for (law,), of_law in group_by(rows, variant).items():
+        cells = group_by(of_law, grows, "algorithm")
+        groups = {key: values_of(found, "kl") for key, found in cells.items()}
+        sheets += _divergence_sheets(f'{heading}, law "{law}"', grows, cells, paper)
+        panels.append(_kl_panel(law, grows, groups, paper))
+        by_law[law] = groups
+    figure = Figure(
+        "kl", f"KL to the truth by {grows}: medians and quartiles; dashed: published means", tuple(panels)
+    )
+    return Report(tuple(sheets), (figure,), tuple(_divergence_claims(by_law, grows, paper)), (LAW_NOTE,))
+
+
+def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper: PaperTable) -> list[Sheet]:
+    """Return the table of one law, and the tests between its algorithms."""
+    groups = {key: values_of(found, "kl") for key, found in cells.items()}
+
+    def published(key: tuple[Any, ...]) -> str:
+        known = paper.get(_paper_name(key[1]), {}).get(key[0])
+        return f"{number(known[0])} ± {number(known[1])}" if known else "-"
+
+    def floor(key: tuple[Any, ...]) -> str:
+        return summarise(groups[key[0], FLOOR]).spread if (key[0], FLOOR) in groups else "-"
+
+    def mean(name: str) -> Callable[[tuple[Any, ...]], str]:
+        return lambda key: number(summarise(values_of(cells[key], name)).mean)
+
+    def seconds(key: tuple[Any, ...]) -> str:
+        found = to_best(cells[key])
+        return number(summarise(found).median) if found else "-"
+
+    beside = {
+        "paper": published,
+        "floor": floor,
+        "accuracy": mean("accuracy"),
+        "sensitivity": mean("sensitivity"),
+        "s to best": seconds,
+    }
+    by_size: dict[Any, dict[str, list[float]]] = {}
+    for (size, name), found in groups.items():
+        if name != FLOOR:
+            by_size.setdefault(size, {})[name] = found
+    return [
+        summary_sheet(f"KL in nats: {heading}", (grows, "algorithm"), groups, beside, "Paper: mean ± sd."),
+        rank_tests(f"KL, pairs of algorithms: {heading}", grows, by_size),
+    ]
+
+
+LAW_NOTE = (
+    'The networks of the paper are not published. Law "ide-cozman" follows its description; law "tree" gives sparser '
+    "graphs. The floor is the true graph with the true bins, its tables counted from the same rows."
+)
+
+
+def _paper_name(algorithm: str) -> str:
+    """Return whose published column an algorithm stands beside: the best one for those that the paper has not."""
+    return {"EF-AIC": "EF", "optimal": "EF"}.get(algorithm, algorithm)
+
+
+def _kl_panel(law: str, grows: str, groups: Cells, paper: PaperTable) -> Panel:
+    series: list[Series] = []
+    for name in dict.fromkeys(name for _, name in groups):
+        own = {size: found for (size, other), found in groups.items() if other == name}
+        known = {size: mean for size, (mean, _) in paper.get(name, {}).items()}
+        series += figure_of(name, own, published=known)
+    return Panel(f'law "{law}"', grows, "KL, nats", tuple(series), log_x=grows == "rows", log_y=True)
+
+
+def _divergence_claims(by_law: Mapping[str, Cells], grows: str, paper: PaperTable) -> list[Claim]:
+    """Return every published mean beside ours, for every law and every algorithm that stands beside it."""
+    claims = []
+    for column, cells in paper.items():
+        for size, (mean, sd) in cells.items():
+            what, found = f"KL, {column}, {size} {grows}", []
+            for law, groups in by_law.items():
+                for name in dict.fromkeys(name for other, name in groups if other == size):
+                    if name != FLOOR and _paper_name(name) == column:
+                        ours = tuple(groups[size, name])
+                        told = f'{name}, law "{law}", {len(ours)} networks'
+                        found.append(Claim(what, told, mean, ours, "lower", sd, PAPER_NETS))
+            claims += found or [Claim(what, "-", mean, (), "lower", sd, PAPER_NETS)]
+    return claims
+
+
+def report_structure(
+    _plan: Plan,
+    rows: Sequence[Row],
+    *,
+    variant: str,
+    grows: str,
+    claims: Callable[[Sequence[Row]], list[Finding]],
+) -> Report:
+    """Return accuracy, sensitivity and the time to the best network by size, for every variant."""
+    sheets, panels = [], []
+    for (value,), group in group_by(rows, variant).items():
+        by_cell = group_by(group, grows, "algorithm")
+        for what in ("accuracy", "sensitivity"):
+            found = {key: values_of(cell, what) for key, cell in by_cell.items()}
+            sheets.append(summary_sheet(f"{what}, {variant} {value}", (grows, "algorithm"), found))
+            panels.append(_panel(f"{what}, {variant} {value}", grows, what, found))
+        seconds = {key: to_best(cell) for key, cell in by_cell.items()}
+        panels.append(_panel(f"time to the best, {variant} {value}", grows, "s", seconds, log_y=True))
+        by_size = {
+            size: {a: values_of(c, "accuracy") for (s, a), c in by_cell.items() if s == size}
+            for size, _ in by_cell
+        }
+        sheets.append(rank_tests(f"accuracy, pairs of algorithms, {variant} {value}", grows, by_size))
+    figure = Figure(
+        "structure", "Accuracy, sensitivity and time to the best: medians and quartiles", tuple(panels)
+    )
+    return Report(tuple(sheets), (figure,), tuple(claims(rows)), (LAW_NOTE,))
+
+
+def _panel(
+    title: str,
+    grows: str,
+    y_label: str,
+    groups: Cells,
+    log_y: bool = False,
+) -> Panel:
+    series: list[Series] = []
+    for name in dict.fromkeys(name for _, name in groups):
+        series += figure_of(name, {size: found for (size, other), found in groups.items() if other == name})
+    return Panel(title, grows, y_label, tuple(series), log_x=grows == "rows", log_y=log_y)
+
+
+def figure_3_claims(rows: Sequence[Row]) -> list[Finding]:
+    """Return the findings told of Figure 3: who reaches perfect structure, on which kind of network."""
+    cells = group_by(rows, "kind", "rows", "algorithm")
+    medians = {key: summarise(values_of(cell, "accuracy")).median for key, cell in cells.items()}
+    setting = f'{N_VARIABLES} variables, law "ide-cozman"'
+    claims = []
+    for size in PERFECT_FROM:
+        found = medians.get(("equal-width", size, "EW"))
+        what, ours = f"median accuracy, EW on equal-width networks, {size} rows", "-"
+        if found is not None:
+            ours = number(found)
+        claims.append(Finding(what, setting, "1", ours, None if found is None else found == 1.0))
+    own = [found for (kind, _, name), found in medians.items() if (kind, name) == ("equal-frequency", "EF")]
+    what, n_perfect = "EF's median accuracy on equal-frequency networks", sum(found == 1.0 for found in own)
+    ours = f"1 at {n_perfect} of {len(own)} sizes" if own else "-"
+    holds = n_perfect == 0 if own else None
+    return [*claims, Finding(what, setting, "never 1", ours, holds, n_perfect > 0)]
+
+
+def figure_4_claims(rows: Sequence[Row]) -> list[Finding]:
+    """Return the finding told of Figure 4: BD has the best structure up to 12 variables."""
+    cells = group_by([row for row in rows if row["task"]["law"] == "ide-cozman"], "variables", "algorithm")
+    medians = {key: summarise(values_of(cell, "accuracy")).median for key, cell in cells.items()}
+    claims = []
+    for size in (4, 8, 12):
+        found = {name: medians.get((size, name)) for name in ("BD", "EW", "EF")}
+        known = {name: value for name, value in found.items() if value is not None}
+        ours = ", ".join(f"{name} {number(value)}" for name, value in known.items()) or "-"
+        holds = known["BD"] >= max(known.values()) if len(known) == len(found) else None
+        claims.append(
+            Finding(f"median accuracy, {size} variables", 'law "ide-cozman"', "BD best", ours, holds)
+        )
+    return claims
+
+
+def _experiments() -> tuple[Experiment, ...]:
+    known = learners()
+    tables = tuple(name for name in known if name != "LDBN")
+    table = partial(report_divergence, variant="law")
+    rows = {"kind": "random", "variables": N_VARIABLES}
+    variables = {"kind": "random", "rows": N_ROWS}
+    both = ("EW", "EF")
+    return (
+        Experiment(
+            name="table1",
+            title="KL by the number of rows",
+            source=f"{SOURCE}, Table 1: 8 variables, 30 networks, 24 hours a run.",
+            plan=Plan(10, (200, 800, 3_200), known, LAWS, 10.0),
+            full=Plan(PAPER_NETS, TABLE_ROWS, known, LAWS, 60.0),
+            known_algorithms=known,
+            known_variants=LAWS,
+            tasks=partial(expand, variant="law", grows="rows", fixed=rows),
+            measure=measure,
+            report=partial(table, grows="rows", paper=TABLE_1, heading="8 variables"),
+            prepare=compile_learner,
+        ),
+        Experiment(
+            name="table2",
+            title="KL by the number of variables",
+            source=f"{SOURCE}, Table 2: 500 rows, 30 networks for each size, 24 hours a run.",
+            plan=Plan(10, (4, 8, 12), known, LAWS, 10.0),
+            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), known, LAWS, 60.0),
+            known_algorithms=known,
+            known_variants=LAWS,
+            tasks=partial(expand, variant="law", grows="variables", fixed=variables),
+            measure=measure,
+            report=partial(table, grows="variables", paper=TABLE_2, heading="500 rows"),
+            prepare=compile_learner,
+        ),
+        Experiment(
+            name="fig3",
+            title="Structure by the number of rows and the kind of network",
+            source=f"{SOURCE}, Figure 3: equal-width, equal-frequency and random networks of 8 variables.",
+            plan=Plan(10, (200, 1_600, 6_400), both, KINDS, 10.0),
+            full=Plan(PAPER_NETS, TABLE_ROWS, tables, KINDS, 60.0),
+            known_algorithms=known,
+            known_variants=KINDS,
+            tasks=partial(
+                expand,
+                variant="kind",
+                grows="rows",
+                fixed={"law": "ide-cozman", "variables": N_VARIABLES},
+                with_floor=False,
+            ),
+            measure=measure,
+            report=partial(report_structure, variant="kind", grows="rows", claims=figure_3_claims),
+            prepare=compile_learner,
+        ),
+        Experiment(
+            name="fig4",
+            title="Structure and time to the best by the number of variables",
+            source=f"{SOURCE}, Figure 4: random networks, 500 rows.",
+            plan=Plan(10, (4, 8, 12, 16), tables, ("ide-cozman",), 10.0),
+            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), known, LAWS, 60.0),
+            known_algorithms=known,
+            known_variants=LAWS,
+            tasks=partial(expand, variant="law", grows="variables", fixed=variables, with_floor=False),
+            measure=measure,
+            report=partial(report_structure, variant="law", grows="variables", claims=figure_4_claims),
+            prepare=compile_learner,
+        ),
+    )
+
+
+def compile_learner(announce: Callable[[str], object]) -> float:
+    """Compile what every search needs; returns the seconds."""
+    from gomea_bn.warm_up import compile_kernels
+
+    return compile_kernels(announce)
+
+
+EXPERIMENTS = _experiments()

@@ -1,0 +1,173 @@
+"""The folder of one experiment's rows: one file per finished task, merged when the run ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gomea_bn.bench.experiment import Row, Task, plain, task_key
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.io.atomic import write_text
+
+__all__ = ["ResultFolder", "failed", "measured_part"]
+
+_DESCRIPTION, _ROWS, _TABLE, _TASKS = "description.json", "rows.jsonl", "rows.csv", "tasks"
+_ASIDE = "set_aside.jsonl"
+
+
+class ResultFolder:
+    """Rows by the key of their task, safe against being killed at any moment.
+
+    A finished task becomes a file of its own that appears whole; `merge` then writes all rows, in the order of the
+    tasks, as one file of JSON lines and one of comma-separated values.
+
+    Parameters
+    ----------
+    path : Path
+        Made if absent.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open(
+        self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
+    ) -> None:
+        """Make the folder, or check that it holds results of this description.
+
+        Raises
+        ------
+        GomeaBnError
+            If there are results and `resume` is not set, or another description and `accept_changes` is not.
+        """
+        former = self.description()
+        if former is None:
+            if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+                raise GomeaBnError(
+                    f"'{self.path}' is no folder of results: it has no {_DESCRIPTION}. Give another folder."
+                )
+        elif not resume:
+            raise GomeaBnError(
+                f"'{self.path}' holds results already; continue them with --resume, or give another --out."
+            )
+        elif former != plain(description) and not accept_changes:
+            changed = sorted(
+                name for name in {*former, *description} if former.get(name) != plain(description).get(name)
+            )
+            told = "; ".join(
+                f"{name} was {former.get(name)!r}, is {description.get(name)!r}" for name in changed
+            )
+            raise GomeaBnError(
+                f"'{self.path}' holds results of another description ({told}). Give the same options, another --out, "
+                "or --accept-changes, which keeps the rows of tasks that are still wanted and sets the others aside."
+            )
+        (self.path / _TASKS).mkdir(parents=True, exist_ok=True)
+        write_text(self.path / _DESCRIPTION, json.dumps(plain(description), indent=1) + "\n")
+
+    def description(self) -> dict[str, Any] | None:
+        """Return the description that the folder was made with, None if it has none."""
+        path = self.path / _DESCRIPTION
+        if not path.is_file():
+            return None
+        found = _parsed(path, path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise GomeaBnError(f"'{path}' holds no description; move the folder away and run again.")
+        return found
+
+    def add(self, row: Row) -> None:
+        """Write one row; a former one of the same task is replaced."""
+        write_text(self.path / _TASKS / f"{row['key']}.json", json.dumps(row, allow_nan=False) + "\n")
+
+    def rows(self) -> dict[str, Row]:
+        """Return all rows by key, those of unmerged tasks included."""
+        found: dict[str, Row] = {}
+        for merged in (self.path / _ASIDE, self.path / _ROWS):
+            for line in merged.read_text(encoding="utf-8").splitlines() if merged.is_file() else ():
+                row = _parsed(merged, line)
+                found[row["key"]] = row
+        folder = self.path / _TASKS
+        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+            row = _parsed(path, path.read_text(encoding="utf-8"))
+            found[row["key"]] = row
+        return found
+
+    def missing(self, tasks: Iterable[Task]) -> list[Task]:
+        """Return the tasks without a measured row: not run yet, or failed."""
+        found = self.rows()
+        return [task for task in tasks if (key := task_key(task)) not in found or failed(found[key])]
+
+    def merge(self, tasks: Sequence[Task]) -> list[Row]:
+        """Return the rows of the given tasks in their order, after writing them to one file and a table.
+
+        Rows of tasks that are not among these are set aside in a file of their own, and found again by `rows`.
+        """
+        found = self.rows()
+        rows = [found.pop(key) for key in map(task_key, tasks) if key in found]
+        if found:
+            write_text(self.path / _ASIDE, _lines(found.values()))
+        else:
+            (self.path / _ASIDE).unlink(missing_ok=True)
+        write_text(self.path / _ROWS, _lines(rows))
+        write_text(self.path / _TABLE, _table(rows))
+        folder = self.path / _TASKS
+        for path in folder.glob("*.json") if folder.is_dir() else ():
+            path.unlink()
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        return rows
+
+
+def failed(row: Row) -> bool:
+    """Return whether a row tells of an error."""
+    return "error" in row
+
+
+def measured_part(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return rows without wall times and without how often they were tried: what two runs have in common."""
+    return [{name: row[name] for name in ("key", "task", "measured") if name in row} for row in rows]
+
+
+def _lines(rows: Iterable[Row]) -> str:
+    return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+
+
+def _parsed(path: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise GomeaBnError(f"'{path}' is damaged ({error}); delete it, and its tasks run again.") from error
+
+
+def _table(rows: Sequence[Row]) -> str:
+    """Return rows as comma-separated values, nested results with dotted names."""
+    flat = [
+        {
+            "key": row["key"],
+            **_flat(row["task"]),
+            **_flat(row.get("measured", {})),
+            **_flat(row.get("seconds", {}), "seconds"),
+            "error": row.get("error", ""),
+        }
+        for row in rows
+    ]
+    names = list(dict.fromkeys(name for line in flat for name in line))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        dotted = f"{prefix}.{name}" if prefix else name
+        if isinstance(value, dict):
+            found.update(_flat(value, dotted))
+        else:
+            found[dotted] = value
+    return found

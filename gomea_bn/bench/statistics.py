@@ -1,0 +1,194 @@
+"""The numbers of a report: summaries of repetitions, rank tests of algorithms, verdicts on published values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = [
+    "NOT_RUN",
+    "Claim",
+    "Comparison",
+    "Finding",
+    "Summary",
+    "compare_samples",
+    "number",
+    "summarise",
+    "verdict",
+]
+
+REPRODUCED, BEATEN, NOT_REPRODUCED, NOT_RUN = "reproduced", "beaten", "not reproduced", "not run"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Repetitions of one setting.
+
+    Attributes
+    ----------
+    n : int
+    mean, sd : float
+        The standard deviation has n - 1 in its denominator, and is nan for one value.
+    median, low, high : float
+        The median and the quartiles (linear interpolation).
+    """
+
+    n: int
+    mean: float
+    sd: float
+    median: float
+    low: float
+    high: float
+
+    @property
+    def spread(self) -> str:
+        """Mean ± standard deviation as text."""
+        return number(self.mean) + ("" if math.isnan(self.sd) else f" ± {number(self.sd)}")
+
+    @property
+    def quartiles(self) -> str:
+        """The interquartile range as text."""
+        return f"{number(self.low)} to {number(self.high)}"
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Return the summary of at least one value."""
+    found = np.asarray(values, np.float64)
+    low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
+    sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
+    return Summary(len(found), float(found.mean()), sd, float(median), float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The Mann-Whitney U test of two samples.
+
+    Attributes
+    ----------
+    u : float
+        U of the first sample.
+    p_value : float
+        Two-sided, times the Bonferroni factor, at most 1.
+    share : float
+        U over the number of pairs: how often a value of the first sample exceeds one of the second, ties half.
+    """
+
+    u: float
+    p_value: float
+    share: float
+
+
+def compare_samples(first: Sequence[float], second: Sequence[float], factor: int = 1) -> Comparison:
+    """Return the Mann-Whitney U test of two samples, its p-value multiplied by the number of tests made.
+
+    Parameters
+    ----------
+    first, second : sequence of float
+    factor : int
+        The Bonferroni factor: how many comparisons are looked at together.
+    """
+    from scipy.stats import mannwhitneyu
+
+    found = mannwhitneyu(first, second, alternative="two-sided")
+    u = float(found.statistic)
+    return Comparison(u, min(1.0, factor * float(found.pvalue)), u / (len(first) * len(second)))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published number, and what we measured in its place.
+
+    Parameters
+    ----------
+    what, setting : str
+        What the number is, and how ours was made where that differs.
+    paper : float
+    ours : tuple of float
+        Our repetitions; empty if this was not run.
+    better : {"lower", "higher", "equal"}
+        Which side of the published number beats it; "equal" where it can only be met.
+    paper_sd : float, optional
+        Standard deviation over the published repetitions.
+    paper_n : int
+        How many these were.
+    tolerance : float
+        Difference that counts as none, such as half of the last printed digit.
+    """
+
+    what: str
+    setting: str
+    paper: float
+    ours: tuple[float, ...]
+    better: str = "lower"
+    paper_sd: float | None = None
+    paper_n: int = 1
+    tolerance: float = 0.005
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A published finding without a number of its own, and what we found.
+
+    Attributes
+    ----------
+    what, setting : str
+    paper, ours : str
+        What the paper tells, and what our rows show; "-" if there are none.
+    holds : bool or None
+        Whether ours shows the same; None if this was not run.
+    better : bool
+        Where it does not hold: whether ours is better than what the paper tells.
+    """
+
+    what: str
+    setting: str
+    paper: str
+    ours: str
+    holds: bool | None
+    better: bool = False
+
+
+def verdict(claim: Claim) -> tuple[str, str]:
+    """Return "reproduced", "beaten", "not reproduced" or "not run", and why.
+
+    The difference of means counts where it exceeds the tolerance and Welch's 95 % interval does not hold 0. On the
+    better side the number is then beaten, on the worse one not reproduced; a smaller difference reproduces it. A single
+    value of ours, and a published number without a deviation, are taken as they are, without an error.
+    """
+    if not claim.ours:
+        return NOT_RUN, "no row of this setting"
+    own = summarise(claim.ours)
+    parts = [(own.sd**2 / own.n, own.n - 1)] if own.n > 1 else []
+    if claim.paper_sd is not None and claim.paper_n > 1:
+        parts.append((claim.paper_sd**2 / claim.paper_n, claim.paper_n - 1))
+    squared, difference = sum(part for part, _ in parts), own.mean - claim.paper
+    error, margin = math.sqrt(squared), 0.0
+    if squared > 0:
+        margin = error * _critical(squared**2 / sum(part**2 / freedom for part, freedom in parts))
+    told = f"{number(abs(difference))} {'above' if difference > 0 else 'below'}"
+    if error:
+        told += f", {number(abs(difference) / error)} standard errors"
+    if abs(difference) <= max(claim.tolerance, margin):
+        return REPRODUCED, told if abs(difference) > claim.tolerance else "the same within the tolerance"
+    if claim.better == ("lower" if difference < 0 else "higher"):
+        return BEATEN, told
+    return NOT_REPRODUCED, told
+
+
+def _critical(freedom: float) -> float:
+    """Return the two-sided 95 % quantile of Student's t."""
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, freedom))
+
+
+def number(value: float) -> str:
+    """Return a number with three digits, with two decimals from 10 on."""
+    if not math.isfinite(value):
+        return "-"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) >= 10 else f"{value:.3g}"

@@ -1,0 +1,215 @@
+"""Experiments as tasks on processes: resumed, repeated, failing, interrupted, refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import bench_examples
+import pytest
+import reproduce
+from bench_examples import toy
+from typer.testing import CliRunner
+
+from gomea_bn.bench import cluster, registry, run
+from gomea_bn.bench.cluster import attempt, connected
+from gomea_bn.bench.experiment import Plan, plain, task_key
+from gomea_bn.bench.results import ResultFolder, measured_part
+from gomea_bn.bench.run import report_only, run_experiment
+from gomea_bn.cli import main
+from gomea_bn.errors import GomeaBnError
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """The address of a cluster of two processes, shared by the tests that need no cluster of their own."""
+    with connected(n_workers=2) as client:
+        yield client.scheduler.address
+
+
+def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path, scheduler) -> None:
+    whole = run_experiment(toy(), toy().plan, tmp_path / "whole", scheduler=scheduler)
+    command = [sys.executable, bench_examples.__file__, "4", str(tmp_path / "killed")]
+    assert subprocess.run(command, timeout=60).returncode == 9
+    left = ResultFolder(tmp_path / "killed")
+    assert not (tmp_path / "killed" / "rows.jsonl").exists()
+    assert 4 <= len(left.rows()) < len(whole.rows)
+    kept = {key: row["seconds"] for key, row in left.rows().items()}
+    resumed = run_experiment(toy(), toy().plan, tmp_path / "killed", resume=True, scheduler=scheduler)
+    assert measured_part(resumed.rows) == measured_part(whole.rows)
+    assert kept.items() <= {row["key"]: row["seconds"] for row in resumed.rows}.items()  # not run again
+    for name in ("report.html", "report.md", "description.json"):
+        assert (tmp_path / "killed" / name).read_text() == (tmp_path / "whole" / name).read_text()
+    assert not (tmp_path / "killed" / "tasks").exists()
+
+
+def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path, scheduler) -> None:
+    def interrupt(n_done: int, _n_tasks: int, _n_failed: int) -> None:
+        if n_done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler=scheduler, progress=interrupt)
+    assert len((tmp_path / "own" / "rows.jsonl").read_text().splitlines()) == 5
+    resumed = run_experiment(toy(), toy().plan, tmp_path / "own", resume=True, scheduler=scheduler)
+    assert [row["measured"]["value"] for row in resumed.rows] == [10, 11, 12, 20, 21, 22] * 2
+
+
+def test_a_failing_task_is_tried_twice_and_told_without_losing_the_others(tmp_path, monkeypatch) -> None:
+    (tmp_path / "seen").mkdir()
+    monkeypatch.setenv("BENCH_EXAMPLE_FOLDER", str(tmp_path / "seen"))
+    experiment = toy(bench_examples.measure_or_fail)
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": experiment})
+    arguments = ["bench", "toy", "--nets", "1", "--sizes", "1,2,3,4", "--algorithms", "a", "--workers", "2"]
+    first = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+    assert first.exit_code == 1
+    assert "2 runs failed" in first.output
+    rows = [json.loads(line) for line in (tmp_path / "toy" / "rows.jsonl").read_text().splitlines()]
+    assert [row["attempts"] for row in rows] == [1, 2, 2, 2]
+    assert [row.get("measured") for row in rows] == [{"value": 10}, None, {"value": 30}, None]
+    assert "ArithmeticError: no <b>value</b> for size 2" in rows[1]["error"]
+    assert "measure_or_fail" in rows[1]["error"]  # the traceback
+    assert "not JSON compliant" in rows[3]["error"]
+    page = (tmp_path / "toy" / "report.html").read_text()
+    assert "no &lt;b&gt;value&lt;/b&gt; for size 2" in page
+    assert "<b>value" not in page
+    assert "2 tasks failed" in (tmp_path / "toy" / "report.md").read_text()
+    assert "2 tasks failed" in (tmp_path / "results.md").read_text()
+    again = CliRunner().invoke(
+        main, [*arguments, "--resume", "--out", str(tmp_path)]
+    )  # runs the failed two only
+    assert again.exit_code == 1
+    later = [json.loads(line) for line in (tmp_path / "toy" / "rows.jsonl").read_text().splitlines()]
+    assert [later[0], later[2]] == [rows[0], rows[2]]
+
+
+def test_a_task_that_kills_its_process_is_told_without_losing_the_others(tmp_path) -> None:
+    plan = toy().planned(nets=1, sizes=(1, 2, 3), algorithms=("a",))
+    found = run_experiment(toy(bench_examples.measure_or_die), plan, tmp_path / "own", n_workers=2)
+    assert [row.get("measured") for row in found.rows] == [{"value": 10}, None, {"value": 30}]
+    assert "The task was lost" in found.failures[0]["error"]
+
+
+def test_another_description_is_refused_unless_accepted(tmp_path, scheduler) -> None:
+    folder, plan = tmp_path / "own", toy().plan
+    former = run_experiment(toy(), plan, folder, scheduler=scheduler)
+    with pytest.raises(GomeaBnError, match="holds results already; continue them with --resume"):
+        run_experiment(toy(), plan, folder, scheduler=scheduler)
+    smaller = replace(plan, sizes=(2, 5), nets=2)
+    with pytest.raises(GomeaBnError, match=r"nets was 3, is 2; sizes was \[1, 2\].*--accept-changes"):
+        run_experiment(toy(), smaller, folder, resume=True, scheduler=scheduler)
+    changed = run_experiment(toy(), smaller, folder, resume=True, accept_changes=True, scheduler=scheduler)
+    kept = {row["key"]: row for row in former.rows}
+    assert [row["task"]["size"] for row in changed.rows] == [2, 2, 5, 5] * 2
+    assert all(row == kept[row["key"]] for row in changed.rows if row["task"]["size"] == 2)
+    back = run_experiment(toy(), plan, folder, resume=True, accept_changes=True, scheduler=scheduler)
+    assert back.rows == former.rows  # the rows that were set aside are found again
+    assert report_only(toy(), folder).rows == former.rows
+
+
+def test_keys_depend_on_the_content_alone() -> None:
+    assert task_key({"a": 1, "b": [1, 2]}) == task_key({"b": [1, 2], "a": 1})
+    assert task_key({"a": 1}) != task_key({"a": 2})
+    keys = [task_key(task) for task in toy().tasks(toy().plan)]
+    assert len(set(keys)) == 12
+
+
+def test_every_default_plan_has_distinct_tasks_that_json_holds() -> None:
+    for experiment in registry.experiments().values():
+        for plan in (experiment.plan, experiment.full):
+            tasks = experiment.tasks(plan)
+            assert plain(tasks) == tasks
+            assert len({task_key(task) for task in tasks}) == len(tasks) > 0
+            assert Plan.of(experiment.describe(plan)) == plan
+            assert set(plan.algorithms) <= set(experiment.known_algorithms)
+            assert set(plan.variants) <= set(experiment.known_variants)
+
+
+def test_an_attempt_that_exits_or_measures_nan_is_a_row_with_an_error() -> None:
+    def broken(_task: object) -> None:
+        raise GomeaBnError("no such table")
+
+    row = attempt(broken, {"a": 1})
+    assert row["error"].endswith("gomea_bn.errors.GomeaBnError: no such table\n")
+    assert "measured" not in row
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"nets": 0}, "nets must be an integer of at least 1"),
+        ({"sizes": ()}, "sizes must be integers"),
+        ({"sizes": (5, 5)}, "sizes must be distinct"),
+        ({"algorithms": ("c",)}, "algorithms of toy must be out of a, b, got 'c'"),
+        ({"variants": ("x",)}, "variants of toy must be out of none, got 'x'"),
+        ({"seconds": -1.0}, "seconds must be a positive number"),
+        ({"evaluations": 0}, "evaluations must be an integer"),
+        ({"seed": -1}, "seed must be an integer"),
+    ],
+)
+def test_plans_that_cannot_be_run_are_refused(changes, told) -> None:
+    with pytest.raises(GomeaBnError, match=told):
+        toy().planned(**changes)
+
+
+def test_evaluations_replace_the_clock() -> None:
+    assert toy().planned(evaluations=5).limits == {"seconds": None, "evaluations": 5}
+    assert toy().planned(evaluations=5, seconds=2.0).limits == {"seconds": 2.0, "evaluations": 5}
+
+
+def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
+    def told(*arguments: str) -> str:
+        found = CliRunner().invoke(main, ["bench", *arguments, "--out", str(tmp_path / "out")])
+        assert found.exit_code == 2
+        return " ".join(found.output.split())
+
+    assert "No experiment 'table3'" in told("table3")
+    assert "--sizes must be integers with commas between, got 'a'" in told("table1", "--sizes", "a")
+    assert "holds no results of table1; run it first" in told("table1", "--report-only")
+    (tmp_path / "out" / "table1").mkdir(parents=True)
+    (tmp_path / "out" / "table1" / "letter.txt").touch()
+    assert "is no folder of results" in told("table1", "--evaluations", "10")
+    assert os.listdir(tmp_path / "out" / "table1") == ["letter.txt"]
+    listed = CliRunner().invoke(main, ["bench", "list"])
+    names = [line.split()[0] for line in listed.output.splitlines()]
+    assert names == list(registry.experiments())
+    assert {"table1", "table2", "fig3", "fig4", "fig5", "fig6", "chen", "monti", "mgcd", "topdown"} <= set(
+        names
+    )
+
+
+def test_no_scheduler_is_a_plain_error(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(GomeaBnError, match="No Dask scheduler answers at 'nowhere:1'"):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler="nowhere:1")
+
+
+def test_damaged_rows_are_named(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    folder.open(toy().describe(toy().plan))
+    folder.add({"key": "a", "task": {}, "measured": {}})
+    (Path(tmp_path) / "own" / "tasks" / "b.json").write_text("{")
+    with pytest.raises(GomeaBnError, match=r"b\.json' is damaged"):
+        folder.rows()
+
+
+def test_an_interrupted_command_says_how_to_go_on(tmp_path, monkeypatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy()})
+    monkeypatch.setattr(run, "run_experiment", interrupted)
+    found = CliRunner().invoke(main, ["bench", "toy", "--out", str(tmp_path)])
+    assert found.exit_code == 130
+    assert "--resume goes on" in found.output
+
+
+def test_the_script_is_the_command(capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        reproduce.main(["list"])
+    assert ended.value.code == 0
+    assert "table1" in capsys.readouterr().out
