@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gomea_bn.gomea import GOMEA
 
 __all__ = [
+    "REFINED_SHARE",
     "FormerRow",
     "GomeaRun",
-    "REFINED_SHARE",
     "Refiner",
     "checked_genotypes",
     "climb_cost",
@@ -185,7 +185,7 @@ def evaluated_anew(
 
 def most_tries(problem: CompiledProblem) -> int:
     """Return how many other values of a gene that is not ordinal one climb tries."""
-    return int(getattr(problem, "max_tries", problem.allowed.shape[1]))
+    return getattr(problem, "max_tries", 0) or problem.allowed.shape[1]
 
 
 def climb_cost(problem: CompiledProblem, climbs: bool) -> int:
@@ -248,7 +248,9 @@ class GomeaRun(EliteRun):
         asked = settings.local_search
         self.climbs = bool(getattr(problem, "climbs", False)) if asked is None else asked
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
-        self.refiner: Refiner | None = problem.refiner(self.stop.flag) if hasattr(problem, "refiner") else None
+        self.refiner: Refiner | None = (
+            problem.refiner(self.stop.flag) if hasattr(problem, "refiner") else None
+        )
         self._refined_at = 0
 
     def newest(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:

@@ -145,7 +145,9 @@ class FrontRun(MultiStartRun):
             )
             for _ in range(self.n_threads)
         ]
-        self.refiner: Refiner | None = problem.refiner(self.stop.flag) if hasattr(problem, "refiner") else None
+        self.refiner: Refiner | None = (
+            problem.refiner(self.stop.flag) if hasattr(problem, "refiner") else None
+        )
         self._find_capacity = max(16, min(_MOST_FINDS, _FIND_BYTES // (2 * max(problem.n_variables, 1))))
         self._finds: list[Archive] = []
         self._refused = 0

@@ -123,7 +123,9 @@ def learn(
     min_bin_count: Annotated[int, typer.Option(min=0, help="Fewest rows of an optimal bin.")] = 1,
     cut_cost: Annotated[
         float,
-        typer.Option(min=0, help="Price of a chosen cut under density-bd: this share of ln(distinct values - 1)."),
+        typer.Option(
+            min=0, help="Price of a chosen cut under density-bd: this share of ln(distinct values - 1)."
+        ),
     ] = 0.5,
     max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
     max_table_cells: Annotated[int, typer.Option(help="Most cells of a variable's table.")] = 1_000_000,
@@ -379,9 +381,10 @@ def _report(learner: BayesNetLearner) -> str:
     again = f"--seed {learner.seed_}"
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
+    method = learner.network_.metadata["scoring_method"]
     return (
         f"{learner.network_.summary()}\n\n"
-        f"Score ({learner.network_.metadata['scoring_method']}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
+        f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{learner.n_generations_} generations; the best was there after {learner.time_to_best_:.2f} s.\n"
         + (

@@ -82,7 +82,7 @@ class LearningOptions:
         return str(self.discretizer) if known else DEFAULT_FAMILY
 
     def scoring_of(self, table: Table) -> str:
-        """The name of the scoring method: where none is given, what fits the discretizer and the table."""
+        """Return the scoring method's name: where none is given, what fits the discretizer and the table."""
         if self.scoring_method is not None:
             return self.scoring_method
         prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)

@@ -110,7 +110,11 @@ class FrontProblem(StructureProblem):
         pricing: Pricing | None = None,
     ) -> None:
         super().__init__(
-            scorer, edge_rules, random_repair=random_repair, initial_indegree=initial_indegree, pricing=pricing
+            scorer,
+            edge_rules,
+            random_repair=random_repair,
+            initial_indegree=initial_indegree,
+            pricing=pricing,
         )
         functions = own or {}
         known = [*_KINDS, *functions]
