@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn._columns import nearest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.discretization.proposals import check_proposer
+from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
@@ -74,6 +74,12 @@ class LearningOptions:
             raise GomeaBnError(
                 f"initial_indegree must be a finite number of at least 0, got {self.initial_indegree!r}."
             )
+        if not is_real(self.min_width) or not 0 <= self.min_width < 1:
+            raise GomeaBnError(
+                f"min_width must be a fraction of the range, from 0 to below 1, got {self.min_width!r}."
+            )
+        if not is_integer(self.min_bin_count) or self.min_bin_count < 0:
+            raise GomeaBnError(f"min_bin_count must be an integer of at least 0, got {self.min_bin_count!r}.")
 
     @property
     def family(self) -> str:
@@ -182,6 +188,8 @@ def scored_variables(
             variables.append(ScoredVariable(column.name, column.values, 0, (policy,)))
         else:
             policies = policy_library(column.values, options.family, options.max_bins)
+            if options.discretizer == OPTIMAL:
+                policies = _within_limits(policies, column.values, options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, policies))
@@ -196,6 +204,15 @@ def merged_library(policies: Iterable[Policy], proposed: Iterable[NDArray[np.flo
     for cuts in proposed:
         found.setdefault(tuple(cuts.tolist()), Policy(cuts))
     return tuple(found[cuts] for cuts in sorted(found, key=lambda cuts: (len(cuts), cuts)))
+
+
+def _within_limits(
+    policies: Iterable[Policy], values: NDArray[np.float64], options: LearningOptions
+) -> tuple[Policy, ...]:
+    """Return policies whose bins all are as wide and as full as priced ones must be; others join a neighbour."""
+    support = float(values.min()), float(values.max())
+    wide = [with_wide_bins(policy.cut_points, support, options.min_width) for policy in policies]
+    return merged_library((), [with_full_bins(cuts, values, options.min_bin_count) for cuts in wide])
 
 
 def learned_cut_points(

@@ -154,10 +154,18 @@ class CutPricer:
         signature = (v, score, *(view if view < 0 else int(keys[view]) for view in surroundings))
         known = self._known.get(signature)
         present = self._cuts(v, views)
+        if known is not None and np.array_equal(known, present):
+            self.n_known += 1
+            return None
+        cut_problem = self._cut_problem(v, views, parents, children, self.pricing.scores[score])
         if known is not None:
             self.n_known += 1
-            return None if np.array_equal(known, present) else known
-        found = self._solve(v, present, views, parents, children, self.pricing.scores[score])
+            # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one
+            if not _is_better(cut_problem, known, present):
+                self._known[signature] = present
+                return None
+            return known
+        found = self._solve(present, cut_problem, self._most_bins(v, views, parents, children))
         if found is None:
             return None
         if len(self._known) >= _MOST_KNOWN:
@@ -169,16 +177,14 @@ class CutPricer:
         scorer = self.problem.scorer
         return scorer.policy(v, int(views[v] - scorer.view_offset[v])).cut_points
 
-    def _solve(
+    def _cut_problem(
         self,
         v: int,
-        present: NDArray[np.float64],
         views: NDArray[np.int64],
         parents: Sequence[Sequence[int]],
         children: Sequence[int],
         score: IntervalScore,
-    ) -> NDArray[np.float64] | None:
-        """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
+    ) -> CutProblem:
         rows = self.problem.scorer.rows
 
         def coded(variable: int) -> Coded:
@@ -186,25 +192,42 @@ class CutPricer:
             return Coded(rows.codes[view], int(rows.cardinality[view]))
 
         others = [Child(coded(c), tuple(coded(s) for s in parents[c] if s != v)) for c in children]
-        cut_problem = CutProblem(self._column(v), [coded(p) for p in parents[v]], others, score)
-        limits = self.pricing.limits
-        most = limits.max_bins or MAX_CARDINALITY
+        return CutProblem(self._column(v), [coded(p) for p in parents[v]], others, score)
+
+    def _most_bins(
+        self, v: int, views: NDArray[np.int64], parents: Sequence[Sequence[int]], children: Sequence[int]
+    ) -> int:
+        """Return how many bins of a variable the limits on bins and on its families' tables leave room for."""
+        cardinality = self.problem.scorer.rows.cardinality
+        most = self.pricing.limits.max_bins or MAX_CARDINALITY
         for family in (v, *children):
-            cells = prod(int(rows.cardinality[views[o]]) for o in {family, *parents[family]} - {v})
+            cells = prod(int(cardinality[views[o]]) for o in {family, *parents[family]} - {v})
             most = min(most, int(self.problem.rules.max_cells // cells))
-        if most < 1:
+        return most
+
+    def _solve(
+        self, present: NDArray[np.float64], cut_problem: CutProblem, most_bins: int
+    ) -> NDArray[np.float64] | None:
+        """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
+        if most_bins < 1:
             return present
-        limits = CutLimits(1, most, limits.width_floor, limits.min_bin_count)
+        limits = self.pricing.limits
+        limits = CutLimits(1, most_bins, limits.width_floor, limits.min_bin_count)
         self.n_priced += 1
         best = cut_problem.optimal(limits, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop)
         if self.stop[0]:
             return None
-        if best is None:
+        if best is None or not _is_better(cut_problem, best.cut_points, present):
             return present
-        before = cut_problem.value(present)
-        return best.cut_points if best.value > before + _LEAST_GAIN * max(1.0, abs(before)) else present
+        return best.cut_points
 
     def _column(self, v: int) -> SortedColumn:
         if v not in self._columns:
             self._columns[v] = SortedColumn(np.asarray(self.problem.scorer.variables[v].values, np.float64))
         return self._columns[v]
+
+
+def _is_better(cut_problem: CutProblem, cuts: NDArray[np.float64], present: NDArray[np.float64]) -> bool:
+    """Return whether cuts score more than the present ones, by more than rounding."""
+    before = cut_problem.value(present)
+    return cut_problem.value(cuts) > before + _LEAST_GAIN * max(1.0, abs(before))
