@@ -244,12 +244,16 @@ class FrontRun(MultiStartRun):
         refiner, data = self.refiner, population.data
         if refiner is None or not (data.tallies[:, 0] == FINISHED).all():
             return
+        additions = self.archive.additions
         n_chosen = max(1, population.size // REFINED_SHARE)
         for i in population.sampler.permutation(population.size)[:n_chosen].tolist():
             affordable = refiner.affordable(self.n_eval) and self.n_eval < self.limits.evaluations
             if self.stop.flag[0] or not affordable:
-                return
+                break
             self._refine_one(population, refiner, i)
+        if self.archive.additions > additions:
+            self._note_additions(population)
+            self.archive.adapt()
 
     def _refine_one(self, population: _Population, refiner: Refiner, i: int) -> None:
         """Refine a solution, which stays as it was if the outcome is dominated by it or violates more."""
@@ -265,8 +269,12 @@ class FrontRun(MultiStartRun):
         former = evaluated_anew(self.problem, data, i, found[0], population.sampler, self.works[0].mixing)
         self.n_eval += 1
         self.touched += former.touched
-        if data.violations[i] == 0:
-            self.archive.offer(data.genotypes[i : i + 1], data.objectives[i : i + 1])
+        clock = self.works[0].clock
+        clock[0] += 1
+        if data.violations[i] == 0 and self.archive.offer(
+            data.genotypes[i : i + 1], data.objectives[i : i + 1]
+        ):
+            clock[1] = clock[0]
         worse = data.violations[i] > former.violation
         if worse or (
             data.violations[i] == former.violation and (former.objectives <= data.objectives[i]).all()
@@ -417,13 +425,18 @@ class FrontRun(MultiStartRun):
         self.n_generations += n_counted > 0
         population.generations += 1
         added = self.archive.additions > additions
-        population.stalled = 0 if added else population.stalled + 1
+        population.stalled += 1
         if added:
-            self.n_eval_at_best = int(self.works[0].clock[1]) if self.immediate else self.n_eval
-            ideal = tuple(self.archive.objectives.min(axis=0).tolist())
-            self.history.append(
-                FrontHistoryEntry(self.stop.seconds, self.n_eval, len(self.archive), ideal, population.size)
-            )
+            self._note_additions(population)
         self.archive.adapt()
         if n_counted == population.size:
             np.copyto(data.parents, data.genotypes)
+
+    def _note_additions(self, population: _Population) -> None:
+        """Record that the archive has new members."""
+        population.stalled = 0
+        self.n_eval_at_best = int(self.works[0].clock[1]) if self.immediate else self.n_eval
+        ideal = tuple(self.archive.objectives.min(axis=0).tolist())
+        self.history.append(
+            FrontHistoryEntry(self.stop.seconds, self.n_eval, len(self.archive), ideal, population.size)
+        )

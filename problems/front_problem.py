@@ -240,15 +240,20 @@ class FrontProblem(StructureProblem):
 
     def chunk_ended(self, thread: int, data: Any) -> Any:
         """Give a thread's own caches room for what comes next; raises what a user's objective raised."""
-        if self._errors:
-            error = self._errors[0]
-            self._errors.clear()
-            raise error
+        self._raise_error()
         structure = super().chunk_ended(thread, data.structure)
         own = self._expert_caches.grown(thread, data.expert.own)
         return data._replace(structure=structure, expert=data.expert._replace(own=own))
 
     def generation_ended(self) -> None:
-        """Merge the threads' finds into the shared caches, in thread order."""
+        """Merge the threads' finds into the shared caches, in thread order; raises as `chunk_ended`."""
+        self._raise_error()
         super().generation_ended()
         self._expert_caches.merge()
+
+    def _raise_error(self) -> None:
+        """Raise the first of what a user's objectives raised since the last call."""
+        if self._errors:
+            error = self._errors[0]
+            self._errors.clear()
+            raise error
