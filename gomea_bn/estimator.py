@@ -37,9 +37,9 @@ class BayesNetLearner(Parameters):
     discretizer : str or Discretizer
         How a continuous variable's range is cut. "optimal": the search prices cuts, that is, it finds the exact best
         ones for good networks by dynamic programming, and mixes them like all else. "equal-frequency" or
-        "equal-width": the number of bins is learned. Any other discretizer, by name ("bayesian", "mdl", "latent", "mgcd", "k-means") or with options of its own:
-        it proposes cuts for the best network so far, again and again during the search, which chooses among these and
-        equal frequency by the score. See Notes.
+        "equal-width": the number of bins is learned. Any other discretizer, by name ("bayesian", "mdl", "latent",
+        "mgcd", "k-means") or with options of its own: it proposes cuts for the best network so far, again and again
+        during the search, which chooses among these and equal frequency by the score. See Notes.
     scoring_method : str or None
         None is "density-bd" where cuts are priced ("optimal" and continuous columns), else "density-bic". Names are
         "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only.
