@@ -23,16 +23,18 @@ __all__ = [
 ]
 
 
-def check_options(learner: Any, algorithm: type) -> None:
-    """Raise `GomeaBnError` for an algorithm, callback or pseudo-count that a learner cannot use."""
+def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
+    """Raise `GomeaBnError` for an algorithm, callback or pseudo-count ("auto" if allowed) that cannot be used."""
     if learner.algorithm is not None and not isinstance(learner.algorithm, algorithm):
         raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
     if learner.callback is not None and not callable(learner.callback):
         raise GomeaBnError(f"callback must be a callable that takes a Progress, got {learner.callback!r}.")
-    if not is_real(learner.pseudo_count) or not 0 <= learner.pseudo_count < np.inf:
-        raise GomeaBnError(
-            f"pseudo_count must be a finite number of at least 0, got {learner.pseudo_count!r}."
-        )
+    weight = learner.pseudo_count
+    if auto and isinstance(weight, str) and weight == "auto":
+        return
+    if not is_real(weight) or not 0 <= weight < np.inf:
+        wanted = "a finite number of at least 0" + (" or 'auto'" if auto else "")
+        raise GomeaBnError(f"pseudo_count must be {wanted}, got {weight!r}.")
 
 
 def as_frame(source: Any) -> Any:

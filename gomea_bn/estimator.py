@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn._discretizer_search import DiscretizerSearch
 from gomea_bn._learning import as_frame, both, check_options, read_source, seed_of, table_digest, thread_count
 from gomea_bn._params import Parameters
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
@@ -49,8 +50,9 @@ class BayesNetLearner(Parameters):
         Most parents of a variable.
     knowledge : ExpertKnowledge, optional
         Required and forbidden edges, tiers, and limits that the network must keep.
-    pseudo_count : float
-        Added to every row of a table (one parent configuration), spread evenly over its cells.
+    pseudo_count : float or "auto"
+        Added to every row of a table (one parent configuration), spread evenly over its cells. "auto" chooses for
+        every table how much, and towards what, by the rows that it is counted from: `DiscretizedBayesNet.from_table`.
     penalty : {"bic", "literal", "aic"} or float
         Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
     prior : {"dirichlet", "bdeu"}
@@ -135,7 +137,7 @@ class BayesNetLearner(Parameters):
         max_bins: int = 15,
         max_indegree: int | None = 6,
         knowledge: ExpertKnowledge | None = None,
-        pseudo_count: float = 1.0,
+        pseudo_count: PseudoCount = 1.0,
         penalty: str | float = "bic",
         prior: str = "dirichlet",
         equivalent_sample_size: float = 10.0,
@@ -200,7 +202,7 @@ class BayesNetLearner(Parameters):
         limits = Limits(self.max_seconds, self.max_evaluations, self.max_generations, self.patience)
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
-        check_options(self, GOMEA)
+        check_options(self, GOMEA, auto=True)
         table = read_table(as_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         problem = learning_problem(table, options)
         compile_kernels()
