@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._discretizer_search import DiscretizerSearch
-from gomea_bn._learning import as_frame, both, check_options, read_source, seed_of, table_digest, thread_count
+from gomea_bn._learning import (
+    as_frame,
+    both,
+    check_options,
+    mean_density,
+    row_densities,
+    seed_of,
+    table_digest,
+    thread_count,
+)
 from gomea_bn._params import Parameters
 from gomea_bn._smoothing import PseudoCount
 from gomea_bn.discretization.base import Discretizer
@@ -265,26 +274,15 @@ class BayesNetLearner(Parameters):
 
         With ``missing="drop"`` it is the mean over the rows without missing values.
         """
-        densities = self.score_samples(X)
-        complete = densities[~np.isnan(densities)]
-        if not len(complete):
-            raise GomeaBnError("score needs at least one row without missing values.")
-        return float(complete.mean())
+        return mean_density(self.score_samples(X))
 
     def score_samples(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str]) -> NDArray[np.float64]:
         """Return the log density of every row, shape (n_rows,), in nats and original units.
 
         With ``missing="drop"`` rows with missing or infinite values get nan; otherwise they are refused.
         """
-        network, frame = self._fitted(), read_source(as_frame(X))
-        if self.missing != "drop":
-            return network.log_density(frame)
-        known = frame[[name for name in frame.columns if str(name) in network.names]]
-        complete = ~known.isin([np.inf, -np.inf]).any(axis=1) & known.notna().all(axis=1)
-        densities = np.full(len(frame), np.nan)
-        if complete.any():
-            densities[complete.to_numpy()] = network.log_density(frame[complete])
-        return densities
+        network = self._fitted()
+        return row_densities(network.log_density, network.names, X, self.missing)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""
