@@ -44,7 +44,7 @@ def smoothed_table(
     """Return P(child | parents), float64 (card(parent_1), ..., card(child)), from counts of rows.
 
     P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count); a row without any data nor
-    pseudo-count is uniform. With "auto" the base and the amount are those of `fitted_smoothing`.
+    pseudo-count is uniform. With "auto" it is smoothed by `fitted_smoothing`.
     """
     shape = tuple(cards[position] for position in (*parents, child))
     n_cells = 1

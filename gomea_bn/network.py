@@ -150,9 +150,9 @@ class DiscretizedBayesNet(Exports):
         P(cell) = (n_cell + pseudo_count / card) / (n_row + pseudo_count) for each parent configuration;
         with no rows and pseudo_count 0 it is uniform. The support is the range of each continuous column.
 
-        With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount), where the base is uniform, the variable's
-        own marginal or its table with one parent fewer, both smoothed in the same way. Base and amount are chosen for
-        every table under which its rows are most likely, each row left out of the counts; no probability is 0.
+        With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount), averaged over amounts and over three bases:
+        uniform, the variable's own marginal, and its table with one parent fewer, all smoothed in the same way. The
+        weights follow how likely the table's rows are, each left out of the counts; no probability is 0.
 
         Raises
         ------
