@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gomea_bn.archive import ElitistArchive
     from gomea_bn.comparison import compare
     from gomea_bn.decision import accept, read_decision
+    from gomea_bn.ensemble import BayesNetEnsemble
     from gomea_bn.errors import GomeaBnError
     from gomea_bn.estimator import BayesNetLearner
     from gomea_bn.expert import ExpertNetwork, simulated_expert
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from gomea_bn.table import read_table
 
 _HOMES = {
+    "BayesNetEnsemble": "gomea_bn.ensemble",
     "BayesNetLearner": "gomea_bn.estimator",
     "Custom": "gomea_bn.linkage.models",
     "DiscretizedBayesNet": "gomea_bn.network",
@@ -75,6 +77,7 @@ __all__ = [
     "GOMEA",
     "MOGOMEA",
     "RVGOMEA",
+    "BayesNetEnsemble",
     "BayesNetLearner",
     "Custom",
     "DiscretizedBayesNet",

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["all_cut_points", "read_cut_points", "read_edges", "read_kinds", "read_penalty", "read_tiers"]
+__all__ = [
+    "all_cut_points",
+    "read_cut_points",
+    "read_edges",
+    "read_kinds",
+    "read_penalty",
+    "read_pseudo_count",
+    "read_tiers",
+]
 
 
 def read_kinds(texts: Iterable[str]) -> dict[str, str]:
@@ -97,6 +106,19 @@ def read_penalty(text: str) -> str | float:
     if not isfinite(penalty):
         raise GomeaBnError(f"--penalty must be bic, literal, aic or a finite number of nats, got {text!r}.")
     return penalty
+
+
+def read_pseudo_count(text: str) -> PseudoCount:
+    """Return a number of rows, or "auto"."""
+    if text == "auto":
+        return "auto"
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < inf:
+        raise GomeaBnError(f"--pseudo-count must be auto or a finite number of at least 0, got {text!r}.")
+    return number
 
 
 def _assignment(option: str, text: str, wanted: str) -> tuple[str, str]:

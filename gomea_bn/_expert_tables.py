@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn._columns import Level, nearest
 from gomea_bn._expert_bins import column_range, default_cuts, shared_support
 from gomea_bn._network_checks import check_pseudo_count
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.table import Column, Table
@@ -23,12 +24,12 @@ __all__ = ["completed", "no_column", "same_as_text"]
 _WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
 
 
-def completed(expert: ExpertNetwork, table: Table, pseudo_count: float) -> DiscretizedBayesNet:
+def completed(expert: ExpertNetwork, table: Table, pseudo_count: PseudoCount) -> DiscretizedBayesNet:
     """Return the network of `ExpertNetwork.fitted`; all of the expert's names are columns of the table."""
     cut_points, network = expert.cut_points, expert.network
     weight = check_pseudo_count(pseudo_count)
     if weight is None:
-        raise GomeaBnError("pseudo_count must be a number of at least 0, got None.")
+        raise GomeaBnError("pseudo_count must be a number of at least 0 or 'auto', got None.")
     for column in table.columns:
         if column.name in cut_points and not column.is_continuous:
             raise GomeaBnError(
@@ -61,7 +62,7 @@ def _with_given_tables(
     table: Table,
     cut_points: Mapping[str, NDArray[np.float64]],
     network: DiscretizedBayesNet,
-    pseudo_count: float,
+    pseudo_count: PseudoCount,
     record: dict[str, list[str]],
 ) -> DiscretizedBayesNet:
     """Return the expert's tables in the table's order, beside counted ones of columns without edges."""

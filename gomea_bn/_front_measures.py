@@ -1,9 +1,8 @@
-"""What can be measured on a front as a whole: its quality by moocore, and how often its networks share edges."""
+"""The quality of a front as a whole, by moocore."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +11,7 @@ from gomea_bn._front_choice import scaled
 from gomea_bn._objectives import check_point, check_values
 from gomea_bn.errors import GomeaBnError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from gomea_bn.network import DiscretizedBayesNet
-
-__all__ = ["edge_frequency", "hypervolume", "igd_plus"]
+__all__ = ["hypervolume", "igd_plus"]
 
 
 def hypervolume(
@@ -46,28 +40,3 @@ def igd_plus(values: NDArray[np.float64], names: Sequence[str], reference_values
     wanted = check_values(reference_values, names, "reference_front")
     low, high = wanted.min(axis=0), wanted.max(axis=0)
     return float(moocore.igd_plus(scaled(values, low, high), ref=scaled(wanted, low, high)))
-
-
-def edge_frequency(networks: Sequence[DiscretizedBayesNet]) -> pd.DataFrame:
-    """Return how often each arc occurs in networks over the same variables; see `Front.edge_frequency`."""
-    import pandas as pd
-
-    names = networks[0].names
-    total = np.zeros((len(names), len(names)))
-    for index, network in enumerate(networks):
-        if network.names != names:
-            raise GomeaBnError(
-                f"Networks 0 and {index} have different variables ({', '.join(names)}; "
-                f"{', '.join(network.names)}), so their edges cannot be counted together."
-            )
-        total += network.adjacency_matrix
-    parents, children = np.nonzero(total)
-    frame = pd.DataFrame(
-        {
-            "parent": pd.Series([names[place] for place in parents], dtype=object),
-            "child": pd.Series([names[place] for place in children], dtype=object),
-            "arc": total[parents, children] / len(networks),
-            "adjacent": (total + total.T)[parents, children] / len(networks),
-        }
-    )
-    return frame.sort_values(["adjacent", "arc"], ascending=False, kind="stable", ignore_index=True)

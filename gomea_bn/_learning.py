@@ -4,35 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.limits import Callback
 from gomea_bn.table import Table
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "as_frame",
     "both",
     "check_options",
+    "mean_density",
     "read_source",
+    "row_densities",
     "seed_of",
     "table_digest",
     "thread_count",
 ]
 
 
-def check_options(learner: Any, algorithm: type) -> None:
-    """Raise `GomeaBnError` for an algorithm, callback or pseudo-count that a learner cannot use."""
+def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
+    """Raise `GomeaBnError` for an algorithm, callback or pseudo-count ("auto" if allowed) that cannot be used."""
     if learner.algorithm is not None and not isinstance(learner.algorithm, algorithm):
         raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
     if learner.callback is not None and not callable(learner.callback):
         raise GomeaBnError(f"callback must be a callable that takes a Progress, got {learner.callback!r}.")
-    if not is_real(learner.pseudo_count) or not 0 <= learner.pseudo_count < np.inf:
-        raise GomeaBnError(
-            f"pseudo_count must be a finite number of at least 0, got {learner.pseudo_count!r}."
-        )
+    weight = learner.pseudo_count
+    if auto and isinstance(weight, str) and weight == "auto":
+        return
+    if not is_real(weight) or not 0 <= weight < np.inf:
+        wanted = "a finite number of at least 0" + (" or 'auto'" if auto else "")
+        raise GomeaBnError(f"pseudo_count must be {wanted}, got {weight!r}.")
 
 
 def as_frame(source: Any) -> Any:
@@ -53,6 +62,32 @@ def read_source(source: Any) -> Any:
 
         return read_frame(source)
     return source
+
+
+def row_densities(
+    log_density: Callable[[pd.DataFrame], NDArray[np.float64]],
+    names: Sequence[str],
+    source: Any,
+    missing: str,
+) -> NDArray[np.float64]:
+    """Return the log density of every row of a frame, array or file; nan for incomplete rows if `missing` is "drop"."""
+    frame = read_source(as_frame(source))
+    if missing != "drop":
+        return log_density(frame)
+    known = frame[[name for name in frame.columns if str(name) in names]]
+    complete = ~known.isin([np.inf, -np.inf]).any(axis=1) & known.notna().all(axis=1)
+    densities = np.full(len(frame), np.nan)
+    if complete.any():
+        densities[complete.to_numpy()] = log_density(frame[complete])
+    return densities
+
+
+def mean_density(densities: NDArray[np.float64]) -> float:
+    """Return the mean over the rows that have a density."""
+    complete = densities[~np.isnan(densities)]
+    if not len(complete):
+        raise GomeaBnError("score needs at least one row without missing values.")
+    return float(complete.mean())
 
 
 def both(first: Callback, second: Callback | None) -> Callback:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn._columns import Level, nearest
-from gomea_bn.errors import GomeaBnError
+from gomea_bn._smoothing import PseudoCount
+from gomea_bn.errors import GomeaBnError, is_real
 
 __all__ = [
     "check_cut_points",
@@ -191,15 +192,19 @@ def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[
     return checked
 
 
-def check_pseudo_count(pseudo_count: float | None) -> float | None:
-    """Return the pseudo-count as float, or None."""
+def check_pseudo_count(pseudo_count: Any) -> PseudoCount | None:
+    """Return the pseudo-count as float, "auto", or None."""
     if pseudo_count is None:
         return None
-    if isinstance(pseudo_count, bool) or not isinstance(pseudo_count, (int, float, np.number)):
-        raise GomeaBnError(f"pseudo_count must be a number of at least 0, got {pseudo_count!r}.")
+    if isinstance(pseudo_count, str) and pseudo_count == "auto":
+        return "auto"
+    if not is_real(pseudo_count):
+        raise GomeaBnError(f"pseudo_count must be a number of at least 0 or 'auto', got {pseudo_count!r}.")
     value = float(pseudo_count)
     if not (np.isfinite(value) and value >= 0):
-        raise GomeaBnError(f"pseudo_count must be a finite number of at least 0, got {pseudo_count!r}.")
+        raise GomeaBnError(
+            f"pseudo_count must be a finite number of at least 0 or 'auto', got {pseudo_count!r}."
+        )
     return value
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn._smoothing import PseudoCount, fitted_smoothing, smoothed
 from gomea_bn.errors import GomeaBnError
 
 __all__ = ["bin_texts", "bin_widths", "draw_codes", "draw_in_bins", "family_index", "smoothed_table"]
@@ -37,13 +38,13 @@ def smoothed_table(
     parents: Sequence[int],
     child: int,
     cards: Sequence[int],
-    pseudo_count: float,
+    pseudo_count: PseudoCount,
     name: str,
 ) -> NDArray[np.float64]:
     """Return P(child | parents), float64 (card(parent_1), ..., card(child)), from counts of rows.
 
     P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count); a row without any data nor
-    pseudo-count is uniform.
+    pseudo-count is uniform. With "auto" it is smoothed by `fitted_smoothing`.
     """
     shape = tuple(cards[position] for position in (*parents, child))
     n_cells = 1
@@ -55,7 +56,10 @@ def smoothed_table(
             "parents or merge bins."
         )
     index = family_index(codes, parents, child, cards)
-    counts = np.bincount(index, minlength=n_cells).reshape(-1, cards[child]).astype(np.float64)
+    counts = np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
+    if pseudo_count == "auto":
+        return smoothed(counts, fitted_smoothing(counts))
+    counts = counts.reshape(-1, cards[child])
     totals = counts.sum(axis=1, keepdims=True) + pseudo_count
     table = np.full_like(counts, 1.0 / cards[child])
     np.divide(counts + pseudo_count / cards[child], totals, out=table, where=totals > 0)

@@ -14,7 +14,14 @@ import typer
 from typer.core import TyperGroup
 
 from gomea_bn import __version__, _cli_bench, _cli_choice, _cli_discretize, _cli_front
-from gomea_bn._cli_options import all_cut_points, read_edges, read_kinds, read_penalty, read_tiers
+from gomea_bn._cli_options import (
+    all_cut_points,
+    read_edges,
+    read_kinds,
+    read_penalty,
+    read_pseudo_count,
+    read_tiers,
+)
 from gomea_bn._cli_output import (
     FAILED,
     INTERRUPTED,
@@ -172,7 +179,9 @@ def learn(
     tiers: Annotated[Path | None, typer.Option(help="File with one tier per line, earliest first.")] = None,
     missing: Annotated[str, typer.Option(help="Rows with missing values: error or drop.")] = "error",
     max_levels: Annotated[int, typer.Option(min=2, help="Most levels of a discrete column.")] = 50,
-    pseudo_count: Annotated[float, typer.Option(min=0, help="Smoothing of a table row, in rows.")] = 1.0,
+    pseudo_count: Annotated[
+        str, typer.Option(help="Smoothing of a table row, in rows; auto: chosen for every table by the data.")
+    ] = "1",
     penalty: Annotated[
         str, typer.Option(help="Of density-bic: bic, literal, aic or nats per parameter.")
     ] = "bic",
@@ -207,7 +216,7 @@ def learn(
                 temporal_order=read_tiers(tier or (), tiers),
                 max_table_cells=max_table_cells,
             ),
-            pseudo_count=pseudo_count,
+            pseudo_count=read_pseudo_count(pseudo_count),
             penalty=read_penalty(penalty),
             prior=prior,
             equivalent_sample_size=ess,

@@ -10,8 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn._discretizer_search import DiscretizerSearch
-from gomea_bn._learning import as_frame, both, check_options, read_source, seed_of, table_digest, thread_count
+from gomea_bn._learning import (
+    as_frame,
+    both,
+    check_options,
+    mean_density,
+    row_densities,
+    seed_of,
+    table_digest,
+    thread_count,
+)
 from gomea_bn._params import Parameters
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
@@ -51,8 +61,9 @@ class BayesNetLearner(Parameters):
         Most parents of a variable.
     knowledge : ExpertKnowledge, optional
         Required and forbidden edges, tiers, and limits that the network must keep.
-    pseudo_count : float
-        Added to every row of a table (one parent configuration), spread evenly over its cells.
+    pseudo_count : float or "auto"
+        Added to every row of a table (one parent configuration), spread evenly over its cells. "auto" chooses for
+        every table how much, and towards what, by the rows that it is counted from: `DiscretizedBayesNet.from_table`.
     penalty : {"bic", "literal", "aic"} or float
         Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
     prior : {"dirichlet", "bdeu"}
@@ -145,7 +156,7 @@ class BayesNetLearner(Parameters):
         max_bins: int = 15,
         max_indegree: int | None = 6,
         knowledge: ExpertKnowledge | None = None,
-        pseudo_count: float = 1.0,
+        pseudo_count: PseudoCount = 1.0,
         penalty: str | float = "bic",
         prior: str = "dirichlet",
         equivalent_sample_size: float = 10.0,
@@ -216,7 +227,7 @@ class BayesNetLearner(Parameters):
         limits = Limits(self.max_seconds, self.max_evaluations, self.max_generations, self.patience)
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
-        check_options(self, GOMEA)
+        check_options(self, GOMEA, auto=True)
         table = read_table(as_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         problem = learning_problem(table, options)
         compile_kernels()
@@ -279,26 +290,15 @@ class BayesNetLearner(Parameters):
 
         With ``missing="drop"`` it is the mean over the rows without missing values.
         """
-        densities = self.score_samples(X)
-        complete = densities[~np.isnan(densities)]
-        if not len(complete):
-            raise GomeaBnError("score needs at least one row without missing values.")
-        return float(complete.mean())
+        return mean_density(self.score_samples(X))
 
     def score_samples(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str]) -> NDArray[np.float64]:
         """Return the log density of every row, shape (n_rows,), in nats and original units.
 
         With ``missing="drop"`` rows with missing or infinite values get nan; otherwise they are refused.
         """
-        network, frame = self._fitted(), read_source(as_frame(X))
-        if self.missing != "drop":
-            return network.log_density(frame)
-        known = frame[[name for name in frame.columns if str(name) in network.names]]
-        complete = ~known.isin([np.inf, -np.inf]).any(axis=1) & known.notna().all(axis=1)
-        densities = np.full(len(frame), np.nan)
-        if complete.any():
-            densities[complete.to_numpy()] = network.log_density(frame[complete])
-        return densities
+        network = self._fitted()
+        return row_densities(network.log_density, network.names, X, self.missing)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""

@@ -16,6 +16,7 @@ from gomea_bn import _network_checks as checks
 from gomea_bn._columns import nearest
 from gomea_bn._expert_bins import checked_cuts, joined_cuts
 from gomea_bn._expert_tables import completed, no_column
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.table import Table
@@ -256,7 +257,7 @@ class ExpertNetwork:
             raise GomeaBnError("\n".join(told[:10]) + more)
         return tuple(name for name in table.names if name in self._names)
 
-    def fitted(self, table: Table, *, pseudo_count: float = 1.0) -> DiscretizedBayesNet:
+    def fitted(self, table: Table, *, pseudo_count: PseudoCount = 1.0) -> DiscretizedBayesNet:
         """Return the expert's network completed over all columns of a table, in the table's order.
 
         Given bins and tables are kept, with levels matched by value or, where one side is text, as text. A
@@ -269,8 +270,9 @@ class ExpertNetwork:
         ----------
         table : Table
             The data, from `read_table`.
-        pseudo_count : float
-            Smoothing of the counted tables, per table row and spread evenly over its cells.
+        pseudo_count : float or "auto"
+            Smoothing of the counted tables, per table row and spread evenly over its cells; "auto" as in
+            `DiscretizedBayesNet.from_table`.
 
         Returns
         -------

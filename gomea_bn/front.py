@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn import _front_choice as choice
 from gomea_bn import _front_measures as measures
 from gomea_bn._columns import nearest
+from gomea_bn._edge_frequency import edge_frequency
 from gomea_bn._network_checks import check_metadata
 from gomea_bn._objectives import (
     COMPLEXITY,
@@ -296,7 +297,7 @@ class Front:
         Columns `arc`, the share of networks with this arc, and `adjacent`, the share with it or its reverse; the
         most frequent pairs first. Builds all networks, which must have the same variables.
         """
-        return measures.edge_frequency([candidate.network for candidate in self])
+        return edge_frequency([candidate.network for candidate in self])
 
     def nondominated(self) -> Front:
         """Return the front without networks that another one dominates or, of equal values, an earlier one equals."""

@@ -20,6 +20,7 @@ from gomea_bn._network_tables import (
     family_index,
     smoothed_table,
 )
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class DiscretizedBayesNet(Exports):
         Values of every discrete variable: text, numbers or bools.
     tables : mapping of str to array-like of shape (card(parent_1), ..., card(parent_p), card(name))
         P(name | parents), last axis sums to 1 (to 1e-6); parents in column order.
-    pseudo_count : float, optional
-        The smoothing that the tables were made with, for the record.
+    pseudo_count : float or "auto", optional
+        The smoothing that the tables were made with, for the record, which is part of equality; see `from_table`.
     metadata : mapping, optional
         Anything that JSON can hold; carried along, no part of equality.
 
@@ -84,7 +85,7 @@ class DiscretizedBayesNet(Exports):
     _names: tuple[str, ...]
     _order: tuple[int, ...]
     _parents: tuple[tuple[int, ...], ...]
-    _pseudo_count: float | None
+    _pseudo_count: PseudoCount | None
     _support: dict[str, tuple[float, float]]
     _tables: dict[str, NDArray[np.float64]]
 
@@ -97,7 +98,7 @@ class DiscretizedBayesNet(Exports):
         support: Mapping[str, tuple[float, float]],
         levels: Mapping[str, Sequence[Level]],
         tables: Mapping[str, ArrayLike],
-        pseudo_count: float | None = None,
+        pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         own = checks.check_names(names)
@@ -141,13 +142,17 @@ class DiscretizedBayesNet(Exports):
         edges: Iterable[tuple[str, str]],
         cut_points: Mapping[str, ArrayLike],
         *,
-        pseudo_count: float = 1.0,
+        pseudo_count: PseudoCount = 1.0,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the network of a graph and bins with tables counted from a table's rows.
 
         P(cell) = (n_cell + pseudo_count / card) / (n_row + pseudo_count) for each parent configuration;
         with no rows and pseudo_count 0 it is uniform. The support is the range of each continuous column.
+
+        With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount), averaged over amounts and over three bases:
+        uniform, the variable's own marginal, and its table with one parent fewer, all smoothed in the same way. The
+        weights follow how likely the table's rows are, each left out of the counts; no probability is 0.
 
         Raises
         ------
@@ -222,8 +227,8 @@ class DiscretizedBayesNet(Exports):
         return dict(self._tables)
 
     @property
-    def pseudo_count(self) -> float | None:
-        """The smoothing per table row, or None if unknown."""
+    def pseudo_count(self) -> PseudoCount | None:
+        """The smoothing per table row, "auto" if the data chose it for every table, or None if unknown."""
         return self._pseudo_count
 
     @property

@@ -210,6 +210,12 @@ class ParetoBayesNetLearner(Parameters):
         limits = Limits(self.max_seconds, self.max_evaluations, self.max_generations, self.patience)
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
+        if isinstance(self.pseudo_count, str) and self.pseudo_count == "auto":
+            raise GomeaBnError(
+                "pseudo_count must be a finite number of at least 0, got 'auto': all networks of a front are compared "
+                "under one smoothing. Choose a number, then smooth the network that you take by "
+                "DiscretizedBayesNet.from_table(table, network.edges, network.cut_points, pseudo_count='auto')."
+            )
         check_options(self, MOGOMEA)
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)

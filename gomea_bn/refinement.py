@@ -14,6 +14,7 @@ import numpy as np
 
 from gomea_bn._columns import column_positions, encode_levels, numeric_values
 from gomea_bn._cut_cycle import CutCycle, Cuts, RefinementSession
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn._workers import StopFlag
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
@@ -75,7 +76,7 @@ def refine_boundaries(
     min_bin_count: int = 1,
     max_seconds: float | None = None,
     random_state: int | None = None,
-    pseudo_count: float = 1.0,
+    pseudo_count: PseudoCount = 1.0,
     starts: int = 1,
     variables: Sequence[str] | None = None,
     callback: Callback | None = None,
@@ -112,8 +113,9 @@ def refine_boundaries(
         Deadline; the best so far is returned.
     random_state : int, optional
         Seed of further starts, of "rv-gomea", and of a discretizer that draws; the same seed gives the same result.
-    pseudo_count : float
-        Smoothing of the result's tables, added to every table row and spread evenly over its cells.
+    pseudo_count : float or "auto"
+        Smoothing of the result's tables, added to every table row and spread evenly over its cells; "auto" as in
+        `DiscretizedBayesNet.from_table`.
     starts : int
         For "dp": how many starts, the first from the network's own cuts, the others from random quantiles.
     variables : sequence of str, optional
@@ -230,7 +232,7 @@ def refine_command(
     min_bin_count: int = 1,
     max_seconds: float | None = 60.0,
     seed: int | None = None,
-    pseudo_count: float | None = None,
+    pseudo_count: PseudoCount | None = None,
     starts: int = 1,
 ) -> str:
     """Refine the network of a JSON file with the rows of a file, write it to `out`, and return what to print.
@@ -253,7 +255,7 @@ def refine_command(
     """
     given = DiscretizedBayesNet.from_json(network)
     known = given.metadata.get("scoring_method")
-    smoothing = 1.0 if given.pseudo_count is None else given.pseudo_count
+    smoothing: PseudoCount = 1.0 if given.pseudo_count is None else given.pseudo_count
     result = refine_boundaries(
         given,
         data,

@@ -53,7 +53,8 @@ def test_the_defaults_are_the_learners():
     learner = BayesNetLearner().get_params()
     names = set(given) & set(learner)
     assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
-    for name in names - {"cut_points"}:
+    assert options.read_pseudo_count(given["pseudo_count"]) == learner["pseudo_count"]
+    for name in names - {"cut_points", "pseudo_count"}:
         assert given[name] == learner[name], name
     assert given["ess"] == learner["equivalent_sample_size"]
     assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
