@@ -73,6 +73,7 @@ def slow_family_score(
     penalty: str | float = "bic",
     prior: str = "dirichlet",
     ess: float = 1.0,
+    cut_cost: float = 1.0,
 ) -> float:
     """The score of one family in nats, by counting with dictionaries and one logarithm per cell."""
     codes, r, log_widths, n_cuts = slow_view(variables[family.child[0]], family.child[1])
@@ -84,7 +85,8 @@ def slow_family_score(
         tables.setdefault(configuration, Counter())[codes[row]] += 1
     parts = [-log_widths]
     if method == "density-bd":
-        parts.append(-n_cuts * math.log(max(len(set(variables[family.child[0]].values.tolist())) - 1, 1)))
+        n_gaps = max(len(set(variables[family.child[0]].values.tolist())) - 1, 1)
+        parts.append(-cut_cost * n_cuts * math.log(n_gaps))
     if method in ("density-bic", "bic", "aic"):
         for table in tables.values():
             total = sum(table.values())
