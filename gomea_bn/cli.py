@@ -181,7 +181,7 @@ def learn(
     max_levels: Annotated[int, typer.Option(min=2, help="Most levels of a discrete column.")] = 50,
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of a table row, in rows; auto: chosen for every table by the data.")
-    ] = "1",
+    ] = "auto",
     penalty: Annotated[
         str, typer.Option(help="Of density-bic: bic, literal, aic or nats per parameter.")
     ] = "bic",

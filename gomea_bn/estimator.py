@@ -156,7 +156,7 @@ class BayesNetLearner(Parameters):
         max_bins: int = 15,
         max_indegree: int | None = 6,
         knowledge: ExpertKnowledge | None = None,
-        pseudo_count: PseudoCount = 1.0,
+        pseudo_count: PseudoCount = "auto",
         penalty: str | float = "bic",
         prior: str = "dirichlet",
         equivalent_sample_size: float = 10.0,
