@@ -11,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from gomea_bn.gomea import GOMEA
+from gomea_bn.limits import Limits
+from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.policies import policy_library
 from gomea_bn.problems.pricing import CutPricer, Pricing, library_capacity
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
@@ -176,6 +180,22 @@ def test_priced_bins_leave_tables_within_their_limit() -> None:
         assert 27 * bins[most] <= most
         assert evaluated(problem, found).genotype.tolist() == found.tolist()
     assert bins[10**6] > bins[81] > bins[54] == 2
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 4, 5])
+@pytest.mark.parametrize("method", ["density-bd", "density-bic"])
+def test_tables_of_a_few_rows_are_searched(n_rows: int, method: str) -> None:
+    x = np.arange(n_rows, dtype=np.float64)
+    variables = [
+        ScoredVariable(f"v{i}", v, 0, policy_library(v, "equal-frequency", 4))
+        for i, v in enumerate((x, x**2))
+    ]
+    variables.append(ScoredVariable("v2", (np.arange(n_rows) % 2).astype(np.int32), 2))
+    problem, _ = priced_problem(variables, CutLimits(), method)
+    found = GOMEA().run(problem, Limits(max_evaluations=500), seed=1)
+    slow = slow_network_score(variables, problem.edges(found.X), cuts_of(problem, found.X), method)
+    assert -found.F[0] == pytest.approx(slow, abs=1e-9)
+    assert problem.statistics()["variables_priced"] > 0
 
 
 def test_raised_flag_leaves_everything_as_it_was() -> None:
