@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn._columns import nearest
 from gomea_bn._workers import StopFlag, Workers
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.limits import Callback, HistoryEntry, Progress
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
@@ -39,7 +39,8 @@ class RefinementSession:
         penalty: str | float,
         variables: Sequence[str] | None,
     ) -> None:
-        self.method = scoring_method(method_name)
+        cut_cost = network.metadata.get("cut_cost")
+        self.method = scoring_method(method_name, cut_cost=cut_cost if is_real(cut_cost) else None)
         if not self.method.density:
             raise GomeaBnError(f"scoring_method must be 'density-bic' or 'density-bd', got {method_name!r}.")
         self.table = table

@@ -262,7 +262,8 @@ class BayesNetLearner(Parameters):
             cuts,
             pseudo_count=self.pseudo_count,
             metadata={
-                "scoring_method": options.scoring_of(table),
+                "scoring_method": problem.scorer.method.name,
+                "cut_cost": problem.scorer.method.cut_cost,
                 "score": self.score_,
                 "seed": seed,
                 "n_eval": result.n_eval,

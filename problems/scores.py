@@ -37,9 +37,8 @@ SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method
     for method in (
         ScoringMethod("density-bic", True, "penalty", 0.0),  # log density minus a price per free parameter
-        ScoringMethod(
-            "density-bd", True, "dirichlet", 1.0
-        ),  # marginal likelihood of the tables, as a density
+        # marginal likelihood of the tables, as a density
+        ScoringMethod("density-bd", True, "dirichlet", 0.5),
         ScoringMethod("bic", False, "penalty", 0.0),
         ScoringMethod("aic", False, "penalty", 0.0),
         ScoringMethod("k2", False, "dirichlet", 0.0),

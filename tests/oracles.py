@@ -73,7 +73,7 @@ def slow_family_score(
     penalty: str | float = "bic",
     prior: str = "dirichlet",
     ess: float = 1.0,
-    cut_cost: float = 1.0,
+    cut_cost: float = 0.5,
 ) -> float:
     """The score of one family in nats, by counting with dictionaries and one logarithm per cell."""
     codes, r, log_widths, n_cuts = slow_view(variables[family.child[0]], family.child[1])

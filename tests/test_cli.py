@@ -346,7 +346,7 @@ def test_show_prints_a_saved_network(table, tmp_path):
     assert result.exit_code == 0
     network = DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
     assert result.stdout.startswith(network.summary())
-    assert "Score (density-bic)" in result.stdout
+    assert "Score (density-bd)" in result.stdout
     refused = invoke("show", tmp_path / "run" / "run.json")
     assert refused.exit_code == 3
     assert "is not a network" in refused.stderr
@@ -407,7 +407,8 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     data, saved = tmp_path / "rows.csv", tmp_path / "network.json"
     frame = pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=200)})
     frame.to_csv(data, index=False)
-    BayesNetLearner(max_evaluations=2000, random_state=1).fit(frame).network_.to_json(saved)
+    learner = BayesNetLearner("equal-frequency", max_evaluations=2000, random_state=1)
+    learner.fit(frame).network_.to_json(saved)
     out = tmp_path / "refined.json"
 
     def refine(*arguments):

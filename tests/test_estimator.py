@@ -44,11 +44,13 @@ def test_it_finds_the_strong_edges_and_describes_itself(mixed, fitted):
     objectives = [entry.objective for entry in fitted.history_]
     assert objectives == sorted(objectives, reverse=True)
     assert -objectives[-1] == fitted.score_
-    assert set(fitted.statistics_) == {"families_scored", "cache_hits"}
+    counts = {"families_scored", "cache_hits", "variables_priced", "prices_known", "policies_entered"}
+    assert set(fitted.statistics_) == counts
     assert fitted.network_.metadata["n_eval"] == 3000
 
 
-def test_the_score_is_the_log_density_minus_the_penalty(mixed, fitted):
+def test_the_score_is_the_log_density_minus_the_penalty(mixed):
+    fitted = BayesNetLearner(scoring_method="density-bic", **QUICK).fit(mixed)
     # with pseudo_count 0 the tables are those that density-bic maximises
     raw = DiscretizedBayesNet.from_table(
         fitted.table_, fitted.network_.edges, fitted.network_.cut_points, pseudo_count=0.0

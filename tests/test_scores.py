@@ -295,7 +295,7 @@ def test_only_chosen_cuts_cost_under_density_bd() -> None:
     cuts = np.array([-0.55, 0.45])
     variables = [ScoredVariable("x", x, 0, (Policy(cuts), Policy(cuts, chosen=False)))]
     chosen, given_by_user = make_scorer(variables, "density-bd").score([Family((0, 0)), Family((0, 1))])
-    assert given_by_user - chosen == pytest.approx(2 * math.log(len(np.unique(x)) - 1))
+    assert given_by_user - chosen == pytest.approx(2 * 0.5 * math.log(len(np.unique(x)) - 1))
 
 
 def test_units_do_not_matter() -> None:
