@@ -42,6 +42,7 @@ def learned_network(train: pd.DataFrame, kinds: dict[str, str], seed: int) -> tu
     """Return the training rows as a table, and the network learned from them with bins of equal frequency."""
     table = read_table(train, kinds=kinds)
     learner = BayesNetLearner(
+        "equal-frequency",
         max_indegree=3,
         kinds=kinds,
         max_seconds=None,

@@ -45,7 +45,13 @@ def one_net(seed: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     truth = random_network(N_VARIABLES, rows="dirichlet", random_state=seed)
     frame = truth.sample(options.rows, random_state=10_000 + seed)
     table = read_table(frame)
-    learner = BayesNetLearner(knowledge=given_graph(truth), max_seconds=20, random_state=seed).fit(frame)
+    learner = BayesNetLearner(
+        "equal-frequency",
+        knowledge=given_graph(truth),
+        pseudo_count=1.0,
+        max_seconds=20,
+        random_state=seed,
+    ).fit(frame)
     equal_frequency = learner.network_
     true_cuts = DiscretizedBayesNet.from_table(table, truth.edges, truth.cut_points)
     records: list[dict[str, Any]] = []

@@ -47,7 +47,7 @@ TARGET = {
     12800: {"equal-width": 1.16, "equal-frequency": 0.46},
 }
 SETTINGS: dict[str, dict[str, Any]] = {
-    "bic": {},
+    "bic": {"pseudo_count": 1.0},
     "aic, 8 pseudo-counts": {"penalty": "aic", "pseudo_count": 8.0},
 }
 

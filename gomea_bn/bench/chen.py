@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "laplace_network"]
 
-METHODS = ("BD", "MDL", "MDL-published", "score", "coupled", "coupled-MDL", "EF", "EF-AIC")
+METHODS = ("BD", "MDL", "MDL-published", "score", "coupled", "coupled-MDL", "EF", "EF-AIC", "optimal")
 """Published graph: BD, MDL, the published code's MDL, cuts by the score. Graph learned too: coupled
 with K2, MDL's, ours."""
 FLOORS = ("0", "0.01")
@@ -43,6 +43,7 @@ STANDS_BESIDE = {
     "score": "BD",
     "EF": "coupled",
     "EF-AIC": "coupled",
+    "optimal": "coupled",
 }
 """Which published result a method that has none is held against."""
 TOLERANCE = 0.15
@@ -114,7 +115,7 @@ def _fitted(
     if method == "coupled-MDL":
         both = MDLNetwork(kinds=kinds, max_indegree=ORDERS[table][1], max_seconds=seconds).fit(train)
         return both.network_.edges, both.cut_points_
-    if method in ("EF", "EF-AIC"):
+    if method in ("EF", "EF-AIC", "optimal"):
         network = learn(method, train, task, task["net"], kinds=kinds, max_indegree=3).network
         return network.edges, dict(network.cut_points)
     found: Any
