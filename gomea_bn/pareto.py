@@ -81,8 +81,10 @@ class ParetoBayesNetLearner(Parameters):
 
     Parameters
     ----------
-    discretizer : {"equal-frequency", "equal-width"}
-        How a continuous variable's range is cut; the number of bins is learned.
+    discretizer : {"equal-frequency", "equal-width", "optimal"}
+        How a continuous variable's range is cut; the number of bins is learned. "optimal" begins with equal frequency
+        and prices cuts: it finds the best ones for some of the networks, by the log density less several prices per
+        free parameter, and mixes them like all else.
     objectives : sequence of str or OwnObjective, optional
         Out of "misfit" (minus the mean log density of a row, nats), "complexity" (free parameters) and
         "expert_distance" (KL(expert || network) over the families of the variables that the expert mentions, nats), and
@@ -98,6 +100,8 @@ class ParetoBayesNetLearner(Parameters):
         Rows drawn from the expert's network to measure distances by, rounded up to a power of two.
     cut_points, max_bins, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree
         As of `BayesNetLearner`; `max_bins` is 9 by default, as in the paper.
+    min_width, min_bin_count
+        As of `BayesNetLearner`: of "optimal".
     pseudo_count : float
         Added to every row of a table, spread evenly over its cells; misfit and distance are measured with the
         smoothed tables. The distance needs it above 0.

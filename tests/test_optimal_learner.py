@@ -148,6 +148,15 @@ def test_run_that_a_clock_ended_is_repeated_by_its_evaluations(rows, seconds, re
     assert same(timed, quick(timed.n_eval_, n_jobs=2, **options).fit(wide))
 
 
+def test_libraries_without_room_exchange_what_no_solution_uses(rows, monkeypatch):
+    """The first library fills all places, so that every new policy takes the place of another."""
+    monkeypatch.setattr("gomea_bn.learning_problem.library_capacity", lambda n_columns, n_rows: 2)
+    runs = [quick(4000, n_jobs=n).fit(rows) for n in (1, 2)]
+    assert same(*runs)
+    assert runs[0].statistics_["policies_entered"] > 5
+    assert runs[0].score_ == pytest.approx(slow_score(runs[0]), abs=1e-7)
+
+
 def test_interrupt_keeps_a_network(rows):
     seen = []
 
