@@ -256,20 +256,21 @@ class BayesNetLearner(Parameters):
                 f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
             )
         self.score_ = -float(result.F[0])
+        method = problem.scorer.method
         self.network_ = DiscretizedBayesNet.from_table(
             table,
             [(table.names[parent], table.names[child]) for parent, child in edges],
             cuts,
             pseudo_count=self.pseudo_count,
             metadata={
-                "scoring_method": problem.scorer.method.name,
-                "cut_cost": problem.scorer.method.cut_cost,
+                "scoring_method": method.name,
                 "score": self.score_,
                 "seed": seed,
                 "n_eval": result.n_eval,
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": table_digest(table),
+                **({"cut_cost": method.cut_cost} if method.cut_cost else {}),
             },
         )
         self.table_ = table

@@ -143,9 +143,11 @@ def test_the_learner_is_told_the_width_floor_where_it_has_one(monkeypatch):
 
     monkeypatch.setattr(tables, "make_learner", make)
     frame = spiky_table().to_frame()
+    monkeypatch.setattr(tables, "has_parameter", lambda name: False)
     once = tables.of_ours({}, {}, frame, frame)
     assert asked == [None]
-    monkeypatch.setattr(tables, "has_parameter", lambda name: name == "min_width")
+    monkeypatch.undo()
+    monkeypatch.setattr(tables, "make_learner", make)
     twice = tables.of_ours({}, {}, frame, frame)
     assert asked == [None, None, 0.01]
     for record in (once, twice):  # narrow bins go even where the learner keeps them
@@ -340,7 +342,7 @@ def test_timing_compares_with_the_first_variant(capsys):
         "--variant",
         "base",
         "--variant",
-        "same:pseudo_count=1.0",
+        "same:pseudo_count=auto",
         "--variant",
         "flat:algorithm.linkage=univariate",
     ]

@@ -102,7 +102,10 @@ def test_every_discretizer_can_be_named(sampled, name):
     assert learner.score_ == pytest.approx(total_score(learner, sampled), abs=1e-8)
     if name not in ("equal-frequency", "equal-width"):
         assert learner.statistics_["discretizer_runs"] >= 1
-        assert learner.score_ >= BayesNetLearner("equal-frequency", max_evaluations=48, random_state=1).fit(sampled).score_
+        assert (
+            learner.score_
+            >= BayesNetLearner("equal-frequency", max_evaluations=48, random_state=1).fit(sampled).score_
+        )
 
 
 def test_cuts_that_score_best_are_in_the_network(steps):

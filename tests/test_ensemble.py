@@ -66,7 +66,8 @@ def test_each_network_is_learned_from_a_resample_and_counted_from_all_rows(frame
         generator = np.random.default_rng(child)
         rows = generator.integers(80, size=80)
         one = clone(QUICK).set_params(random_state=int(generator.integers(2**32))).fit(frame.iloc[rows])
-        wanted = DiscretizedBayesNet.from_table(table, one.network_.edges, one.network_.cut_points)
+        learned = (one.network_.edges, one.network_.cut_points)
+        wanted = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto")
         assert fitted.networks_[place] == wanted
         assert fitted.networks_[place].metadata["member"] == place
 

@@ -87,7 +87,7 @@ def test_places_that_were_reused_keep_objectives_right(mixed, expert, monkeypatc
         FamilyScorer, "leave", lambda scorer, *place: left.append(place) or leave(scorer, *place)
     )
     monkeypatch.setattr("gomea_bn.learning_problem.library_capacity", lambda n_columns, n_rows: 10)
-    learner = quick(6000, expert=expert, algorithm=MOGOMEA(archive_size=20)).fit(mixed)
+    learner = quick(4000, expert=expert, algorithm=MOGOMEA(archive_size=20)).fit(mixed)
     assert len(left) > 3
     check_networks(learner, mixed)
     check_distances(learner)
@@ -115,7 +115,7 @@ def test_front_that_a_clock_ended_is_repeated_by_its_evaluations(mixed, expert, 
 @pytest.mark.parametrize("archive_update", ["generation", "immediate"])
 def test_history_counts_what_refinement_adds(mixed, archive_update):
     """Wherever the evaluations end, the last entry describes the front: also right after refinement."""
-    for n_evaluations in range(20, 200, 12):
+    for n_evaluations in range(20, 200, 9):
         algorithm = MOGOMEA(archive_update=archive_update)
         learner = quick(n_evaluations, algorithm=algorithm, max_complexity=5000).fit(mixed)
         assert learner.n_eval_ == n_evaluations
@@ -152,7 +152,7 @@ def test_error_of_ones_own_objective_comes_through_from_refinement(mixed):
     own = OwnObjective("picky", picky)
     n_failed = 0
     raised = []
-    for n_evaluations in range(2, 40):
+    for n_evaluations in range(2, 30):
         try:
             learner = quick(n_evaluations, objectives=["misfit", own], min_width=0.0).fit(mixed)
         except LookupError:
@@ -162,7 +162,7 @@ def test_error_of_ones_own_objective_comes_through_from_refinement(mixed):
         assert raised == []
         assert np.isfinite(learner.front_.values).all()
         assert not n_priced(learner, mixed)
-    assert n_failed > 20
+    assert n_failed > 10
 
 
 def test_tables_without_continuous_columns_price_nothing(mixed):

@@ -91,7 +91,7 @@ def test_priced_variable_has_the_best_cuts_of_all(
 
 
 @given(st.integers(0, 10_000), METHODS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_pricing_all_variables_in_turn_ends_where_none_alone_can_be_cut_better(
     seed: int, method: tuple[str, float]
 ) -> None:

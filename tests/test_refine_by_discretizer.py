@@ -35,7 +35,11 @@ def frame():
 
 @pytest.fixture(scope="module")
 def network(frame):
-    return BayesNetLearner("equal-frequency", max_evaluations=4000, random_state=1).fit(frame).network_
+    return (
+        BayesNetLearner("equal-frequency", pseudo_count=1.0, max_evaluations=4000, random_state=1)
+        .fit(frame)
+        .network_
+    )
 
 
 def slow_score(network, frame, method):
