@@ -104,7 +104,7 @@ class DiscretizerSearch:
         initial: NDArray[np.int16] | None = None
         with self.stop.catching_interrupts():
             while (proposed := self._round(problem, initial)) is not None:
-                problem = learning_problem(self.table, self.options, self.entered)
+                problem = learning_problem(self.table, self.options, self.entered, pairs=problem.pairs)
                 both = (self.best.cuts, {**self.best.cuts, **proposed})
                 initial = np.stack([_genotype(problem, self.best.edges, cuts) for cuts in both])
         self._warn()

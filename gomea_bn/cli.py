@@ -14,7 +14,14 @@ import typer
 from typer.core import TyperGroup
 
 from gomea_bn import __version__, _cli_choice, _cli_discretize, _cli_front
-from gomea_bn._cli_options import all_cut_points, read_edges, read_kinds, read_penalty, read_tiers
+from gomea_bn._cli_options import (
+    all_cut_points,
+    read_candidates,
+    read_edges,
+    read_kinds,
+    read_penalty,
+    read_tiers,
+)
 from gomea_bn._cli_output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, silent
 from gomea_bn._cli_run import announcement, compile_first, cores, limit, read_data
 from gomea_bn.errors import GomeaBnError
@@ -105,6 +112,9 @@ def learn(
     ] = "density-bic",
     max_bins: Annotated[int, typer.Option(help="Most bins of a continuous column.")] = 15,
     max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
+    max_candidates: Annotated[
+        str, typer.Option(help="Partners that a variable may be joined to: a number, auto or all.")
+    ] = "auto",
     max_table_cells: Annotated[int, typer.Option(help="Most cells of a variable's table.")] = 1_000_000,
     max_seconds: Annotated[float, typer.Option(min=0, help="Limit on the search's time; 0 for none.")] = 60.0,
     max_evaluations: Annotated[
@@ -175,6 +185,7 @@ def learn(
             cut_points=all_cut_points(cut_points or (), cuts),
             max_bins=max_bins,
             max_indegree=max_indegree,
+            max_candidates=read_candidates(max_candidates),
             knowledge=ExpertKnowledge(
                 required_edges=read_edges("--require", require or ()),
                 forbidden_edges=read_edges("--forbid", forbid or ()),

@@ -69,6 +69,9 @@ class BayesNetLearner(Parameters):
         Break cycles in random order (default) or in column order, as the published code does.
     initial_indegree : float
         Mean number of parents in the random networks that the search starts from.
+    max_candidates : int, "auto" or None
+        Partners that the search may join a variable to: the most dependent ones, pair by pair; a pair stays if either
+        variable keeps the other, or if an edge is required. None: all. "auto": all up to 40 variables, above it 12.
     max_seconds : float or None
         Of search; compiling is not counted.
     max_evaluations, max_generations : int, optional
@@ -102,6 +105,8 @@ class BayesNetLearner(Parameters):
     statistics_ : dict
         Families scored by counting, and cache hits; with a discretizer also rounds, its runs, and the cuts that
         entered.
+    n_candidate_pairs_ : int
+        Pairs of variables that the search could join.
     seed_ : int
         What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it.
     feature_names_in_ : ndarray of str
@@ -145,6 +150,7 @@ class BayesNetLearner(Parameters):
         algorithm: GOMEA | None = None,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
+        max_candidates: int | str | None = "auto",
         max_seconds: float | None = 60.0,
         max_evaluations: int | None = None,
         max_generations: int | None = None,
@@ -170,6 +176,7 @@ class BayesNetLearner(Parameters):
         self.algorithm = algorithm
         self.random_repair = random_repair
         self.initial_indegree = initial_indegree
+        self.max_candidates = max_candidates
         self.max_seconds = max_seconds
         self.max_evaluations = max_evaluations
         self.max_generations = max_generations
@@ -253,6 +260,7 @@ class BayesNetLearner(Parameters):
         self.time_to_best_ = result.time_to_best
         self.stopped_by_ = result.stopped_by
         self.statistics_ = result.statistics
+        self.n_candidate_pairs_ = problem.n_edge_genes
         self.seed_ = seed
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)

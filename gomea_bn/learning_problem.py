@@ -16,6 +16,7 @@ from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, Policy, fixed_policy, policy_library
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
+from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import Table
 
@@ -39,6 +40,7 @@ class LearningOptions:
     equivalent_sample_size: float = 10.0
     random_repair: bool = True
     initial_indegree: float = 1.0
+    max_candidates: int | str | None = "auto"
 
     def __post_init__(self) -> None:
         check_proposer(self.discretizer, "discretizer", tuple(POLICY_FAMILIES))
@@ -60,6 +62,7 @@ class LearningOptions:
             raise GomeaBnError(
                 f"initial_indegree must be a finite number of at least 0, got {self.initial_indegree!r}."
             )
+        check_max_candidates(self.max_candidates)
 
     @property
     def family(self) -> str:
@@ -77,6 +80,8 @@ def learning_problem(
     table: Table,
     options: LearningOptions,
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
+    *,
+    pairs: NDArray[np.bool_] | None = None,
 ) -> StructureProblem:
     """Return the problem of learning a network for `table`.
 
@@ -86,6 +91,8 @@ def learning_problem(
     options : LearningOptions
     proposed : mapping of str to sequence of ndarray, optional
         Inner cuts by column that enter its library beside those of the family; equal ones merge.
+    pairs : ndarray of shape (N, N), bool, optional
+        The pairs that may be joined, from an earlier problem for the same table; by default they are screened.
 
     Raises
     ------
@@ -103,11 +110,13 @@ def learning_problem(
         prior=options.prior,
         equivalent_sample_size=options.equivalent_sample_size,
     )
+    scorer = FamilyScorer(variables, method, rule)
     return StructureProblem(
-        FamilyScorer(variables, method, rule),
+        scorer,
         rules,
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
+        pairs=candidate_pairs(scorer, rules, options.max_candidates) if pairs is None else pairs,
     )
 
 

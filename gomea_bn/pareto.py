@@ -25,6 +25,7 @@ from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.policies import POLICY_FAMILIES, Policy
+from gomea_bn.problems.screening import candidate_pairs
 from gomea_bn.table import Table, read_table
 from gomea_bn.warm_up import compile_front_kernels
 
@@ -84,7 +85,8 @@ class ParetoBayesNetLearner(Parameters):
         is more.
     expert_sample_size : int
         Rows drawn from the expert's network to measure distances by, rounded up to a power of two.
-    cut_points, max_bins, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree
+    cut_points, max_bins, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree,
+    max_candidates
         As of `BayesNetLearner`; `max_bins` is 9 by default, as in the paper.
     pseudo_count : float
         Added to every row of a table, spread evenly over its cells; misfit and distance are measured with the
@@ -107,6 +109,8 @@ class ParetoBayesNetLearner(Parameters):
         Seconds of search, and until the archive changed last.
     stopped_by_ : str
     statistics_ : dict
+    n_candidate_pairs_ : int
+        Pairs of variables that the search could join.
     seed_ : int
         What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it.
 
@@ -142,6 +146,7 @@ class ParetoBayesNetLearner(Parameters):
         algorithm: MOGOMEA | None = None,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
+        max_candidates: int | str | None = "auto",
         max_seconds: float | None = 60.0,
         max_evaluations: int | None = None,
         max_generations: int | None = None,
@@ -167,6 +172,7 @@ class ParetoBayesNetLearner(Parameters):
         self.algorithm = algorithm
         self.random_repair = random_repair
         self.initial_indegree = initial_indegree
+        self.max_candidates = max_candidates
         self.max_seconds = max_seconds
         self.max_evaluations = max_evaluations
         self.max_generations = max_generations
@@ -227,6 +233,7 @@ class ParetoBayesNetLearner(Parameters):
         self.time_to_best_ = result.time_to_best
         self.stopped_by_ = result.stopped_by
         self.statistics_ = result.statistics
+        self.n_candidate_pairs_ = problem.n_edge_genes
         self.seed_ = seed
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)
@@ -305,6 +312,7 @@ def front_problem(
         knowledge=options.knowledge,
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
+        max_candidates=options.max_candidates,
     )
     size = options.expert_sample_size
     if not is_integer(size) or not 2 <= size <= 1 << 20:
@@ -339,8 +347,9 @@ def front_problem(
 
         return value
 
+    scorer = smoothed_scorer(variables, table.n_rows, options.pseudo_count)
     problem = FrontProblem(
-        smoothed_scorer(variables, table.n_rows, options.pseudo_count),
+        scorer,
         rules,
         names,
         expert=sample,
@@ -348,6 +357,7 @@ def front_problem(
         max_parameters=float(limit),
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
+        pairs=candidate_pairs(scorer, rules, learning.max_candidates),
     )
     return problem
 

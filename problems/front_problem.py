@@ -77,7 +77,7 @@ class FrontProblem(StructureProblem):
         A user's own objectives: ``function(genotype) -> float``; the genotype is overwritten by the next call.
     max_parameters : float
         Networks with more free parameters are infeasible, by their excess over this number divided by it.
-    random_repair, initial_indegree
+    random_repair, initial_indegree, pairs
         As of `StructureProblem`.
 
     Notes
@@ -100,8 +100,11 @@ class FrontProblem(StructureProblem):
         max_parameters: float = np.inf,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
+        pairs: NDArray[np.bool_] | None = None,
     ) -> None:
-        super().__init__(scorer, edge_rules, random_repair=random_repair, initial_indegree=initial_indegree)
+        super().__init__(
+            scorer, edge_rules, random_repair=random_repair, initial_indegree=initial_indegree, pairs=pairs
+        )
         functions = own or {}
         known = [*_KINDS, *functions]
         unknown = [name for name in objectives if name not in known]
