@@ -70,8 +70,9 @@ class BayesNetLearner(Parameters):
     initial_indegree : float
         Mean number of parents in the random networks that the search starts from.
     max_candidates : int, "auto" or None
-        Partners that the search may join a variable to: the most dependent ones, pair by pair; a pair stays if either
-        variable keeps the other, or if an edge is required. None: all. "auto": all up to 40 variables, above it 12.
+        How many partners of a variable the search may join it to: so many of the most dependent ones, and so many of
+        the most dependent ones beside other parents. A pair stays if either variable keeps the other, or if an edge is
+        required. None: all. "auto": all up to 40 variables, above that 10.
     max_seconds : float or None
         Of search; compiling is not counted.
     max_evaluations, max_generations : int, optional

@@ -1,4 +1,4 @@
-"""Which pairs of variables a search may join: every variable's best partners by what a pair shares."""
+"""Which pairs of variables a search may join: every variable's most dependent partners, alone and beside others."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from gomea_bn.problems.thread_caches import new_cache
 __all__ = [
     "AUTO_CANDIDATES",
     "UNSCREENED_VARIABLES",
+    "Screening",
     "candidate_pairs",
     "check_max_candidates",
-    "pairwise_strengths",
 ]
 
 UNSCREENED_VARIABLES = 40
 """Up to so many variables, "auto" leaves all pairs to the search."""
-AUTO_CANDIDATES = 12
-"""Partners that "auto" keeps for every variable above that."""
+AUTO_CANDIDATES = 10
+"""Partners by either ranking that "auto" keeps for every variable above that."""
 
-# numbers of bins at which two continuous columns are compared; the best combination counts
-_BINS = (2, 4, 8)
-# pairs times combinations times rows, about a nanosecond each; beyond, a sample of the rows is compared
+# numbers of bins at which continuous columns are compared
+_BINS = (3, 6)
+_MOST_PARENTS = 4
+# families times rows, about a nanosecond each; beyond, a sample of the rows is compared
 _MAX_VISITS = 4e9
-_FEWEST_ROWS = 2000
+_FEWEST_ROWS = 1000
 _ROW_SEED = 20240219  # any fixed number: candidates must be alike in every run on a table
 
 
@@ -55,13 +56,14 @@ def candidate_pairs(
     rules : EdgeRules
         Pairs that must be joined stay, pairs that must not be are no candidates.
     max_candidates : int, "auto" or None
-        A pair stays if one of its variables is among the `max_candidates` best partners of the other. None: all stay;
-        "auto": None up to `UNSCREENED_VARIABLES`, above it `AUTO_CANDIDATES`.
+        A pair stays if one of its variables is among the other's `max_candidates` best partners, by
+        `Screening.pairwise` or by `Screening.conditional`. None: all stay; "auto": None up to `UNSCREENED_VARIABLES`,
+        above it `AUTO_CANDIDATES`.
 
     Notes
     -----
-    Partners are ranked by `pairwise_strengths`, as the sparse candidates of Friedman, Nachman and Pe'er (1999) are by
-    mutual information. Weak partners fill up the number: a parent may count only beside another one.
+    After the sparse candidates of Friedman, Nachman and Pe'er (1999), who rank by mutual information alone first, and
+    given the network of an earlier search later.
     """
     n = len(scorer.variables)
     if max_candidates == "auto":
@@ -71,65 +73,105 @@ def candidate_pairs(
     required = np.triu(~rules.allowed[:, :, 0], 1)
     possible = np.triu(rules.allowed[:, :, 1] | rules.allowed[:, :, 2], 1)
     required, possible = required | required.T, possible | possible.T
-    strengths = np.where(possible, pairwise_strengths(scorer), -np.inf)
-    # a stable order, so that equal strengths do not depend on the sorting method
-    ranked = np.argsort(-strengths, axis=1, kind="stable")[:, : int(max_candidates)]
-    kept = np.zeros((n, n), np.bool_)
-    np.put_along_axis(kept, ranked, True, axis=1)
-    return np.asarray(((kept | kept.T) & possible) | required)
+    kept = required.copy()
+    screening = Screening(scorer)
+    for strengths in (screening.pairwise(), screening.conditional(rules.max_indegree)):
+        strengths[~possible] = -np.inf
+        # a stable order, so that equal strengths do not depend on the sorting method
+        best = np.argsort(-strengths, axis=1, kind="stable")[:, : int(max_candidates)]
+        np.put_along_axis(kept, best, True, axis=1)
+    return np.asarray((kept | kept.T) & possible)
 
 
-def pairwise_strengths(scorer: FamilyScorer) -> NDArray[np.float64]:
-    """Return how far every two variables are from independence, a symmetric matrix of shape (N, N).
+class Screening:
+    """Strengths of dependence between the columns of a table, in standard deviations of what independence shows.
 
-    In standard deviations of what independent variables show. Columns with several policies are compared at about
-    2, 4 and 8 bins, and the best combination counts. The diagonal is minus infinity.
+    A strength is (G - d/2) / sqrt(d/2), with G the log likelihood in nats that a parent gains, and d its degrees of
+    freedom: under independence 2 G is chi-squared with d degrees of freedom (Wilks 1938). Unlike a gain in score it
+    ranks weak partners of few and of many bins alike. Continuous columns are compared at about 3 and at about 6 bins,
+    and the strongest comparison counts. Large tables are compared on a random sample of the rows.
 
-    Notes
-    -----
-    (n MI - d/2) / sqrt(d/2), MI in nats and d = (r - 1)(s - 1) for cardinalities r and s: under independence 2 n MI is
-    chi-squared with d degrees of freedom (Wilks 1938). Unlike a gain in score it ranks weak pairs of few and of many
-    bins alike. Large tables are compared on a random sample of the rows.
+    Parameters
+    ----------
+    scorer : FamilyScorer
+        Its rows and policy libraries.
     """
-    n = len(scorer.variables)
-    groups = [_coarse_views(scorer, variable) for variable in range(n)]
-    views = np.concatenate(groups)
-    owner = np.repeat(np.arange(n), [len(group) for group in groups])
-    n_families = len(views) * (len(views) - 1) / 2
-    n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, _MAX_VISITS / max(n_families, 1.0))))
-    rows = scorer.rows
-    if n_rows < scorer.n_rows:
-        chosen = np.sort(np.random.default_rng(_ROW_SEED).choice(scorer.n_rows, n_rows, replace=False))
-        rows = rows._replace(codes=np.ascontiguousarray(rows.codes[:, chosen]))
-    rule = score_rule(scoring_method("bic"), n_rows)._replace(weight=0.0)
-    scratch = new_scratch(n_rows, scorer.max_cardinality)
-    nothing, uncounted = new_cache(2), new_cache(0)
 
-    def log_likelihood(families: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __init__(self, scorer: FamilyScorer) -> None:
+        self.n_variables = n = len(scorer.variables)
+        n_families = 2.0 * n**2 * len(_BINS) ** 2
+        n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, _MAX_VISITS / n_families)))
+        rows = scorer.rows
+        if n_rows < scorer.n_rows:
+            chosen = np.sort(np.random.default_rng(_ROW_SEED).choice(scorer.n_rows, n_rows, replace=False))
+            rows = rows._replace(codes=np.ascontiguousarray(rows.codes[:, chosen]))
+        self._rows = rows
+        bic = score_rule(scoring_method("bic"), n_rows)
+        self._price = bic.weight
+        self._rule = bic._replace(weight=0.0)
+        self._scratch = new_scratch(n_rows, scorer.max_cardinality)
+        self._caches = (new_cache(2), new_cache(0))
+        # (number of levels, N): by level the view of every variable
+        self._views = np.array([_nearest_views(scorer, bins) for bins in _BINS])
+
+    def _log_likelihood(self, families: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return log likelihoods of children, whose views come last in `families`, shape (n, members)."""
         found = np.empty(len(families))
         offsets = np.arange(len(families) + 1) * families.shape[1]
-        score_families(rows, rule, scratch, nothing, uncounted, offsets, families.ravel(), found)
+        views = np.ascontiguousarray(families).ravel()
+        score_families(self._rows, self._rule, self._scratch, *self._caches, offsets, views, found)
         return found
 
-    alone = log_likelihood(views[:, None])
-    freedom = rows.cardinality[views] - 1
-    strengths = np.full((n, n), -np.inf)
-    first_view = np.searchsorted(owner, np.arange(n + 1))
-    for child in range(n - 1):
-        others = np.arange(first_view[child + 1], len(views))
-        for own in range(first_view[child], first_view[child + 1]):
-            families = np.column_stack([views[others], np.full(len(others), views[own])])
-            half = freedom[others] * freedom[own] / 2.0
-            information = log_likelihood(families) - alone[own]
-            # a constant column has no degrees of freedom, and no information
-            found = (information - half) / np.sqrt(np.maximum(half, 0.5))
-            np.maximum.at(strengths[child], owner[others], found)
-    return np.maximum(strengths, strengths.T)
+    def pairwise(self) -> NDArray[np.float64]:
+        """Return strengths of all pairs, symmetric, shape (N, N); minus infinity on the diagonal."""
+        n = self.n_variables
+        strengths = np.full((n, n), -np.inf)
+        for own in self._views:
+            for other in self._views:
+                for child in range(1, n):
+                    found = self._strengths(own[child], np.zeros(0, np.int64), other[:child])[0]
+                    np.maximum(strengths[child, :child], found, out=strengths[child, :child])
+        return np.maximum(strengths, strengths.T)
+
+    def conditional(self, max_indegree: int = _MOST_PARENTS) -> NDArray[np.float64]:
+        """Return strengths of one more parent beside others, shape (N, N): row child, column parent.
+
+        The others are found for every variable by itself, by forward selection with the BIC; every parent has its
+        strength from the selection's step at which it was strongest, so that a parent that matters only jointly
+        with a stronger one is seen.
+        """
+        n = self.n_variables
+        strengths = np.full((n, n), -np.inf)
+        for views in self._views:
+            for child in range(n):
+                parents: list[int] = []
+                while True:
+                    others = np.array([i for i in range(n) if i != child and i not in parents], np.int64)
+                    given = views[np.array(sorted(parents), np.int64)]
+                    found, gains = self._strengths(views[child], given, views[others])
+                    strengths[child, others] = np.maximum(strengths[child, others], found)
+                    best = int(np.argmax(gains))
+                    if gains[best] <= 0 or len(parents) >= min(_MOST_PARENTS, max_indegree):
+                        break
+                    parents.append(int(others[best]))
+        return strengths
+
+    def _strengths(
+        self, child: np.int64, given: NDArray[np.int64], others: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the strengths and the BIC gains of views `others` as one more parent of a view beside those given."""
+        cardinality = self._rows.cardinality
+        repeated = np.broadcast_to(given, (len(others), len(given)))
+        families = np.column_stack([repeated, others, np.full(len(others), child)])
+        before = self._log_likelihood(np.append(given, child)[None])
+        gained = self._log_likelihood(families) - before
+        rows = float(np.prod(cardinality[given].astype(np.float64)))
+        freedom = rows * (cardinality[others] - 1) * (cardinality[child] - 1)
+        half = np.maximum(freedom / 2.0, 0.5)  # a constant column gains nothing, and ranks low
+        return (gained - half) / np.sqrt(half), gained - self._price * freedom
 
 
-def _coarse_views(scorer: FamilyScorer, variable: int) -> NDArray[np.int64]:
-    """Return the views of a variable at which it is compared: of its policies those nearest to `_BINS`."""
-    views = np.arange(scorer.view_offset[variable], scorer.view_offset[variable + 1])
-    cardinality = scorer.rows.cardinality[views]
-    nearest = [int(np.argmin(np.abs(cardinality - bins))) for bins in _BINS]
-    return np.asarray(views[sorted(set(nearest))])
+def _nearest_views(scorer: FamilyScorer, bins: int) -> list[int]:
+    """Return by variable the view whose number of bins is nearest to `bins`."""
+    spans = zip(scorer.view_offset[:-1].tolist(), scorer.view_offset[1:].tolist(), strict=True)
+    return [a + int(np.argmin(np.abs(scorer.rows.cardinality[a:b] - bins))) for a, b in spans]
