@@ -145,7 +145,7 @@ class Screening:
         for views in self._views:
             for child in range(n):
                 parents: list[int] = []
-                while True:
+                while len(parents) < n - 1:
                     others = np.array([i for i in range(n) if i != child and i not in parents], np.int64)
                     given = views[np.array(sorted(parents), np.int64)]
                     found, gains = self._strengths(views[child], given, views[others])
