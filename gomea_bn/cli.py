@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -337,7 +338,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     source_sha256 = file_digest(data)
     tell = silent if quiet else say
     tell(table.describe())
-    learning_problem(table, options)
+    learning_problem(table, replace(options, max_candidates=None))  # the check needs no screening
     seconds = compile_first(compile_kernels, tell)
     tell(announcement(learner, out))
     learner.fit(frame)
@@ -365,10 +366,18 @@ def _report(learner: BayesNetLearner) -> str:
     again = f"--seed {learner.seed_}"
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
+    every = learner.n_features_in_ * (learner.n_features_in_ - 1) // 2
+    screened = (
+        f"Edges were searched for among {learner.n_candidate_pairs_:,} of {every:,} pairs of columns; "
+        "--max-candidates all takes all of them.\n"
+        if learner.n_candidate_pairs_ < every
+        else ""
+    )
     return (
         f"{learner.network_.summary()}\n\n"
         f"Score ({learner.scoring_method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{learner.n_generations_} generations; the best was there after {learner.time_to_best_:.2f} s.\n"
+        f"{screened}"
         f"The same data and options with {again} give this network again."
     )

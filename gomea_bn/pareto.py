@@ -282,6 +282,7 @@ class ParetoBayesNetLearner(Parameters):
                 "n_eval": self.n_eval_,
                 "n_eval_full": self.n_eval_full_,
                 "n_generations": self.n_generations_,
+                "n_candidate_pairs": self.n_candidate_pairs_,
                 **self.statistics_,
             },
             "seconds": {"search": self.fit_seconds_, "to_last_change": self.time_to_best_},

@@ -131,7 +131,7 @@ class Screening:
                 for child in range(1, n):
                     found = self._strengths(own[child], np.zeros(0, np.int64), other[:child])[0]
                     np.maximum(strengths[child, :child], found, out=strengths[child, :child])
-        return np.maximum(strengths, strengths.T)
+        return np.asarray(np.maximum(strengths, strengths.T))
 
     def conditional(self, max_indegree: int = _MOST_PARENTS) -> NDArray[np.float64]:
         """Return strengths of one more parent beside others, shape (N, N): row child, column parent.

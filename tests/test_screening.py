@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import sys
 from pathlib import Path
@@ -14,9 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from typer.testing import CliRunner
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, ParetoBayesNetLearner
 from gomea_bn._cli_options import read_candidates
+from gomea_bn.cli import main
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning_problem import LearningOptions, learning_problem
 from gomea_bn.problems import screening
@@ -353,6 +356,17 @@ def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     assert all(pairs[names.index(a), names.index(b)] for a, b in few.network_.edges)
     assert not pairs[1, 2]
     assert {frozenset(e) for e in few.network_.edges} >= {frozenset(("c3", "c4")), frozenset(("c6", "c7"))}
+
+
+def test_the_command_line_tells_that_pairs_were_screened(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    command = ["learn", str(tmp_path / "rows.csv"), "--max-evaluations", "500", "--seed", "1", "--quiet"]
+    found = CliRunner().invoke(main, [*command, "--max-candidates", "2", "--json"])
+    n_pairs = json.loads(found.stdout)["run"]["counts"]["n_candidate_pairs"]
+    assert n_pairs < 30
+    told = CliRunner().invoke(main, [*command, "--max-candidates", "2"]).stdout
+    assert f"among {n_pairs} of 45 pairs of columns" in told
+    assert "pairs of columns" not in CliRunner().invoke(main, command).stdout
 
 
 def test_rounds_with_a_discretizer_keep_the_candidates(frame: pd.DataFrame) -> None:
