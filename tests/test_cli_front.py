@@ -215,7 +215,8 @@ def test_options_reach_the_learner(stand_in, data, tmp_path):
     expert.write_text("parent,child\na,b\n")
     ok(
         "front", data, "--expert", expert, "--objective", "misfit", "--objective", "expert_distance",
-        "--discretizer", "equal-width", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2", "--max-candidates", "all",
+        "--discretizer", "equal-width", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
+        "--max-candidates", "all",
         "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
         "--seed", "4", "--threads", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
