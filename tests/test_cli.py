@@ -119,7 +119,8 @@ def test_options_reach_the_learner(table, tmp_path):
         table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu", "--ess", "5",
         "--max-bins", "5", "--max-indegree", "2", "--max-candidates", "3", "--max-table-cells", "60",
         "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
-        "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c", "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
+        "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
+        "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
         "--max-generations", "4", "--patience", "0", "--threads", "1", "--json", "--quiet",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
