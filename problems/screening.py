@@ -173,5 +173,8 @@ class Screening:
 
 def _nearest_views(scorer: FamilyScorer, bins: int) -> list[int]:
     """Return by variable the view whose number of bins is nearest to `bins`."""
-    spans = zip(scorer.view_offset[:-1].tolist(), scorer.view_offset[1:].tolist(), strict=True)
-    return [a + int(np.argmin(np.abs(scorer.rows.cardinality[a:b] - bins))) for a, b in spans]
+    found = []
+    for first, variable in zip(scorer.view_offset[:-1].tolist(), scorer.variables, strict=True):
+        cardinality = scorer.rows.cardinality[first : first + max(len(variable.policies), 1)]
+        found.append(first + int(np.argmin(np.abs(cardinality - bins))))
+    return found
