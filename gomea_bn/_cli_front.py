@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn._cli_options import read_cut_points, read_edges, read_kinds, read_tiers
+from gomea_bn._cli_options import read_candidates, read_cut_points, read_edges, read_kinds, read_tiers
 from gomea_bn._cli_output import FAILED, INTERRUPTED, WRONG_USE, fail, say, silent
 from gomea_bn._cli_run import announcement, compile_first, cores, finishing, limit, read_data
 from gomea_bn.errors import GomeaBnError
@@ -50,6 +50,9 @@ def front(
         ),
     ] = None,
     max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
+    max_candidates: Annotated[
+        str, typer.Option(help="Partners that a variable may be joined to: a number, auto or all.")
+    ] = "auto",
     max_table_cells: Annotated[int, typer.Option(help="Most cells of a variable's table.")] = 1_000_000,
     max_seconds: Annotated[float, typer.Option(min=0, help="Limit on the search's time; 0 for none.")] = 60.0,
     max_evaluations: Annotated[int | None, typer.Option(min=1, help="Limit on evaluated networks.")] = None,
@@ -119,6 +122,7 @@ def front(
             cut_points=read_cut_points(cut_points or ()),
             max_bins=max_bins,
             max_indegree=max_indegree,
+            max_candidates=read_candidates(max_candidates),
             knowledge=ExpertKnowledge(
                 required_edges=read_edges("--require", require or ()),
                 forbidden_edges=read_edges("--forbid", forbid or ()),

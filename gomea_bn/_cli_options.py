@@ -12,6 +12,7 @@ from gomea_bn.errors import GomeaBnError
 
 __all__ = [
     "all_cut_points",
+    "read_candidates",
     "read_cut_points",
     "read_edges",
     "read_kinds",
@@ -95,6 +96,15 @@ def read_tiers(texts: Iterable[str], file: Path | None) -> list[list[str]]:
             f"--tiers: file '{file}' names no column; write one tier per line, names with commas."
         )
     return tiers
+
+
+def read_candidates(text: str) -> int | str | None:
+    """Return a number of partners, "auto", or None for "all"."""
+    if text in ("auto", "all"):
+        return None if text == "all" else text
+    if not text.isdecimal() or int(text) < 1:
+        raise GomeaBnError(f"--max-candidates must be auto, all or an integer of at least 1, got {text!r}.")
+    return int(text)
 
 
 def read_penalty(text: str) -> str | float:

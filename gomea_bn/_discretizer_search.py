@@ -112,7 +112,7 @@ class DiscretizerSearch:
         initial: NDArray[np.int16] | None = None
         with self.stop.catching_interrupts():
             while (proposed := self._round(problem, initial)) is not None:
-                problem = learning_problem(self.table, self.options, self.entered)
+                problem = learning_problem(self.table, self.options, self.entered, pairs=problem.pairs)
                 starts = (self.best.cuts, *({**self.best.cuts, **cuts} for cuts in proposed))
                 initial = np.stack([_genotype(problem, self.best.edges, cuts) for cuts in starts])
         self._warn()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.core import TyperGroup
 from gomea_bn import __version__, _cli_bench, _cli_choice, _cli_discretize, _cli_front
 from gomea_bn._cli_options import (
     all_cut_points,
+    read_candidates,
     read_edges,
     read_kinds,
     read_penalty,
@@ -135,6 +137,9 @@ def learn(
         ),
     ] = 0.5,
     max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
+    max_candidates: Annotated[
+        str, typer.Option(help="Partners that a variable may be joined to: a number, auto or all.")
+    ] = "auto",
     max_table_cells: Annotated[int, typer.Option(help="Most cells of a variable's table.")] = 1_000_000,
     max_seconds: Annotated[float, typer.Option(min=0, help="Limit on the search's time; 0 for none.")] = 60.0,
     max_evaluations: Annotated[
@@ -210,6 +215,7 @@ def learn(
             min_bin_count=min_bin_count,
             cut_cost=cut_cost,
             max_indegree=max_indegree,
+            max_candidates=read_candidates(max_candidates),
             knowledge=ExpertKnowledge(
                 required_edges=read_edges("--require", require or ()),
                 forbidden_edges=read_edges("--forbid", forbid or ()),
@@ -361,7 +367,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     source_sha256 = file_digest(data)
     tell = silent if quiet else say
     tell(table.describe())
-    learning_problem(table, options)
+    learning_problem(table, replace(options, max_candidates=None))  # the check needs no screening
     seconds = compile_first(compile_kernels, tell)
     tell(announcement(learner, out))
     learner.fit(frame)
@@ -391,11 +397,19 @@ def _report(learner: BayesNetLearner) -> str:
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
     method = learner.network_.metadata["scoring_method"]
+    every = learner.n_features_in_ * (learner.n_features_in_ - 1) // 2
+    screened = (
+        f"Edges were searched for among {learner.n_candidate_pairs_:,} of {every:,} pairs of columns; "
+        "--max-candidates all takes all of them.\n"
+        if learner.n_candidate_pairs_ < every
+        else ""
+    )
     return (
         f"{learner.network_.summary()}\n\n"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{learner.n_generations_} generations; the best was there after {learner.time_to_best_:.2f} s.\n"
+        f"{screened}"
         + (
             f"The clock ended the discretizer in {late} of {learner.statistics_['discretizer_runs']} runs, so that "
             "another run may give another network."

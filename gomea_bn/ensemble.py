@@ -241,7 +241,8 @@ def _check(options: dict[str, Any], table: Table) -> None:
     limits = ("max_seconds", "max_evaluations", "max_generations", "patience")
     Limits(**{name: options[name] for name in limits})
     thread_count(options["n_jobs"])
-    learning_problem(table, LearningOptions(**{name: options[name] for name in names}))
+    checked = {**{name: options[name] for name in names}, "max_candidates": None}
+    learning_problem(table, LearningOptions(**checked))
 
 
 def _learned(

@@ -88,6 +88,10 @@ class BayesNetLearner(Parameters):
         Of "optimal": narrowest bin, as a fraction of the column's range.
     min_bin_count : int
         Of "optimal": fewest rows of a bin.
+    max_candidates : int, "auto" or None
+        How many partners of a variable the search may join it to: so many of the most dependent ones, and so many of
+        the most dependent ones beside other parents. A pair stays if either variable keeps the other, or if an edge is
+        required. None: all. "auto": all up to 40 variables, above that 10.
     max_seconds : float or None
         Of search; compiling is not counted.
     max_evaluations, max_generations : int, optional
@@ -119,8 +123,10 @@ class BayesNetLearner(Parameters):
     stopped_by_ : str
         The limit that ended it, or "interrupt".
     statistics_ : dict
-        Families scored by counting, and cache hits; with a discretizer also rounds, its runs, how many of them
-        the clock cut short, and the cuts that entered.
+        Families scored by counting, and cache hits; variables priced; with a discretizer also rounds, its runs, how
+        many of them the clock cut short, and the cuts that entered.
+    n_candidate_pairs_ : int
+        Pairs of variables that the search could join.
     seed_ : int
         What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it; not where the clock cut a
         discretizer short.
@@ -169,6 +175,7 @@ class BayesNetLearner(Parameters):
         cut_cost: float = 0.5,
         min_width: float = 1e-3,
         min_bin_count: int = 1,
+        max_candidates: int | str | None = "auto",
         max_seconds: float | None = 60.0,
         max_evaluations: int | None = None,
         max_generations: int | None = None,
@@ -197,6 +204,7 @@ class BayesNetLearner(Parameters):
         self.cut_cost = cut_cost
         self.min_width = min_width
         self.min_bin_count = min_bin_count
+        self.max_candidates = max_candidates
         self.max_seconds = max_seconds
         self.max_evaluations = max_evaluations
         self.max_generations = max_generations
@@ -282,6 +290,7 @@ class BayesNetLearner(Parameters):
         self.time_to_best_ = result.time_to_best
         self.stopped_by_ = result.stopped_by
         self.statistics_ = result.statistics
+        self.n_candidate_pairs_ = problem.n_edge_genes
         self.seed_ = seed
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)

@@ -18,6 +18,7 @@ from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, Policy, fixed_policy, policy_library
 from gomea_bn.problems.pricing import Pricing, library_capacity
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
+from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.table import Table
 
@@ -53,6 +54,7 @@ class LearningOptions:
     cut_cost: float = 0.5
     min_width: float = 1e-3
     min_bin_count: int = 1
+    max_candidates: int | str | None = "auto"
 
     def __post_init__(self) -> None:
         check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
@@ -80,6 +82,7 @@ class LearningOptions:
             )
         if not is_integer(self.min_bin_count) or self.min_bin_count < 0:
             raise GomeaBnError(f"min_bin_count must be an integer of at least 0, got {self.min_bin_count!r}.")
+        check_max_candidates(self.max_candidates)
 
     @property
     def family(self) -> str:
@@ -104,6 +107,8 @@ def learning_problem(
     table: Table,
     options: LearningOptions,
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
+    *,
+    pairs: NDArray[np.bool_] | None = None,
 ) -> StructureProblem:
     """Return the problem of learning a network for `table`.
 
@@ -113,6 +118,8 @@ def learning_problem(
     options : LearningOptions
     proposed : mapping of str to sequence of ndarray, optional
         Inner cuts by column that enter its library beside those of the family; equal ones merge.
+    pairs : ndarray of shape (N, N), bool, optional
+        The pairs that may be joined, from an earlier problem for the same table; by default they are screened.
 
     Raises
     ------
@@ -134,12 +141,14 @@ def learning_problem(
     if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
+    scorer = FamilyScorer(variables, method, rule, growth=growth)
     return StructureProblem(
-        FamilyScorer(variables, method, rule, growth=growth),
+        scorer,
         rules,
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
         pricing=pricing,
+        pairs=candidate_pairs(scorer, rules, options.max_candidates) if pairs is None else pairs,
     )
 
 

@@ -35,6 +35,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.policies import POLICY_FAMILIES, Policy
 from gomea_bn.problems.pricing import Pricing
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.screening import candidate_pairs
 from gomea_bn.table import Table, read_table
 from gomea_bn.warm_up import compile_front_kernels
 
@@ -98,7 +99,8 @@ class ParetoBayesNetLearner(Parameters):
         is more.
     expert_sample_size : int
         Rows drawn from the expert's network to measure distances by, rounded up to a power of two.
-    cut_points, max_bins, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree
+    cut_points, max_bins, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree,
+    max_candidates
         As of `BayesNetLearner`; `max_bins` is 9 by default, as in the paper.
     min_width, min_bin_count
         As of `BayesNetLearner`: of "optimal".
@@ -123,6 +125,8 @@ class ParetoBayesNetLearner(Parameters):
         Seconds of search, and until the archive changed last.
     stopped_by_ : str
     statistics_ : dict
+    n_candidate_pairs_ : int
+        Pairs of variables that the search could join.
     seed_ : int
         What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it.
 
@@ -160,6 +164,7 @@ class ParetoBayesNetLearner(Parameters):
         initial_indegree: float = 1.0,
         min_width: float = 1e-3,
         min_bin_count: int = 1,
+        max_candidates: int | str | None = "auto",
         max_seconds: float | None = 60.0,
         max_evaluations: int | None = None,
         max_generations: int | None = None,
@@ -187,6 +192,7 @@ class ParetoBayesNetLearner(Parameters):
         self.initial_indegree = initial_indegree
         self.min_width = min_width
         self.min_bin_count = min_bin_count
+        self.max_candidates = max_candidates
         self.max_seconds = max_seconds
         self.max_evaluations = max_evaluations
         self.max_generations = max_generations
@@ -253,6 +259,7 @@ class ParetoBayesNetLearner(Parameters):
         self.time_to_best_ = result.time_to_best
         self.stopped_by_ = result.stopped_by
         self.statistics_ = result.statistics
+        self.n_candidate_pairs_ = problem.n_edge_genes
         self.seed_ = seed
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)
@@ -301,6 +308,7 @@ class ParetoBayesNetLearner(Parameters):
                 "n_eval": self.n_eval_,
                 "n_eval_full": self.n_eval_full_,
                 "n_generations": self.n_generations_,
+                "n_candidate_pairs": self.n_candidate_pairs_,
                 **self.statistics_,
             },
             "seconds": {"search": self.fit_seconds_, "to_last_change": self.time_to_best_},
@@ -334,6 +342,7 @@ def front_problem(
         knowledge=options.knowledge,
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
+        max_candidates=options.max_candidates,
     )
     size = options.expert_sample_size
     if not is_integer(size) or not 2 <= size <= 1 << 20:
@@ -369,8 +378,9 @@ def front_problem(
         return value
 
     growth = library_growth(table, variables, learning)
+    scorer = smoothed_scorer(variables, table.n_rows, options.pseudo_count, growth=growth)
     problem = FrontProblem(
-        smoothed_scorer(variables, table.n_rows, options.pseudo_count, growth=growth),
+        scorer,
         rules,
         names,
         expert=sample,
@@ -379,6 +389,7 @@ def front_problem(
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
         pricing=None if growth is None else _pricing(table.n_rows, options),
+        pairs=candidate_pairs(scorer, rules, learning.max_candidates),
     )
     return problem
 

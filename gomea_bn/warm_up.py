@@ -14,6 +14,7 @@ from gomea_bn._mogomea_run import FrontRun
 from gomea_bn._multi_start import MultiStartRun
 from gomea_bn.gomea import GOMEA
 from gomea_bn.limits import Limits
+from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.mogomea import MOGOMEA
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
@@ -22,6 +23,7 @@ from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.policies import policy_library
 from gomea_bn.problems.pricing import Pricing
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.screening import candidate_pairs
 from gomea_bn.problems.structure import StructureProblem
 
 __all__ = ["compile_front_kernels", "compile_kernels"]
@@ -88,6 +90,14 @@ def _learn_once(n_threads: int) -> None:
     problem = StructureProblem(scorer, rules, pricing=pricing)
     limits = Limits(max_generations=2)
     _advance(GomeaRun(GOMEA(base_population=32), problem, limits, 1, n_threads, None, None))
+    _screen_and_link(problem)
+
+
+def _screen_and_link(problem: StructureProblem) -> None:
+    """Compile what only tables of many columns need."""
+    candidate_pairs(problem.scorer, problem.edge_rules, 1)
+    generator = np.random.default_rng(0)
+    LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)
 
 
 def _search_front_once(n_threads: int) -> None:
@@ -105,3 +115,4 @@ def _search_front_once(n_threads: int) -> None:
     problem.reserve(1 << 13)
     settings = MOGOMEA(base_population=32)
     _advance(FrontRun(settings, problem, Limits(max_generations=2), 1, n_threads, None, None))
+    _screen_and_link(problem)

@@ -11,7 +11,15 @@ from gomea_bn._bits import bit_count
 from gomea_bn._jit import kernel
 from gomea_bn._random import random_below
 
-__all__ = ["CountWork", "fill_similarities", "tree_slices", "upgma"]
+__all__ = [
+    "CountWork",
+    "count_alleles",
+    "fill_bits",
+    "fill_similarities",
+    "pair_similarity",
+    "tree_slices",
+    "upgma",
+]
 
 MI, NMI, CORRECTED = 0, 1, 2
 _WORD_BITS = 64
@@ -36,7 +44,7 @@ class CountWork(NamedTuple):
 
 
 @kernel
-def _fill_bits(
+def fill_bits(
     genotypes: NDArray[np.int16],
     offsets: NDArray[np.int64],
     bits: NDArray[np.uint64],
@@ -58,7 +66,7 @@ def _fill_bits(
 
 
 @kernel
-def _count_alleles(n: int, offsets: NDArray[np.int64], work: CountWork) -> None:
+def count_alleles(n: int, offsets: NDArray[np.int64], work: CountWork) -> None:
     """Fill counts, supports and entropies from the bit sets."""
     log_n = work.x_log_x[n] / n
     for g in range(work.entropies.shape[0]):
@@ -129,6 +137,28 @@ def _joint_by_histogram(
 
 
 @kernel
+def pair_similarity(offsets: NDArray[np.int64], measure: int, work: CountWork, g: int, h: int) -> float:
+    """Return the similarity of two genes of positive entropy, from the counts in `work`; see `fill_similarities`."""
+    bits, counts, table, n = work.bits, work.counts, work.x_log_x, work.columns.shape[1]
+    first, height = offsets[g], offsets[g + 1] - offsets[g]
+    other, width = offsets[h], offsets[h + 1] - offsets[h]
+    if height == 2 and width == 2:
+        total = _joint_of_two_alleles(bits[first], bits[other], counts[first], counts[other], n, table)
+    elif height * width <= _BITSET_CELLS:
+        total = _joint_by_bits(bits, first, first + height, other, width, table)
+    else:
+        total = _joint_by_histogram(work.columns[g], work.columns[h], height, width, work.joint, table)
+    both = table[n] / n - total / n
+    value = max(work.entropies[g] + work.entropies[h] - both, 0.0)
+    if measure == CORRECTED:
+        bias = (work.supports[g] - 1) * (work.supports[h] - 1) / (n * _TWO_LN_2)
+        value = max(value - bias, 0.0)
+    if measure != MI:
+        value = value / both if both > 0.0 else 0.0
+    return value
+
+
+@kernel
 def fill_similarities(
     genotypes: NDArray[np.int16],
     offsets: NDArray[np.int64],
@@ -143,12 +173,10 @@ def fill_similarities(
     at least 0. A constant gene has no similarity to any. `offsets` (l + 1,) are the genes' first rows in
     ``work.bits``. Mutates `work` and `similarities`.
     """
-    n, n_genes = genotypes.shape
-    bits, columns, counts, joint, table = work.bits, work.columns, work.counts, work.joint, work.x_log_x
-    entropies, supports = work.entropies, work.supports
-    _fill_bits(genotypes, offsets, bits, columns)
-    _count_alleles(n, offsets, work)
-    log_n = table[n] / n
+    n_genes = genotypes.shape[1]
+    entropies = work.entropies
+    fill_bits(genotypes, offsets, work.bits, work.columns)
+    count_alleles(genotypes.shape[0], offsets, work)
     for top in range(0, n_genes, _SQUARE):
         if work.stop[0] != 0:
             return
@@ -156,26 +184,10 @@ def fill_similarities(
             for g in range(top, min(top + _SQUARE, n_genes)):
                 if left == top:
                     similarities[g, g] = 0.0
-                first, height = offsets[g], offsets[g + 1] - offsets[g]
                 for h in range(left, min(left + _SQUARE, g)):
                     value = 0.0
                     if entropies[g] > 1e-12 and entropies[h] > 1e-12:
-                        other, width = offsets[h], offsets[h + 1] - offsets[h]
-                        if height == 2 and width == 2:
-                            total = _joint_of_two_alleles(
-                                bits[first], bits[other], counts[first], counts[other], n, table
-                            )
-                        elif height * width <= _BITSET_CELLS:
-                            total = _joint_by_bits(bits, first, first + height, other, width, table)
-                        else:
-                            total = _joint_by_histogram(columns[g], columns[h], height, width, joint, table)
-                        both = log_n - total / n
-                        value = max(entropies[g] + entropies[h] - both, 0.0)
-                        if measure == CORRECTED:
-                            bias = (supports[g] - 1) * (supports[h] - 1) / (n * _TWO_LN_2)
-                            value = max(value - bias, 0.0)
-                        if measure != MI:
-                            value = value / both if both > 0.0 else 0.0
+                        value = pair_similarity(offsets, measure, work, g, h)
                     similarities[g, h] = value
                     similarities[h, g] = value
 
@@ -268,20 +280,27 @@ def tree_slices(
     starts: NDArray[np.int64],
     leaves: NDArray[np.int64],
 ) -> None:
-    """Lay the genes out so that every node of the tree is one slice of `leaves` (l,).
+    """Lay the genes out so that every node of a tree, or of several, is one slice of `leaves` (l,).
 
-    Fills `node_size` and `starts`, both (2l - 1,), by node id; the slice of a node is
-    ``leaves[starts[node] : starts[node] + node_size[node]]``.
+    Fills `node_size` and `starts`, both (l + m,) for the m merges of `children` (m, 2), by node id; the slice of a node
+    is ``leaves[starts[node] : starts[node] + node_size[node]]``.
     """
     n = leaves.shape[0]
+    n_merges = children.shape[0]
     for node in range(n):
         node_size[node] = 1
-    for merge in range(n - 1):
+        starts[node] = -1
+    for merge in range(n_merges):
         node_size[n + merge] = node_size[children[merge, 0]] + node_size[children[merge, 1]]
-    starts[2 * n - 2] = 0
-    for merge in range(n - 2, -1, -1):
-        left, right = children[merge, 0], children[merge, 1]
-        starts[left] = starts[n + merge]
-        starts[right] = starts[n + merge] + node_size[left]
+        starts[n + merge] = -1
+    end = 0
+    for node in range(n + n_merges - 1, -1, -1):
+        if starts[node] < 0:  # the root of a tree
+            starts[node] = end
+            end += node_size[node]
+        if node >= n:
+            left, right = children[node - n, 0], children[node - n, 1]
+            starts[left] = starts[node]
+            starts[right] = starts[node] + node_size[left]
     for node in range(n):
         leaves[starts[node]] = node

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.linkage._kernels import CORRECTED, MI, NMI, CountWork, fill_similarities, tree_slices, upgma
+from gomea_bn.linkage._kernels import CORRECTED, MI, NMI, fill_similarities, tree_slices, upgma
+from gomea_bn.linkage.sparse_tree import count_work, sparse_trees
 
 __all__ = ["Custom", "Linkage", "LinkageModel", "LinkageTree", "Univariate", "linkage_model"]
 
@@ -108,12 +109,20 @@ class LinkageTree:
         Has no effect with the other measures, where no value marks identity.
     max_set_size : int, optional
         Leave out subsets of more genes; the tree is the same as without.
+    max_matrix_genes : int
+        Up to so many varying genes all similarities are kept, 8 bytes for each ordered pair. Above it only those to the
+        most similar genes are, and others count as 0.
+    n_neighbours : int
+        How many genes those are, equal ones counted once.
 
     Notes
     -----
     Only genes that vary in the population are in the tree: exchanging the others changes nothing. The root, which
     holds all of them, is left out: exchanging it copies the donor. With fewer than three such genes, single genes
     remain.
+
+    Above `max_matrix_genes` there may be several trees, whose roots are kept, as genes of no kept similarity do not
+    merge; equal genes merge first.
 
     In a population of n, independent genes of which s and t alleles occur have an expected MI of about
     (s - 1)(t - 1) / (2 n ln 2) bits (Miller 1955), so small populations link genes of many alleles to each other,
@@ -124,6 +133,8 @@ class LinkageTree:
     measure: str = "nmi"
     filtered: bool = True
     max_set_size: int | None = None
+    max_matrix_genes: int = 4000
+    n_neighbours: int = 32
 
     def __post_init__(self) -> None:
         if self.measure not in _MEASURES:
@@ -131,6 +142,12 @@ class LinkageTree:
                 f"LinkageTree: measure must be one of {sorted(_MEASURES)}, got {self.measure!r}."
             )
         check_set_size("LinkageTree", self.max_set_size)
+        for name, least in (("max_matrix_genes", 0), ("n_neighbours", 1)):
+            value = getattr(self, name)
+            if not is_integer(value) or value < least:
+                raise GomeaBnError(
+                    f"LinkageTree: {name} must be an integer of at least {least}, got {value!r}."
+                )
         self._matrix = np.empty(0)
         self._stop: NDArray[np.uint8] = np.zeros(1, np.uint8)
 
@@ -148,23 +165,11 @@ class LinkageTree:
 
     def similarities(self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the similarity matrix of shape (n_variables, n_variables); overwritten by the next call."""
-        n, n_genes = genotypes.shape
+        n_genes = genotypes.shape[1]
         if self._matrix.size < n_genes**2:
             self._matrix = np.empty(n_genes**2)
         matrix = self._matrix[: n_genes**2].reshape(n_genes, n_genes)
-        offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
-        largest = int(alphabet.max())
-        x = np.arange(n + 1, dtype=np.float64)
-        work = CountWork(
-            x * np.log2(np.maximum(x, 1.0)),
-            np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
-            np.zeros((n_genes, n), np.uint8),
-            np.zeros(int(offsets[-1]), np.int64),
-            np.zeros(largest * largest, np.int64),
-            np.zeros(n_genes),
-            np.zeros(n_genes, np.int64),
-            self._stop,
-        )
+        offsets, work = count_work(genotypes, alphabet, self._stop)
         fill_similarities(genotypes, offsets, _MEASURES[self.measure], work, matrix)
         return matrix
 
@@ -176,19 +181,29 @@ class LinkageTree:
         n_genes = len(varying)
         # equal similarities must not favour genes of low index
         order = generator.permutation(varying)
-        if n_genes >= 3:
-            matrix = self.similarities(np.ascontiguousarray(genotypes[:, order]), alphabet[order])
-        if n_genes < 3 or self._stop[0]:
-            return Linkage(order, np.arange(n_genes, dtype=np.int64), np.ones(n_genes, np.int64))
-        tree, children, strength = average_linkage(matrix, generator)
-        keep = np.ones(2 * n_genes - 1, np.bool_)
-        keep[-1] = False
+        singles = np.arange(n_genes, dtype=np.int64)
+        if n_genes < 3:
+            return Linkage(order, singles, np.ones(n_genes, np.int64))
+        ordered = np.ascontiguousarray(genotypes[:, order])
+        if n_genes > self.max_matrix_genes:
+            members, starts, sizes, children, strength = sparse_trees(
+                ordered, _MEASURES[self.measure], self.n_neighbours, generator, self._stop
+            )
+        else:
+            matrix = self.similarities(ordered, alphabet[order])
+            if not self._stop[0]:
+                (members, starts, sizes), children, strength = average_linkage(matrix, generator)
+        if self._stop[0]:
+            return Linkage(order, singles, np.ones(n_genes, np.int64))
+        keep = np.ones(len(sizes), np.bool_)
+        # a root that holds every gene is left out, so its children stay whatever its strength
+        inner = len(children) - (sizes[-1] == n_genes)
+        keep[n_genes + inner :] = False
         if self.filtered and self.measure == "nmi":
-            # the root is left out, so its children stay whatever its strength
-            keep[children[:-1][strength[:-1] >= _FILTER_AT].ravel()] = False
+            keep[children[:inner][strength[:inner] >= _FILTER_AT].ravel()] = False
         if self.max_set_size is not None:
-            keep &= tree.sizes <= self.max_set_size
-        return Linkage(order[tree.members], tree.starts[keep], tree.sizes[keep])
+            keep &= sizes <= self.max_set_size
+        return Linkage(order[members], starts[keep], sizes[keep])
 
 
 def check_set_size(model: str, size: int | None) -> None:

@@ -26,10 +26,11 @@ UNSEEN, ON_STACK, DONE = 0, 1, 2
 
 
 class StructureRules(NamedTuple):
-    """The genotype's layout and what a network may contain; N variables, E = N(N-1)/2 edge genes."""
+    """The genotype's layout and what a network may contain; N variables, E edge genes, at most N(N-1)/2."""
 
     first: NDArray[np.int64]  # (E,) lower variable of an edge gene
     second: NDArray[np.int64]  # (E,) higher variable
+    gene_of: NDArray[np.int32]  # (N, N) edge gene of a pair, in either order; -1 if the pair has none
     bin_gene: NDArray[np.int64]  # (N,) gene that picks a variable's policy, or -1
     bin_variable: NDArray[np.int64]  # (l - E,) variable of a policy gene
     view_offset: NDArray[np.int64]  # (N + 1,)
@@ -67,17 +68,6 @@ class StructureData(NamedTuple):
 
 
 @kernel
-def edge_gene(i: int, j: int, n: int) -> int:
-    """Return the gene of the pair i < j, in the order (0,1), (0,2), ..., (1,2), ..."""
-    return i * (2 * n - i - 1) // 2 + j - i - 1
-
-
-@kernel
-def _gene_of_arc(parent: int, child: int, n: int) -> int:
-    return edge_gene(parent, child, n) if parent < child else edge_gene(child, parent, n)
-
-
-@kernel
 def _has_arc(aux: NDArray[np.uint64], words: int, parent: int, child: int) -> bool:
     return (aux[child * words + (parent >> 6)] >> np.uint64(parent & 63)) & ONE == ONE
 
@@ -100,7 +90,7 @@ def _flip_arc(solution: Solution, journal: Journal, work: StructureWork, parent:
 def _drop_arc(data: StructureData, solution: Solution, journal: Journal, parent: int, child: int) -> None:
     """Remove an arc from the parent sets and from the genotype."""
     _flip_arc(solution, journal, data.work, parent, child)
-    set_gene(solution, journal, _gene_of_arc(parent, child, data.rules.bin_gene.shape[0]), 0)
+    set_gene(solution, journal, data.rules.gene_of[parent, child], 0)
 
 
 @kernel
@@ -136,7 +126,7 @@ def _surplus_parent(
     for parent in range(n):
         if (
             _has_arc(solution.aux, words, parent, child)
-            and data.rules.removable[_gene_of_arc(parent, child, n)]
+            and data.rules.removable[data.rules.gene_of[parent, child]]
         ):
             found += 1
             if not data.rules.random_order or generator.random() * found < 1.0:
@@ -338,12 +328,12 @@ def _break_one_pass(
                 for w in range(words):
                     work.remaining[top, w] = solution.aux[parent * words + w]
             elif work.state[parent] == ON_STACK:
-                if data.rules.removable[_gene_of_arc(parent, node, n)]:
+                if data.rules.removable[data.rules.gene_of[parent, node]]:
                     _drop_arc(data, solution, journal, parent, node)
                 else:
                     for t in range(top - 1, -1, -1):
                         child, ancestor = work.stack[t], work.stack[t + 1]
-                        if data.rules.removable[_gene_of_arc(ancestor, child, n)]:
+                        if data.rules.removable[data.rules.gene_of[ancestor, child]]:
                             _drop_arc(data, solution, journal, ancestor, child)
                             return False
     return True

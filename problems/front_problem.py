@@ -84,7 +84,7 @@ class FrontProblem(StructureProblem):
         A user's own objectives: ``function(genotype) -> float``; the genotype is overwritten by the next call.
     max_parameters : float
         Networks with more free parameters are infeasible, by their excess over this number divided by it.
-    random_repair, initial_indegree, pricing
+    random_repair, initial_indegree, pricing, pairs
         As of `StructureProblem`.
 
     Notes
@@ -108,6 +108,7 @@ class FrontProblem(StructureProblem):
         random_repair: bool = True,
         initial_indegree: float = 1.0,
         pricing: Pricing | None = None,
+        pairs: NDArray[np.bool_] | None = None,
     ) -> None:
         super().__init__(
             scorer,
@@ -115,6 +116,7 @@ class FrontProblem(StructureProblem):
             random_repair=random_repair,
             initial_indegree=initial_indegree,
             pricing=pricing,
+            pairs=pairs,
         )
         functions = own or {}
         known = [*_KINDS, *functions]

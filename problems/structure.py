@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems._structure_kernels import StructureData, StructureRules, StructureWork, edge_gene
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems._structure_kernels import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.pricing import CutPricer, Pricing
@@ -30,12 +31,14 @@ class StructureProblem:
         Mean number of parents per variable in initial genotypes, before repair.
     pricing : Pricing, optional
         Lets the search ask for the best cuts of a solution's variables; the scorer's libraries must grow then.
+    pairs : ndarray of shape (N, N), bool, optional
+        Symmetric: which variables may be joined by an edge. Other pairs have no gene, whatever the rules allow.
 
     Attributes
     ----------
     n_variables : int
-        Genes: N(N-1)/2 for the edges, in the order (0,1), (0,2), ..., then one per continuous variable with
-        at least two policies or a library that grows, in column order.
+        Genes: one per pair, in the order (0,1), (0,2), ..., all N(N-1)/2 of them without `pairs`, then one per
+        continuous variable with at least two policies or a library that grows, in column order.
     alphabet : ndarray of shape (n_variables,), int64
         Values of every gene; grows in place with the libraries.
     allowed : ndarray of shape (n_variables, largest), bool
@@ -54,6 +57,7 @@ class StructureProblem:
         random_repair: bool = True,
         initial_indegree: float = 1.0,
         pricing: Pricing | None = None,
+        pairs: NDArray[np.bool_] | None = None,
     ) -> None:
         self.scorer = scorer
         self.pricing = pricing
@@ -64,8 +68,11 @@ class StructureProblem:
         self.n_terms = n
         self.words = (n + 63) // 64
         self.n_aux = n * self.words
-        first, second = np.triu_indices(n, 1)
+        self.pairs = pairs
+        first, second = np.nonzero(np.triu(np.ones((n, n), np.bool_) if pairs is None else pairs, 1))
         self.n_edge_genes = len(first)
+        gene_of = np.full((n, n), -1, np.int32)
+        gene_of[first, second] = gene_of[second, first] = np.arange(len(first))
         n_places = np.diff(scorer.view_offset)
         bin_variable = np.flatnonzero(n_places > 1)
         bin_gene = np.full(n, -1, np.int64)
@@ -81,6 +88,7 @@ class StructureProblem:
         self.rules = StructureRules(
             first.astype(np.int64),
             second.astype(np.int64),
+            gene_of,
             bin_gene,
             bin_variable.astype(np.int64),
             scorer.view_offset,
@@ -190,7 +198,7 @@ class StructureProblem:
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return `n` random genotypes, shape (n, n_variables): sparse graphs and uniform policies."""
         genotypes = np.zeros((n, self.n_variables), np.int16)
-        density = min(1.0, 2.0 * self.initial_indegree / max(self.n_nodes - 1, 1))
+        density = min(1.0, self.initial_indegree * self.n_nodes / max(self.n_edge_genes, 1))
         allowed = self.allowed[: self.n_edge_genes, :3]
         present = (generator.random((n, self.n_edge_genes)) < density) | ~allowed[:, 0]
         reverse = generator.random((n, self.n_edge_genes)) < 0.5
@@ -216,10 +224,19 @@ class StructureProblem:
         return np.append(genotype, np.int16(0))[self.rules.bin_gene].astype(np.int64)
 
     def genotype(self, edges: Sequence[tuple[int, int]], policies: Sequence[int]) -> NDArray[np.int16]:
-        """Return the genotype of arcs (parent, child) and of one policy index per variable."""
+        """Return the genotype of arcs (parent, child) and of one policy index per variable.
+
+        Raises
+        ------
+        GomeaBnError
+            For an arc between variables whose pair has no gene.
+        """
         genotype = np.zeros(self.n_variables, np.int16)
         for parent, child in edges:
-            gene = edge_gene(min(parent, child), max(parent, child), self.n_nodes)
+            gene = int(self.rules.gene_of[parent, child])
+            if gene < 0:
+                names = [self.scorer.variables[variable].name for variable in (parent, child)]
+                raise GomeaBnError(f"The edge {names[0]!r} -> {names[1]!r} is not among the candidate pairs.")
             genotype[gene] = 1 if parent < child else 2
         for variable, gene in enumerate(self.rules.bin_gene.tolist()):
             if gene >= 0:

@@ -380,6 +380,7 @@ def make_problem(
     random_repair: bool = True,
     initial_indegree: float = 1.0,
     scorer: FamilyScorer | None = None,
+    pairs: NDArray[np.bool_] | None = None,
 ) -> StructureProblem:
     names = [v.name for v in variables]
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
@@ -388,6 +389,7 @@ def make_problem(
         edge_rules(knowledge, names, fewest),
         random_repair=random_repair,
         initial_indegree=initial_indegree,
+        pairs=pairs,
     )
 
 

@@ -118,9 +118,10 @@ def test_options_reach_the_learner(table, tmp_path):
     tiers.write_text("d\n\na, b\n")
     result = learn(
         table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu", "--ess", "5",
-        "--max-bins", "5", "--max-indegree", "2", "--max-table-cells", "60", "--max-levels", "9",
-        "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous", "--cut-points", "a=-0.5,0.5",
-        "--require", "d->a", "--require", "b,c", "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
+        "--max-bins", "5", "--max-indegree", "2", "--max-candidates", "3", "--max-table-cells", "60",
+        "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
+        "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
+        "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
         "--max-generations", "4", "--patience", "0", "--threads", "1", "--json", "--quiet",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -131,6 +132,7 @@ def test_options_reach_the_learner(table, tmp_path):
     assert parameters["scoring_method"] == "density-bd"
     assert (parameters["prior"], parameters["equivalent_sample_size"]) == ("bdeu", 5.0)
     assert (parameters["max_bins"], parameters["max_indegree"], parameters["max_levels"]) == (5, 2, 9)
+    assert parameters["max_candidates"] == 3
     assert (parameters["pseudo_count"], parameters["penalty"], parameters["missing"]) == (0.5, 3.5, "drop")
     assert parameters["kinds"] == {"d": "continuous"}
     assert parameters["cut_points"] == {"a": [-0.5, 0.5]}
@@ -197,6 +199,7 @@ def test_dropped_rows_are_told(rows, tmp_path):
         (["--tier", "a", "--tier", "a"], "more than once"),
         (["--tier", "a,,b"], "--tier must be column names"),
         (["--tiers", "none.txt"], "cannot be read"),
+        (["--max-candidates", "few"], "--max-candidates must be auto, all or"),
         (["--max-table-cells", "1"], "max_table_cells must be"),
         (["--colour"], "--colour"),
         (["more.csv"], "more.csv"),

@@ -216,6 +216,7 @@ def test_options_reach_the_learner(stand_in, data, tmp_path):
     ok(
         "front", data, "--expert", expert, "--objective", "misfit", "--objective", "expert_distance",
         "--discretizer", "equal-width", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
+        "--max-candidates", "all",
         "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
         "--seed", "4", "--threads", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
@@ -230,7 +231,7 @@ def test_options_reach_the_learner(stand_in, data, tmp_path):
     assert knowledge.max_table_cells == 60
     assert given == {
         "objectives": ["misfit", "expert_distance"], "discretizer": "equal-width", "max_bins": 5,
-        "max_complexity": 40.5, "max_indegree": 2, "max_seconds": None, "max_evaluations": 9,
+        "max_complexity": 40.5, "max_indegree": 2, "max_candidates": None, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
         "verbose": False, "patience": 3.0,

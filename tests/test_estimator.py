@@ -130,6 +130,7 @@ def test_fit_only_stores_what_ends_in_an_underscore(mixed):
         ({"pseudo_count": float("nan")}, "pseudo_count must be"),
         ({"pseudo_count": "1"}, "pseudo_count must be"),
         ({"initial_indegree": -1}, "initial_indegree must be"),
+        ({"max_candidates": 0}, "max_candidates must be"),
         ({"kinds": {"z": "discrete"}}, "no such column"),
         ({"kinds": {"a": "real"}}, "'continuous' or 'discrete'"),
         ({"kinds": {"c": "continuous"}}, "'c' must hold numbers"),

@@ -146,6 +146,7 @@ def run_record(
             "n_eval": learner.n_eval_,
             "n_eval_full": learner.n_eval_full_,
             "n_generations": learner.n_generations_,
+            "n_candidate_pairs": learner.n_candidate_pairs_,
             **learner.statistics_,
         },
         "seconds": {

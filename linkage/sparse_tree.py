@@ -1,0 +1,196 @@
+"""Average linkage over many genes, in memory that grows with their number and not with its square."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.linkage._kernels import CountWork, tree_slices
+from gomea_bn.linkage._sparse_kernels import (
+    Neighbours,
+    SparseGraph,
+    link_neighbours,
+    nearest_neighbours,
+    sparse_average_linkage,
+)
+
+__all__ = ["SparseTrees", "count_work", "patterns", "sparse_graph", "sparse_trees"]
+
+
+class SparseTrees(NamedTuple):
+    """Trees over l genes, m merges in all; node ids are 0..l-1 for genes and l + t for the t-th merge.
+
+    Attributes
+    ----------
+    members : ndarray of shape (l,), int64
+        Node k is ``members[starts[k] : starts[k] + sizes[k]]``.
+    starts, sizes : ndarray of shape (l + m,), int64
+    children : ndarray of shape (m, 2), int64
+    strength : ndarray of shape (m,), float64
+        Similarity of the merged nodes.
+    """
+
+    members: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    children: NDArray[np.int64]
+    strength: NDArray[np.float64]
+
+
+def count_work(
+    genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], stop: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], CountWork]:
+    """Return where each gene's alleles begin in the bit sets, shape (l + 1,), and work space for counting them."""
+    n, n_genes = genotypes.shape
+    offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
+    largest = int(alphabet.max())
+    x = np.arange(n + 1, dtype=np.float64)
+    work = CountWork(
+        x * np.log2(np.maximum(x, 1.0)),
+        np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
+        np.zeros((n_genes, n), np.uint8),
+        np.zeros(int(offsets[-1]), np.int64),
+        np.zeros(largest * largest, np.int64),
+        np.zeros(n_genes),
+        np.zeros(n_genes, np.int64),
+        stop,
+    )
+    return offsets, work
+
+
+def patterns(genotypes: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    """Return the different columns up to the names of alleles, shape (n, l'), and which one each gene is, shape (l,).
+
+    Alleles are numbered in the order of their first appearance, so that genes of NMI 1 are equal.
+    """
+    n, n_genes = genotypes.shape
+    genes = np.arange(n_genes)
+    names = np.full((n_genes, int(genotypes.max(initial=0)) + 1), -1, np.int16)
+    n_named = np.zeros(n_genes, np.int16)
+    renamed = np.empty((n_genes, n), np.int16)
+    for row in range(n):
+        alleles = genotypes[row]
+        unseen = names[genes, alleles] < 0
+        names[genes[unseen], alleles[unseen]] = n_named[unseen]
+        n_named[unseen] += 1
+        renamed[:, row] = names[genes, alleles]
+    rows = np.ascontiguousarray(renamed).view(np.dtype((np.void, 2 * n)))[:, 0]
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    return np.ascontiguousarray(renamed[first].T), inverse.astype(np.int64)
+
+
+def sparse_trees(
+    genotypes: NDArray[np.int16],
+    measure: int,
+    n_neighbours: int,
+    generator: np.random.Generator,
+    stop: NDArray[np.uint8],
+) -> SparseTrees:
+    """Return the trees that average linkage builds from every gene's most similar others.
+
+    Parameters
+    ----------
+    genotypes : ndarray of shape (n, l), int16
+        The genes in random order, so that equal similarities favour none.
+    measure : int
+        As of `fill_similarities`.
+    n_neighbours : int
+        Genes, equal ones counted once, whose similarity to a gene is kept.
+    generator : numpy.random.Generator
+    stop : ndarray of shape (1,), uint8
+        Set from outside to end early; the trees are then incomplete.
+
+    Notes
+    -----
+    Equal genes merge first, into balanced trees. Of the others, a pair counts if one gene is among the other's
+    neighbours, else as similarity 0, and merges end where no similarity is left. With all other genes as neighbours
+    this is UPGMA without its merges of similarity 0.
+    """
+    n_genes = genotypes.shape[1]
+    columns, which = patterns(genotypes)
+    inner, roots = _merge_equal(which, columns.shape[1])
+    sizes = np.bincount(which, minlength=len(roots)).astype(np.float64)
+    graph = _graph(columns, sizes, measure, n_neighbours, stop)
+    outer, strength = np.zeros((len(roots), 2), np.int64), np.zeros(len(roots))
+    n_merges = sparse_average_linkage(graph, generator, stop, outer, strength)
+    outer, strength = outer[:n_merges], strength[:n_merges]
+    node = np.concatenate([roots, n_genes + len(inner) + np.arange(n_merges)])
+    children = np.concatenate([inner, node[outer]])
+    n_nodes = n_genes + len(children)
+    node_sizes, starts = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
+    members = np.zeros(n_genes, np.int64)
+    tree_slices(children, node_sizes, starts, members)
+    return SparseTrees(members, starts, node_sizes, children, np.concatenate([np.ones(len(inner)), strength]))
+
+
+def _merge_equal(which: NDArray[np.int64], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the merges of equal genes, shape (m, 2), and the node that holds each group, shape (n_groups,)."""
+    n_genes = len(which)
+    members = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which, minlength=n_groups))
+    merges: list[list[int]] = []
+    roots = np.empty(n_groups, np.int64)
+    for group, nodes in enumerate(np.split(members, ends[:-1])):
+        level = nodes.tolist()
+        while len(level) > 1:
+            paired = []
+            for k in range(0, len(level) - 1, 2):
+                merges.append(level[k : k + 2])
+                paired.append(n_genes + len(merges) - 1)
+            level = paired + level[2 * len(paired) :]
+        roots[group] = level[0]
+    return np.array(merges, np.int64).reshape(-1, 2), roots
+
+
+def _graph(
+    columns: NDArray[np.int16],
+    sizes: NDArray[np.float64],
+    measure: int,
+    n_neighbours: int,
+    stop: NDArray[np.uint8],
+) -> SparseGraph:
+    """Return the graph of the most similar columns, of which `sizes` genes each are equal."""
+    n = columns.shape[1]
+    k = max(min(n_neighbours, n - 1), 1)
+    neighbours = Neighbours(np.zeros((n, k), np.int32), np.zeros((n, k)), np.zeros(n, np.int64))
+    offsets, work = count_work(columns, columns.max(axis=0).astype(np.int64) + 1, stop)
+    nearest_neighbours(columns, offsets, measure, work, neighbours)
+    held = np.arange(k) < neighbours.counts[:, None]
+    first, other = np.repeat(np.arange(n), neighbours.counts), neighbours.genes[held].astype(np.int64)
+    keys, chosen = np.unique(np.minimum(first, other) * n + np.maximum(first, other), return_index=True)
+    pairs = np.column_stack([keys // n, keys % n])
+    totals = neighbours.similarities[held][chosen] * sizes[pairs[:, 0]] * sizes[pairs[:, 1]]
+    return sparse_graph(pairs, totals, sizes)
+
+
+def sparse_graph(
+    pairs: NDArray[np.int64], totals: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> SparseGraph:
+    """Return the graph of l clusters with the edges `pairs`, each once.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (e, 2), int64
+    totals : ndarray of shape (e,), float64
+        Sums of similarities over the pairs of members.
+    sizes : ndarray of shape (l,), float64
+        Numbers of members.
+    """
+    n, n_edges = len(sizes), len(pairs)
+    graph = SparseGraph(
+        np.zeros(2 * n_edges, np.int32),
+        np.zeros(n_edges),
+        np.zeros(2 * n_edges, np.int32),
+        np.zeros(2 * n_edges, np.int32),
+        np.full(n, -1, np.int32),
+        np.zeros(n, np.int64),
+        np.full(n, -1, np.int32),
+        np.zeros(n, np.int64),
+        sizes.copy(),
+        np.zeros(n + 1, np.int64),
+        np.zeros(n, np.int64),
+    )
+    link_neighbours(pairs.astype(np.int32), totals, graph)
+    return graph

@@ -1,0 +1,231 @@
+"""Many variables: our learner beside pyAgrum's tabu search, and seconds and memory without screening.
+
+    python scripts/bench_scale.py learn [--nets 1] [--seconds 590] [--discretizer equal-frequency] [--jobs 2]
+    python scripts/bench_scale.py linkage
+    python scripts/bench_scale.py memory
+    python scripts/bench_scale.py all
+
+`learn` draws networks of 100 variables, at most 3 parents and exactly 150 edges (law "tree") and learns from 5,000
+rows; the peer gets quantile-5 bins and runs to its own end. Its tables are refitted with our smoothing, and densities
+are of fresh rows, in original units. It needs the "benchmarks" extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, LinkageTree
+from gomea_bn.ground_truth import random_network
+from gomea_bn.metrics import accuracy, sensitivity
+from gomea_bn.table import Table, read_table
+from gomea_bn.warm_up import compile_kernels
+
+N_HELD_OUT = 20_000
+# the law's number of edges is random: with so many at most, 1 network in 100 has as many as asked for
+_EDGE_ROOM = 1.3
+_N_GENES = 200 * 199 // 2 + 200
+
+
+def print_table(heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows under right-aligned columns."""
+    lines = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(columns, *lines)]
+    print(f"\n{heading}")
+    for line in [list(columns), *lines]:
+        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)), flush=True)
+
+
+def network_of(n_variables: int, n_edges: int, seed: int) -> tuple[DiscretizedBayesNet, int]:
+    """Return the first network from `seed` on with exactly so many edges and at most 3 parents, and its seed."""
+    fraction = _EDGE_ROOM * n_edges / (n_variables * (n_variables - 1) / 2)
+    while True:
+        network = random_network(n_variables, max_indegree=3, max_edge_fraction=fraction, random_state=seed)
+        if len(network.edges) == n_edges:
+            return network, seed
+        seed += 1
+
+
+def quantile_bins(table: Table, n_bins: int) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Return equal-frequency cuts of the continuous columns, and the table as categories."""
+    cuts, columns = {}, {}
+    for column in table.columns:
+        codes = column.values
+        if column.is_continuous:
+            cuts[column.name] = np.unique(np.quantile(column.values, np.arange(1, n_bins) / n_bins))
+            codes = np.searchsorted(cuts[column.name], column.values, side="left")
+        columns[column.name] = pd.Categorical(codes.astype(str))
+    return cuts, pd.DataFrame(columns)
+
+
+def row_of(
+    label: str,
+    network: DiscretizedBayesNet,
+    truth: DiscretizedBayesNet,
+    held_out: pd.DataFrame,
+    seconds: float,
+) -> tuple[str, ...]:
+    """Return a network's row of the printed table."""
+    true = {frozenset(edge) for edge in truth.edges}
+    right = sum(frozenset(edge) in true for edge in network.edges)
+    return (
+        label,
+        f"{seconds:.1f}",
+        f"{network.log_density(held_out).mean():.3f}",
+        str(len(network.edges)),
+        str(right),
+        f"{accuracy(truth, network):.4f}",
+        f"{sensitivity(truth, network):.3f}",
+    )
+
+
+def learn(options: argparse.Namespace) -> None:
+    """Print seconds, held-out log density and edges of ours and of the peer, network by network."""
+    from _peers import run_peer
+
+    compile_kernels(print)
+    seed = options.seed
+    for _ in range(options.nets):
+        truth, seed = network_of(options.variables, options.edges, seed)
+        frame = truth.sample(options.rows, random_state=10_000 + seed)
+        held_out = truth.sample(N_HELD_OUT, random_state=20_000 + seed)
+        table = read_table(frame)
+        rows = [row_of("generating network", truth, truth, held_out, 0.0)]
+        known = DiscretizedBayesNet.from_table(table, truth.edges, truth.cut_points)
+        rows.append(row_of("true graph and cuts, our tables", known, truth, held_out, 0.0))
+        cuts, discrete = quantile_bins(table, 5)
+        for score in ("bic", "bdeu"):
+            run = run_peer("pyAgrum tabu", discrete, score, 1.0, timeout=options.peer_seconds)
+            if run.edges is None:
+                rows.append((f"pyAgrum tabu, {score}: {run.note}", f"{run.seconds:.1f}", *["-"] * 5))
+                continue
+            found = DiscretizedBayesNet.from_table(table, run.edges, cuts)
+            rows.append(row_of(f"pyAgrum tabu, {score}, quantile-5", found, truth, held_out, run.seconds))
+        for candidates in ("auto", None) if options.unscreened else ("auto",):
+            learner = BayesNetLearner(
+                options.discretizer,
+                max_candidates=candidates,
+                max_seconds=options.seconds,
+                patience=None,
+                n_jobs=options.jobs,
+                random_state=seed,
+            )
+            began = perf_counter()
+            learner.fit(frame)
+            label = f"ours, {options.discretizer}, {learner.n_candidate_pairs_} pairs"
+            rows.append(row_of(label, learner.network_, truth, held_out, perf_counter() - began))
+            trace = [entry for entry in learner.history_ if entry.objective < 0]
+            shown = [trace[k] for k in np.linspace(0, len(trace) - 1, 8).astype(int).tolist()]
+            print(
+                f"{label}: "
+                + ", ".join(f"{-entry.objective:.0f} at {entry.seconds:.0f} s" for entry in shown),
+                flush=True,
+            )
+        columns = ("", "seconds", "log density/row", "edges", "right", "accuracy", "sensitivity")
+        size = f"{options.variables} variables, {options.edges} edges, {options.rows:,} rows"
+        print_table(f"Network of seed {seed}: {size}, {options.jobs} threads", columns, rows)
+        seed += 1
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"Peak memory of this process: {peak:.0f} MB")
+
+
+def linkage_of(n_solutions: int, n_genes: int, matrix: bool, answer: Any) -> None:
+    """Learn one tree from a random population of related genes; sends seconds, megabytes and subsets."""
+    rng = np.random.default_rng(1)
+    genotypes = rng.choice(3, (n_solutions, n_genes), p=[0.9, 0.05, 0.05]).astype(np.int16)
+    for gene in range(1, n_genes):
+        if rng.random() < 0.6:
+            kept = rng.random(n_solutions) < 0.8
+            genotypes[kept, gene] = genotypes[kept, int(rng.integers(max(0, gene - 50), gene))]
+    model = LinkageTree(max_matrix_genes=n_genes if matrix else 0)
+    model.learn(genotypes[:, :50], np.full(50, 3), rng)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    began = perf_counter()
+    tree = model.learn(genotypes, np.full(n_genes, 3), rng)
+    seconds = perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    answer.send((seconds, after - before, len(tree.sizes)))
+
+
+def linkage(_options: argparse.Namespace) -> None:
+    """Print seconds and additional memory of one linkage tree, with and without the matrix, one process each."""
+    rows = []
+    context = multiprocessing.get_context("spawn")
+    for n_genes in (4_000, _N_GENES):
+        for n_solutions in (16, 64, 256):
+            for matrix in (True, False):
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(target=linkage_of, args=(n_solutions, n_genes, matrix, sender))
+                process.start()
+                sender.close()
+                seconds, megabytes, n_subsets = receiver.recv()
+                process.join()
+                kind = "matrix" if matrix else "nearest neighbours"
+                rows.append((n_genes, n_solutions, kind, f"{seconds:.2f}", f"{megabytes:.0f}", n_subsets))
+    columns = ("genes", "solutions", "similarities", "seconds", "MB more", "subsets")
+    print_table("One linkage tree, all genes varying", columns, rows)
+
+
+def memory_of(options: dict[str, Any], answer: Any) -> None:
+    """Learn from 200 columns without screening; sends the peak memory before and after, seconds and evaluations."""
+    truth, _ = network_of(200, 300, 1)
+    frame = truth.sample(2_000, random_state=1)
+    compile_kernels()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    learner = BayesNetLearner(max_seconds=60, patience=None, n_jobs=2, random_state=1, **options)
+    began = perf_counter()
+    learner.fit(frame)
+    seconds = perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    answer.send((learner.n_candidate_pairs_, before, after, seconds, learner.n_eval_, learner.score_))
+
+
+def memory(_options: argparse.Namespace) -> None:
+    """Print peak memory and score of 60 seconds over 200 columns, screened and not, one process each."""
+    rows = []
+    context = multiprocessing.get_context("spawn")
+    for candidates in ("auto", None):
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=memory_of, args=({"max_candidates": candidates}, sender))
+        process.start()
+        sender.close()
+        pairs, before, after, seconds, n_eval, score = receiver.recv()
+        process.join()
+        rows.append((pairs, f"{before:.0f}", f"{after:.0f}", f"{seconds:.1f}", f"{n_eval:,}", f"{score:.0f}"))
+    columns = ("pairs", "MB before", "MB peak", "seconds", "evaluations", "score")
+    print_table("200 variables, 2,000 rows, max_seconds=60, 2 threads", columns, rows)
+
+
+PARTS = {"learn": learn, "linkage": linkage, "memory": memory}
+
+
+def main() -> None:
+    """Run one part or all."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=[*PARTS, "all"])
+    parser.add_argument("--nets", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="where the search for networks begins")
+    parser.add_argument("--variables", type=int, default=100)
+    parser.add_argument("--edges", type=int, default=150)
+    parser.add_argument("--rows", type=int, default=5_000)
+    parser.add_argument("--seconds", type=float, default=590.0, help="of our search")
+    parser.add_argument("--peer-seconds", type=float, default=3600.0, help="after which the peer is given up")
+    parser.add_argument("--jobs", type=int, default=2, help="threads of our search")
+    parser.add_argument("--discretizer", default="equal-frequency")
+    parser.add_argument("--unscreened", action="store_true", help="learn without screening too")
+    options = parser.parse_args()
+    for part in PARTS if options.part == "all" else [options.part]:
+        PARTS[part](options)
+
+
+if __name__ == "__main__":
+    main()
