@@ -3,6 +3,7 @@
     python scripts/bench_optimal.py nets [--sizes 200 800] [--variables 4 20] [--law ide-cozman] [--full] [--resume]
     python scripts/bench_optimal.py tables [--tables iris wine] [--fold-seed 0] [--ensemble 10]
     python scripts/bench_optimal.py chen [--tables wine]
+    python scripts/bench_optimal.py pricing [--cells 8x800 20x500]
     python scripts/bench_optimal.py timing --variant base --variant mi:algorithm.linkage=tree-mi [--cells 8x800]
 
 Every command takes --discretizer and --option name=value for the learner. Needs the "benchmarks" extra. Each run has
@@ -20,6 +21,7 @@ PARTS = {
     "nets": "_bench_optimal_nets",
     "tables": "_bench_optimal_tables",
     "chen": "_bench_optimal_chen",
+    "pricing": "_bench_optimal_pricing",
     "timing": "_bench_optimal_timing",
 }
 
@@ -64,14 +66,19 @@ def command_line() -> argparse.ArgumentParser:
         metavar="NAME:OPTION=VALUE,...",
         help="options on top of --option; the others are compared with the first",
     )
-    timing.add_argument("--cells", nargs="+", default=["8x800", "20x500"], metavar="VARIABLESxROWS")
     timing.add_argument("--law", choices=("tree", "ide-cozman"), default="tree")
-    timing.add_argument("--nets", type=int, default=10)
-    timing.add_argument("--first-net", type=int, default=0, help="seed of the first network")
+    pricing = commands.add_parser("pricing", help="when to price cuts, and restarted climbing instead")
+    for command in (pricing, timing):
+        command.add_argument(
+            "--cells", nargs="+", default=["8x200", "8x800", "20x500"], metavar="VARIABLESxROWS"
+        )
+        command.add_argument("--nets", type=int, default=10)
+        command.add_argument("--first-net", type=int, default=0, help="seed of the first network")
     for command in (nets, tables, chen, timing):
         add_learner_options(command)
+    for command in (nets, tables, chen, pricing, timing):
         command.add_argument("--workers", type=int, default=2, help="processes")
-    for command in (tables, chen, timing):
+    for command in (tables, chen, pricing, timing):
         command.add_argument("--seconds", type=float, default=10.0, help="deadline of a run")
     return parser
 
