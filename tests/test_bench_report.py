@@ -98,6 +98,19 @@ def test_verdicts_without_deviations(ours: tuple[float, ...], better: str, said:
     assert verdict(Claim("KL", "here", 1.0, ours, better))[0] == said
 
 
+def test_a_single_value_has_the_published_deviation() -> None:
+    def said(ours: float) -> str:
+        return verdict(Claim("KL", "here", 1.57, (ours,), "lower", 0.58, 30))[0]
+
+    # t of 31 values with one deviation: 2.045 * 0.58 * sqrt(1 + 1 / 30) = 1.206
+    assert [said(0.35), said(0.38), said(2.77), said(2.79)] == [
+        "beaten",
+        "reproduced",
+        "reproduced",
+        "not reproduced",
+    ]
+
+
 def test_findings_have_verdicts_too() -> None:
     findings = tuple(
         Finding("a", "b", "c", "d", *tail) for tail in ((True,), (False,), (None,), (False, True))

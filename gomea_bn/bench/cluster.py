@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import secrets
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,7 +45,15 @@ def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
             "seconds": {**plain(found.seconds), "task": perf_counter() - began},
         }
     except Exception:
-        return {**row, "error": traceback.format_exc()}
+        return {**row, "error": _portable(traceback.format_exc())}
+
+
+def _portable(told: str) -> str:
+    """Return a traceback with the files' paths from where Python finds them: results are shared."""
+    roots = {os.path.abspath(root) + os.sep for root in sys.path if root}
+    for root in sorted(roots | {os.getcwd() + os.sep}, key=len, reverse=True):
+        told = told.replace(f'File "{root}', 'File "')
+    return told
 
 
 def _distributed() -> Any:

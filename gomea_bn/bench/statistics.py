@@ -156,7 +156,7 @@ def verdict(claim: Claim) -> tuple[str, str]:
 
     The difference of means counts where it exceeds the tolerance and Welch's 95 % interval does not hold 0. On the
     better side the number is then beaten, on the worse one not reproduced; a smaller difference reproduces it. A single
-    value of ours, and a published number without a deviation, are taken as they are, without an error.
+    value of ours has the published deviation; without one it is taken as it is, as is a published number.
     """
     if not claim.ours:
         return NOT_RUN, "no row of this setting"
@@ -164,6 +164,8 @@ def verdict(claim: Claim) -> tuple[str, str]:
     parts = [(own.sd**2 / own.n, own.n - 1)] if own.n > 1 else []
     if claim.paper_sd is not None and claim.paper_n > 1:
         parts.append((claim.paper_sd**2 / claim.paper_n, claim.paper_n - 1))
+        if own.n == 1:
+            parts.append((claim.paper_sd**2, claim.paper_n - 1))
     squared, difference = sum(part for part, _ in parts), own.mean - claim.paper
     error, margin = math.sqrt(squared), 0.0
     if squared > 0:
