@@ -46,6 +46,16 @@ def test_rank_tests_count_pairs(first: list[float], second: list[float], factor:
         assert found.p_value == pytest.approx(min(1.0, factor * expected))
 
 
+@pytest.mark.parametrize(("n", "factor", "equal"), [(3, 1, None), (4, 1, False), (4, 2, None), (5, 3, False)])
+def test_too_few_values_tell_nothing(n: int, factor: int, equal: bool | None) -> None:
+    first, second = np.arange(n), np.arange(n) + 100.0
+    found = compare_samples(first, second, factor)
+    assert found.equal is equal
+    assert ("too few" in found.told) == (equal is None)
+    assert found.least == pytest.approx(found.p_value)  # no two samples differ more
+    assert compare_samples(first, first, factor).equal in (None, True)
+
+
 def test_the_bonferroni_factor_is_the_number_of_tests() -> None:
     values = {"a": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "b": [7.0, 8.0, 9.0, 10.0, 11.0, 12.0], "c": [1.0, 7.0]}
     sheet = rank_tests("Tests", "n", {200: values, 400: values, 800: {"a": [1.0], "b": []}})
