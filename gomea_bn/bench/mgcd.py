@@ -218,7 +218,8 @@ def _add(
     series: list[Series] = []
     for method in dict.fromkeys(method for _, method in found):
         series += figure_of(method, {n: values for (n, other), values in found.items() if other == method})
-    panels.append(Panel(heading, "rows", heading, tuple(series), log_x=True))
+    unit = "%" if "%" in heading else "rate"
+    panels.append(Panel(heading.replace(", %", ""), "rows", unit, tuple(series), log_x=True))
 
 
 def _seconds_sheet(data: str, cells: Mapping[Any, Any], seconds: dict[tuple[Any, ...], list[float]]) -> Sheet:
