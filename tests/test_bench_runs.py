@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +59,25 @@ def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path, scheduler) -> N
     assert len((tmp_path / "own" / "rows.jsonl").read_text().splitlines()) == 5
     resumed = run_experiment(toy(), toy().plan, tmp_path / "own", resume=True, scheduler=scheduler)
     assert [row["measured"]["value"] for row in resumed.rows] == [10, 11, 12, 20, 21, 22] * 2
+
+
+@pytest.mark.parametrize("n_rows", [0, 3])
+def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path, n_rows) -> None:
+    folder = tmp_path / "topdown"
+    command = [sys.executable, "-m", "gomea_bn", "bench", "topdown", "--workers", "1", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        until = time.monotonic() + 60
+        while not folder.is_dir() or len(list(folder.glob("tasks/*.json"))) < n_rows:
+            assert running.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)
+        told = running.communicate(timeout=60)[1]
+    assert running.returncode == 130
+    assert told.strip().splitlines() == [
+        f"Error: Interrupted; finished runs are in '{tmp_path}', and --resume goes on."
+    ]
+    assert len((folder / "rows.jsonl").read_text().splitlines()) >= n_rows
 
 
 def test_a_failing_task_is_tried_twice_and_told_without_losing_the_others(tmp_path, monkeypatch) -> None:
