@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ from gomea_bn._cli_run import compile_first, cores
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
+    from gomea_bn.bench.experiment import Experiment
     from gomea_bn.bench.run import Outcome
 
 __all__ = ["bench"]
@@ -60,6 +61,7 @@ def bench(
     """
     from gomea_bn.bench.page import write_summary
     from gomea_bn.bench.registry import experiment, experiments
+    from gomea_bn.bench.results import ResultFolder
     from gomea_bn.bench.run import report_only as report_again
     from gomea_bn.bench.run import run_experiment
 
@@ -79,13 +81,22 @@ def bench(
             "evaluations": evaluations,
             "seed": seed,
         }
+        written = summary or out / "results.md"
+        _check(changes, full, report_only, scheduler, workers, summary)
+        plans = {one.name: one.planned(full=full, **changes) for one in chosen}
+        resume = resume or accept_changes
+        if report_only and name == "all":
+            chosen = _with_results(chosen, out)
+        for one in chosen if not report_only else ():  # all of them, before hours of runs
+            described = one.describe(plans[one.name])
+            ResultFolder(out / one.name).check(described, resume=resume, accept_changes=accept_changes)
         n_failed = 0
         for one in chosen:
             folder = out / one.name
             if report_only:
                 outcome = report_again(one, folder)
             else:
-                plan = one.planned(full=full, **changes)
+                plan = plans[one.name]
                 if one.prepare is not None and scheduler is None:
                     compile_first(one.prepare, tell)
                 with _progress(one.name, quiet) as progress:
@@ -93,7 +104,7 @@ def bench(
                         one,
                         plan,
                         folder,
-                        resume=resume or accept_changes,
+                        resume=resume,
                         accept_changes=accept_changes,
                         scheduler=scheduler,
                         n_workers=workers or cores(),
@@ -101,7 +112,7 @@ def bench(
                     )
             _tell(outcome, folder)
             n_failed += len(outcome.failures)
-        write_summary(out, list(experiments()), summary or out / "results.md")
+        write_summary(out, list(experiments()), written)
     except GomeaBnError as error:
         fail(str(error), WRONG_USE)
     except OSError as error:
@@ -110,6 +121,36 @@ def bench(
         fail(f"Interrupted; finished runs are in '{out}', and --resume goes on.", INTERRUPTED)
     if n_failed:
         fail(f"{n_failed} runs failed twice; their tracebacks are in rows.jsonl and in the report.", FAILED)
+
+
+def _check(
+    changes: Mapping[str, Any],
+    full: bool,
+    report_only: bool,
+    scheduler: str | None,
+    workers: int | None,
+    summary: Path | None,
+) -> None:
+    """Refuse options that do not go together, and a summary that could not be written after hours of runs."""
+    given = [f"--{name}" for name, value in changes.items() if value is not None]
+    if report_only and (given or full):
+        raise GomeaBnError(
+            f"--report-only reports what the folder was run with; leave out {', '.join(given) or '--full'}."
+        )
+    if scheduler is not None and workers is not None:
+        raise GomeaBnError("--workers is of processes here; leave it out with --scheduler.")
+    if summary is not None and (summary.is_dir() or not summary.absolute().parent.is_dir()):
+        raise GomeaBnError(f"--summary must be a file in a folder that exists, got '{summary}'.")
+
+
+def _with_results(chosen: Sequence[Experiment], out: Path) -> list[Experiment]:
+    """Return the experiments that have a folder, and tell of the others."""
+    found = [one for one in chosen if (out / one.name).is_dir()]
+    if not found:
+        raise GomeaBnError(f"'{out}' holds no results; run an experiment first.")
+    if absent := [one.name for one in chosen if one not in found]:
+        say(f"Not run yet: {', '.join(absent)}.")
+    return found
 
 
 def _tell(outcome: Outcome, folder: Path) -> None:

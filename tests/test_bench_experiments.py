@@ -16,6 +16,7 @@ from gomea_bn.bench.page import claims_sheet, markdown_section
 from gomea_bn.bench.registry import experiment, experiments
 from gomea_bn.bench.results import measured_part
 from gomea_bn.bench.run import run_experiment
+from gomea_bn.bench.statistics import number
 from gomea_bn.bench.tables import (
     FAMILIES,
     ORDERS,
@@ -82,7 +83,7 @@ def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
     one, plan = tiny_table(algorithms=("EF",))
     both = run_experiment(one, plan, tmp_path / "both", n_workers=2)
     alone = [attempt(one.measure, task) for task in one.tasks(plan)]
-    assert len(alone) == 4
+    assert len(alone) == 6
     assert not both.failures
     assert measured_part(alone) == measured_part(both.rows)
 
@@ -91,7 +92,7 @@ def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
 def test_two_worker_processes_give_the_rows_of_one_worker(tmp_path) -> None:
     one, plan = tiny_table()
     alone, both = (run_experiment(one, plan, tmp_path / str(n), n_workers=n) for n in (1, 2))
-    assert len(alone.rows) == 2 * (1 + len(plan.algorithms))
+    assert len(alone.rows) == 2 * (2 + len(plan.algorithms))
     assert not alone.failures
     assert measured_part(alone.rows) == measured_part(both.rows)
 
@@ -121,6 +122,19 @@ def test_the_floor_has_the_true_graph_and_cuts() -> None:
     assert found.edges == truth.edges
     for name, cuts in truth.cut_points.items():
         np.testing.assert_array_equal(found.cut_points[name], cuts)
+
+
+def test_floors_differ_by_their_smoothing_alone() -> None:
+    one = experiment("table1")
+    plan = one.planned(nets=1, sizes=(200,), algorithms=("EF",), evaluations=300, variants=("ide-cozman",))
+    rows = [attempt(one.measure, task) for task in one.tasks(plan)]
+    assert [row["task"]["algorithm"] for row in rows] == ["floor", "floor-auto", "EF"]
+    assert rows[0]["measured"]["edges"] == rows[1]["measured"]["edges"]
+    assert rows[0]["measured"]["kl"] != rows[1]["measured"]["kl"]
+    (line,) = (row for row in one.report(plan, rows).sheets[0].rows if row[1] == "EF")
+    columns = one.report(plan, rows).sheets[0].columns
+    for name, row in zip(("floor", "floor-auto"), rows, strict=False):
+        assert line[columns.index(name)] == number(row["measured"]["kl"])
 
 
 def test_published_tables_and_graphs_fit_together() -> None:

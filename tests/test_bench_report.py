@@ -46,6 +46,16 @@ def test_rank_tests_count_pairs(first: list[float], second: list[float], factor:
         assert found.p_value == pytest.approx(min(1.0, factor * expected))
 
 
+@pytest.mark.parametrize(("n", "factor", "equal"), [(3, 1, None), (4, 1, False), (4, 2, None), (5, 3, False)])
+def test_too_few_values_tell_nothing(n: int, factor: int, equal: bool | None) -> None:
+    first, second = np.arange(n), np.arange(n) + 100.0
+    found = compare_samples(first, second, factor)
+    assert found.equal is equal
+    assert ("too few" in found.told) == (equal is None)
+    assert found.least == pytest.approx(found.p_value)  # no two samples differ more
+    assert compare_samples(first, first, factor).equal in (None, True)
+
+
 def test_the_bonferroni_factor_is_the_number_of_tests() -> None:
     values = {"a": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "b": [7.0, 8.0, 9.0, 10.0, 11.0, 12.0], "c": [1.0, 7.0]}
     sheet = rank_tests("Tests", "n", {200: values, 400: values, 800: {"a": [1.0], "b": []}})
@@ -96,6 +106,19 @@ def test_verdicts_follow_welchs_test(ours: list[float], paper: float, sd: float,
 )
 def test_verdicts_without_deviations(ours: tuple[float, ...], better: str, said: str) -> None:
     assert verdict(Claim("KL", "here", 1.0, ours, better))[0] == said
+
+
+def test_a_single_value_has_the_published_deviation() -> None:
+    def said(ours: float) -> str:
+        return verdict(Claim("KL", "here", 1.57, (ours,), "lower", 0.58, 30))[0]
+
+    # t of 31 values with one deviation: 2.045 * 0.58 * sqrt(1 + 1 / 30) = 1.206
+    assert [said(0.35), said(0.38), said(2.77), said(2.79)] == [
+        "beaten",
+        "reproduced",
+        "reproduced",
+        "not reproduced",
+    ]
 
 
 def test_findings_have_verdicts_too() -> None:

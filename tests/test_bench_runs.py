@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +59,25 @@ def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path, scheduler) -> N
     assert len((tmp_path / "own" / "rows.jsonl").read_text().splitlines()) == 5
     resumed = run_experiment(toy(), toy().plan, tmp_path / "own", resume=True, scheduler=scheduler)
     assert [row["measured"]["value"] for row in resumed.rows] == [10, 11, 12, 20, 21, 22] * 2
+
+
+@pytest.mark.parametrize("n_rows", [0, 3])
+def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path, n_rows) -> None:
+    folder = tmp_path / "topdown"
+    command = [sys.executable, "-m", "gomea_bn", "bench", "topdown", "--workers", "1", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        until = time.monotonic() + 60
+        while not folder.is_dir() or len(list(folder.glob("tasks/*.json"))) < n_rows:
+            assert running.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)
+        told = running.communicate(timeout=60)[1]
+    assert running.returncode == 130
+    assert told.strip().splitlines() == [
+        f"Error: Interrupted; finished runs are in '{tmp_path}', and --resume goes on."
+    ]
+    assert len((folder / "rows.jsonl").read_text().splitlines()) >= n_rows
 
 
 def test_a_failing_task_is_tried_twice_and_told_without_losing_the_others(tmp_path, monkeypatch) -> None:
@@ -186,6 +207,55 @@ def test_no_scheduler_is_a_plain_error(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(GomeaBnError, match="No Dask scheduler answers at 'nowhere:1'"):
         run_experiment(toy(), toy().plan, tmp_path / "own", scheduler="nowhere:1")
+
+
+def test_what_a_killed_process_was_writing_is_no_obstacle(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / ".description.json.00.part").write_text("{")  # killed before anything was there
+    task = toy().tasks(toy().plan)[0]
+    folder.open(toy().describe(toy().plan))
+    folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
+    (tmp_path / "own" / "tasks" / f".{task_key(task)}.json.00.part").write_text("{")
+    assert len(folder.merge([task])) == 1
+    assert not (tmp_path / "own" / "tasks").exists()
+
+
+def test_a_description_of_another_version_is_told(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    folder.open({"experiment": "toy", "nets": 3})
+    with pytest.raises(GomeaBnError, match=r"lacks sizes, algorithms, .* run the experiment again"):
+        report_only(toy(), folder.path)
+
+
+def test_tracebacks_tell_no_paths_of_this_machine() -> None:
+    def broken(_task: object) -> None:
+        json.loads("{")
+
+    told = attempt(broken, {"a": 1})["error"]
+    assert 'File "json/__init__.py"' in told
+    assert 'File "/' not in told
+
+
+def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
+    other = replace(toy(), name="other", known_algorithms=("a",), plan=replace(toy().plan, algorithms=("a",)))
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy(), "other": other})
+
+    def told(code: int, *arguments: str) -> str:
+        found = CliRunner().invoke(main, ["bench", "all", "--out", str(tmp_path), *arguments])
+        assert found.exit_code == code
+        return " ".join(found.output.split())
+
+    assert "holds no results; run an experiment first" in told(2, "--report-only")
+    assert "algorithms of other must be out of a, got 'b'" in told(2, "--algorithms", "a,b")
+    run_experiment(other, other.plan, tmp_path / "other", n_workers=1)
+    assert "holds results already" in told(2)
+    assert "--summary must be a file in a folder that exists" in told(2, "--summary", "nowhere/results.md")
+    assert "leave out --nets, --seed" in told(2, "--report-only", "--nets", "2", "--seed", "1")
+    assert "leave it out with --scheduler" in told(2, "--scheduler", "a:1", "--workers", "2")
+    assert os.listdir(tmp_path) == ["other"]
+    assert "Not run yet: toy." in told(0, "--report-only")
+    assert "A <toy>" in (tmp_path / "results.md").read_text()
 
 
 def test_damaged_rows_are_named(tmp_path) -> None:

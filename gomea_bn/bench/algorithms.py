@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn._smoothing import PseudoCount
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import DiscretizedBayesNet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FLOOR", "GOMEA_ALGORITHMS", "Learned", "learn", "learners", "true_fit"]
+__all__ = ["FLOORS", "GOMEA_ALGORITHMS", "Learned", "learn", "learners", "true_fit"]
 
-FLOOR = "floor"
-"""The true graph and the true bins with tables from the same rows: what the rows allow a learner that errs nowhere."""
+FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
+"""The true graph and the true bins with tables from the same rows: what the rows allow a learner that errs nowhere.
+By name the smoothing: as the published setting has it, and as the learner's default lets the data choose it."""
 
 GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
     "EW": {"discretizer": "equal-width", "pseudo_count": 1.0},
@@ -96,8 +98,10 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], seed: int, 
     )
 
 
-def true_fit(truth: DiscretizedBayesNet, frame: pd.DataFrame) -> DiscretizedBayesNet:
-    """Return the true graph with the true bins, its tables counted from rows with one pseudo-count per table row."""
+def true_fit(
+    truth: DiscretizedBayesNet, frame: pd.DataFrame, pseudo_count: PseudoCount = 1.0
+) -> DiscretizedBayesNet:
+    """Return the true graph with the true bins, its tables counted from rows and smoothed."""
     from gomea_bn.table import read_table
 
     kinds = {name: "continuous" if name in truth.cut_points else "discrete" for name in truth.names}
@@ -108,4 +112,4 @@ def true_fit(truth: DiscretizedBayesNet, frame: pd.DataFrame) -> DiscretizedBaye
     cuts = {
         name: own[(own > ranges[name][0]) & (own < ranges[name][1])] for name, own in truth.cut_points.items()
     }
-    return DiscretizedBayesNet.from_table(table, truth.edges, cuts)
+    return DiscretizedBayesNet.from_table(table, truth.edges, cuts, pseudo_count=pseudo_count)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import secrets
+import signal
+import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from multiprocessing import resource_tracker
 from time import perf_counter
 from typing import Any
 
@@ -43,7 +48,15 @@ def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
             "seconds": {**plain(found.seconds), "task": perf_counter() - began},
         }
     except Exception:
-        return {**row, "error": traceback.format_exc()}
+        return {**row, "error": _portable(traceback.format_exc())}
+
+
+def _portable(told: str) -> str:
+    """Return a traceback with the files' paths from where Python finds them: results are shared."""
+    roots = {os.path.abspath(root) + os.sep for root in sys.path if root}
+    for root in sorted(roots | {os.getcwd() + os.sep}, key=len, reverse=True):
+        told = told.replace(f'File "{root}', 'File "')
+    return told
 
 
 def _distributed() -> Any:
@@ -71,20 +84,45 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
         with client:
             yield client
         return
-    with (
-        import_module("dask").config.set(_SETTINGS),
-        dask.LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            memory_limit=None,
-            silence_logs=logging.ERROR,
-        ) as cluster,
-        dask.Client(cluster) as client,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(import_module("dask").config.set(_SETTINGS))
+        with _interrupted_later():
+            cluster = dask.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                memory_limit=None,
+                silence_logs=logging.CRITICAL,  # a lost task is told in its row
+            )
+            client = stack.enter_context(dask.Client(stack.enter_context(cluster)))
         yield client
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Let Ctrl-C wait for what is done inside, since half a cluster cannot be closed.
+
+    Threads and processes that are started inside never see it: a terminal sends it to all, and the main one ends them.
+    """
+    former = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or former == signal.SIG_IGN:
+        yield
+        return
+    resource_tracker.ensure_running()  # which unblocks Ctrl-C where it starts
+    noted: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))
+    masks = hasattr(signal, "pthread_sigmask")
+    former_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    try:
+        yield
+    finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, former_mask)
+        signal.signal(signal.SIGINT, former)
+    if noted:
+        raise KeyboardInterrupt
 
 
 def run_tasks(

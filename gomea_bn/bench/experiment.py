@@ -77,8 +77,17 @@ class Plan:
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Plan:
-        """Return the plan that a description was made from; JSON's lists become tuples again."""
-        given: dict[str, Any] = {field.name: description[field.name] for field in fields(cls)}
+        """Return the plan that a description was made from; JSON's lists become tuples again.
+
+        Raises
+        ------
+        GomeaBnError
+            If it lacks something, as one of another version may.
+        """
+        names = [field.name for field in fields(cls)]
+        if absent := [name for name in names if name not in description]:
+            raise GomeaBnError(f"The description lacks {', '.join(absent)}; run the experiment again.")
+        given: dict[str, Any] = {name: description[name] for name in names}
         lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
         return cls(**{**given, **lists})
 

@@ -85,9 +85,10 @@ def measure(task: Task) -> Measured:
     frame = noisy_sample(truth, task["rows"], float(task["sigma"]), 10_000 + task["net"])
     kinds = {name: "continuous" if name in CONTINUOUS else "discrete" for name in truth.names}
     constant = [name for name in truth.names if frame[name].nunique() == 1]
-    began = perf_counter()
     if task["method"] in DISCRETIZERS:
+        began = perf_counter()
         edges = _by_k2(task["method"], frame, kinds, order, task["net"], task["seconds"])
+        seconds = perf_counter() - began
         found: dict[str, Any] = {}
     else:
         known = [name for name in order if name not in constant]
@@ -101,13 +102,14 @@ def measure(task: Task) -> Measured:
             max_indegree=MOST_PARENTS,
         )
         edges, found = learned.network.edges, {"n_eval": learned.n_eval, "stopped_by": learned.stopped_by}
+        seconds = learned.seconds
     arcs, true_arcs = set(edges), set(truth.edges)
     values = {
         "added": len(arcs - true_arcs) / len(true_arcs),
         "omitted": len(true_arcs - arcs) / len(true_arcs),
         "constant": constant,
     }
-    return Measured({**values, **found}, {"fit": perf_counter() - began})
+    return Measured({**values, **found}, {"fit": seconds})
 
 
 def _by_k2(
@@ -195,7 +197,7 @@ EXPERIMENTS = (
         name="monti",
         title="Arcs of ALARM with continuous variables",
         source="Monti & Cooper, A latent variable model for multivariate discretization (AISTATS 1999).",
-        plan=Plan(5, (250, 1_000, 3_000), (*DISCRETIZERS, "EF", "EF-AIC", "optimal"), SIGMAS, 10.0),
+        plan=Plan(5, (250, 1_000, 3_000), (*DISCRETIZERS, "EF", "EF-AIC", "optimal"), SIGMAS, 2.0),
         full=Plan(PAPER_RUNS, SIZES, KNOWN, SIGMAS, 60.0),
         known_algorithms=KNOWN,
         known_variants=SIGMAS,

@@ -192,28 +192,43 @@ def _markdown_table(sheet: Sheet) -> str:
 
 
 def draw(figure: Figure) -> bytes:
-    """Return a figure as PNG; the same data give the same bytes."""
+    """Return a figure as PNG, one legend for all panels beneath them; the same data give the same bytes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    n_columns = min(3, len(figure.panels))
+    n_columns = 2 if len(figure.panels) == 4 else min(3, len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
-    canvas = Canvas(figsize=(4.6 * n_columns, 3.6 * n_rows), layout="constrained", dpi=110)
+    canvas = Canvas(figsize=(4.6 * n_columns, 3.3 * n_rows), layout="constrained", dpi=100)
     FigureCanvasAgg(canvas)
+    lines: dict[str, Any] = {}
     for place, panel in enumerate(figure.panels):
-        _draw_panel(canvas.add_subplot(n_rows, n_columns, place + 1), panel)
+        _draw_panel(canvas.add_subplot(n_rows, n_columns, place + 1), panel, lines)
+    if lines:
+        n_beside = min(len(lines), 3 * n_columns)
+        canvas.set_figheight(3.3 * n_rows + 0.3 + 0.17 * -(-len(lines) // n_beside))
+        legend = canvas.legend(
+            lines.values(),
+            lines.keys(),
+            loc="outside lower center",
+            ncols=n_beside,
+            fontsize=8,
+        )
+        for text in legend.get_texts():
+            text.set(**LITERAL)
     buffer = io.BytesIO()
     canvas.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
 
 
-def _draw_panel(axes: Any, panel: Panel) -> None:
-    colours: dict[str, str] = {}
+def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
+    """Draw a panel; `lines` gets the first line of every label, whose colour all panels share."""
     for series in panel.series:
         stem = series.label.removesuffix(", published")
-        colour = colours.setdefault(stem, _COLOURS[len(colours) % len(_COLOURS)])
+        stems = list(dict.fromkeys([label.removesuffix(", published") for label in lines] + [stem]))
+        colour = _COLOURS[stems.index(stem) % len(_COLOURS)]
         style = "--" if series.dashed else "-"
-        axes.plot(series.x, series.y, style, color=colour, label=series.label, marker="o", markersize=3)
+        (line,) = axes.plot(series.x, series.y, style, color=colour, marker="o", markersize=3)
+        lines.setdefault(series.label, line)
         if series.low:
             axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
     if panel.log_x:
@@ -227,10 +242,6 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.set_xlabel(panel.x_label, **LITERAL)
     axes.set_ylabel(panel.y_label, **LITERAL)
     axes.grid(True, color="#e5e5e5")
-    if panel.series:
-        legend = axes.legend(fontsize=7)
-        for text in legend.get_texts():
-            text.set(**LITERAL)
 
 
 def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:

@@ -34,10 +34,10 @@ class ResultFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def open(
+    def check(
         self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
     ) -> None:
-        """Make the folder, or check that it holds results of this description.
+        """Return if the folder is absent or empty, or holds results that may be continued.
 
         Raises
         ------
@@ -46,7 +46,7 @@ class ResultFolder:
         """
         former = self.description()
         if former is None:
-            if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            if self.path.exists() and (not self.path.is_dir() or any(map(_kept, self.path.iterdir()))):
                 raise GomeaBnError(
                     f"'{self.path}' is no folder of results: it has no {_DESCRIPTION}. Give another folder."
                 )
@@ -65,8 +65,15 @@ class ResultFolder:
                 f"'{self.path}' holds results of another description ({told}). Give the same options, another --out, "
                 "or --accept-changes, which keeps the rows of tasks that are still wanted and sets the others aside."
             )
-        (self.path / _TASKS).mkdir(parents=True, exist_ok=True)
+
+    def open(
+        self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
+    ) -> None:
+        """Make the folder after `check`, which raises what it raises."""
+        self.check(description, resume=resume, accept_changes=accept_changes)
+        self.path.mkdir(parents=True, exist_ok=True)
         write_text(self.path / _DESCRIPTION, json.dumps(plain(description), indent=1) + "\n")
+        (self.path / _TASKS).mkdir(exist_ok=True)
 
     def description(self) -> dict[str, Any] | None:
         """Return the description that the folder was made with, None if it has none."""
@@ -114,11 +121,17 @@ class ResultFolder:
         write_text(self.path / _ROWS, _lines(rows))
         write_text(self.path / _TABLE, _table(rows))
         folder = self.path / _TASKS
-        for path in folder.glob("*.json") if folder.is_dir() else ():
-            path.unlink()
+        for path in list(folder.iterdir()) if folder.is_dir() else ():
+            if path.suffix == ".json" or not _kept(path):
+                path.unlink()
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
         return rows
+
+
+def _kept(path: Path) -> bool:
+    """Return whether a file is more than what a process left that was killed while it wrote."""
+    return not (path.name.startswith(".") and path.name.endswith(".part"))
 
 
 def failed(row: Row) -> bool:

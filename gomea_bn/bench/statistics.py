@@ -74,11 +74,24 @@ class Comparison:
         Two-sided, times the Bonferroni factor, at most 1.
     share : float
         U over the number of pairs: how often a value of the first sample exceeds one of the second, ties half.
+    least : float
+        The least p-value that two samples of these sizes can have.
     """
 
     u: float
     p_value: float
     share: float
+    least: float
+
+    @property
+    def equal(self) -> bool | None:
+        """Whether the samples do not differ at .05; None if so few values could not tell."""
+        return None if self.least >= 0.05 else self.p_value >= 0.05
+
+    @property
+    def told(self) -> str:
+        """The p-value as text."""
+        return f"p {self.p_value:.2g}" + (", too few to tell" if self.equal is None else "")
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float], factor: int = 1) -> Comparison:
@@ -93,8 +106,9 @@ def compare_samples(first: Sequence[float], second: Sequence[float], factor: int
     from scipy.stats import mannwhitneyu
 
     found = mannwhitneyu(first, second, alternative="two-sided")
-    u = float(found.statistic)
-    return Comparison(u, min(1.0, factor * float(found.pvalue)), u / (len(first) * len(second)))
+    u, n_pairs = float(found.statistic), len(first) * len(second)
+    least = 2.0 / math.comb(len(first) + len(second), len(first))
+    return Comparison(u, min(1.0, factor * float(found.pvalue)), u / n_pairs, min(1.0, factor * least))
 
 
 @dataclass(frozen=True)
@@ -156,7 +170,7 @@ def verdict(claim: Claim) -> tuple[str, str]:
 
     The difference of means counts where it exceeds the tolerance and Welch's 95 % interval does not hold 0. On the
     better side the number is then beaten, on the worse one not reproduced; a smaller difference reproduces it. A single
-    value of ours, and a published number without a deviation, are taken as they are, without an error.
+    value of ours has the published deviation; without one it is taken as it is, as is a published number.
     """
     if not claim.ours:
         return NOT_RUN, "no row of this setting"
@@ -164,6 +178,8 @@ def verdict(claim: Claim) -> tuple[str, str]:
     parts = [(own.sd**2 / own.n, own.n - 1)] if own.n > 1 else []
     if claim.paper_sd is not None and claim.paper_n > 1:
         parts.append((claim.paper_sd**2 / claim.paper_n, claim.paper_n - 1))
+        if own.n == 1:
+            parts.append((claim.paper_sd**2, claim.paper_n - 1))
     squared, difference = sum(part for part, _ in parts), own.mean - claim.paper
     error, margin = math.sqrt(squared), 0.0
     if squared > 0:
