@@ -25,7 +25,7 @@ from gomea_bn._smoothing import PseudoCount
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
-from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
+from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learned_edges, learning_problem
 from gomea_bn.limits import Callback, HistoryEntry, Limits, Result
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -255,7 +255,7 @@ class BayesNetLearner(Parameters):
                 problem, result = search(both(live, self.callback))
         else:
             problem, result = search(self.callback)
-        edges = problem.edges(result.X)
+        edges = learned_edges(problem, result.X)
         cuts = learned_cut_points(problem, result.X)
         cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
         broken = problem.edge_rules.violations(table.names, edges, cardinality)
