@@ -41,7 +41,8 @@ def front(
         typer.Option(help="misfit, complexity, expert_distance; repeat it. Default: all that can be had."),
     ] = None,
     discretizer: Annotated[
-        str, typer.Option(help="equal-frequency, equal-width, or optimal (exact cuts, found inside the search).")
+        str,
+        typer.Option(help="equal-frequency, equal-width, or optimal (exact cuts, found inside the search)."),
     ] = "equal-frequency",
     max_bins: Annotated[int, typer.Option(help="Most bins of a continuous column.")] = 9,
     min_width: Annotated[
