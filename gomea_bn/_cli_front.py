@@ -40,8 +40,15 @@ def front(
         list[str] | None,
         typer.Option(help="misfit, complexity, expert_distance; repeat it. Default: all that can be had."),
     ] = None,
-    discretizer: Annotated[str, typer.Option(help="equal-frequency or equal-width.")] = "equal-frequency",
+    discretizer: Annotated[
+        str,
+        typer.Option(help="equal-frequency, equal-width, or optimal (exact cuts, found inside the search)."),
+    ] = "equal-frequency",
     max_bins: Annotated[int, typer.Option(help="Most bins of a continuous column.")] = 9,
+    min_width: Annotated[
+        float, typer.Option(help="Narrowest optimal bin, as a fraction of the range.")
+    ] = 1e-3,
+    min_bin_count: Annotated[int, typer.Option(min=0, help="Fewest rows of an optimal bin.")] = 1,
     max_complexity: Annotated[
         float | None,
         typer.Option(
@@ -121,6 +128,8 @@ def front(
             max_complexity=max_complexity,
             cut_points=read_cut_points(cut_points or ()),
             max_bins=max_bins,
+            min_width=min_width,
+            min_bin_count=min_bin_count,
             max_indegree=max_indegree,
             max_candidates=read_candidates(max_candidates),
             knowledge=ExpertKnowledge(

@@ -6,9 +6,12 @@ import csv
 from collections.abc import Iterable
 from math import inf, isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gomea_bn._smoothing import PseudoCount
 from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    from gomea_bn._smoothing import PseudoCount
 
 __all__ = [
     "all_cut_points",

@@ -258,15 +258,9 @@ def _learned(
 
 def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, int]) -> DiscretizedBayesNet:
     """Return a learner's network with the support of all rows, and tables counted from them."""
-    metadata = {
-        **member,
-        "scoring_method": learner.scoring_method,
-        "seed": learner.seed_,
-        "n_eval": learner.n_eval_,
-        "n_rows": table.n_rows,
-        "fixed_cut_points": sorted(learner.cut_points or ()),
-        "data_sha256": table_digest(table),
-    }
+    metadata = learner.network_.metadata
+    del metadata["score"]  # it is of the resample
+    metadata |= {**member, "data_sha256": table_digest(table)}
     return DiscretizedBayesNet.from_table(
         table,
         learner.network_.edges,

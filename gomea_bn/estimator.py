@@ -25,7 +25,7 @@ from gomea_bn._smoothing import PseudoCount
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
-from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
+from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learned_edges, learning_problem
 from gomea_bn.limits import Callback, HistoryEntry, Limits, Result
 from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -51,7 +51,7 @@ class BayesNetLearner(Parameters):
         "mgcd", "k-means") or with options of its own: it proposes cuts for the best network so far, again and again
         during the search, which chooses among these and equal frequency by the score. See Notes.
     scoring_method : str or None
-        None is "density-bd" where cuts are priced ("optimal" and continuous columns), else "density-bic". Names are
+        None is "density-bd" for "optimal" and a table with continuous columns, else "density-bic". Names are
         "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only.
     cut_points : mapping of str to iterable of float, optional
         Inner cuts, in the data's units, of variables whose bins are fixed.
@@ -67,7 +67,7 @@ class BayesNetLearner(Parameters):
     penalty : {"bic", "literal", "aic"} or float
         Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
     prior : {"dirichlet", "bdeu"}
-        Of "density-bd": Dirichlet(1) per cell, or BDeu.
+        Of "density-bd": Dirichlet(1) per cell, or BDeu, under which "optimal" can price no cuts.
     equivalent_sample_size : float
         Of the BDeu prior, in rows.
     kinds : mapping of str to {"continuous", "discrete"}, optional
@@ -255,7 +255,7 @@ class BayesNetLearner(Parameters):
                 problem, result = search(both(live, self.callback))
         else:
             problem, result = search(self.callback)
-        edges = problem.edges(result.X)
+        edges = learned_edges(problem, result.X)
         cuts = learned_cut_points(problem, result.X)
         cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
         broken = problem.edge_rules.violations(table.names, edges, cardinality)

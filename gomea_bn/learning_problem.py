@@ -12,6 +12,7 @@ from gomea_bn._columns import nearest
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.problems._score_kernels import BDEU
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
@@ -26,6 +27,7 @@ __all__ = [
     "OPTIMAL",
     "LearningOptions",
     "learned_cut_points",
+    "learned_edges",
     "learning_problem",
     "library_growth",
     "merged_library",
@@ -124,8 +126,8 @@ def learning_problem(
     Raises
     ------
     GomeaBnError
-        If the scoring method does not fit the columns, fixed cut points do not fit their column, or the knowledge
-        contradicts itself or the table.
+        If the scoring method does not fit the columns or the discretizer, fixed cut points do not fit their column, or
+        the knowledge contradicts itself or the table.
     """
     method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost)
     _check_kinds(table, method)
@@ -139,6 +141,11 @@ def learning_problem(
     )
     growth, pricing = library_growth(table, variables, options), None
     if growth is not None:
+        if rule.kind == BDEU:
+            raise GomeaBnError(
+                "discretizer='optimal' finds no exact cuts under prior='bdeu', whose gains differ with the number of "
+                "bins; use prior='dirichlet', scoring_method='density-bic', or discretizer='equal-frequency'."
+            )
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
     scorer = FamilyScorer(variables, method, rule, growth=growth)
@@ -156,10 +163,10 @@ def library_growth(
     table: Table, variables: Sequence[ScoredVariable], options: LearningOptions
 ) -> LibraryGrowth | None:
     """Return how far libraries may grow where the search prices cuts; None where it does not."""
-    n_continuous = sum(not v.n_levels for v in variables)
-    if options.discretizer != OPTIMAL or not n_continuous:
+    n_priced = sum(v.has_free_cuts for v in variables)
+    if options.discretizer != OPTIMAL or not n_priced:
         return None
-    return LibraryGrowth(library_capacity(n_continuous, table.n_rows), options.max_bins)
+    return LibraryGrowth(library_capacity(n_priced, table.n_rows), options.max_bins)
 
 
 def scored_variables(
@@ -235,6 +242,21 @@ def learned_cut_points(
         for v, place in chosen
         if not scorer.variables[v].n_levels
     }
+
+
+def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:
+    """Return the arcs (parent, child) of a repaired genotype that say something, by variable index.
+
+    An arc from or to a variable with a single bin changes no probability and no score; only required ones stay.
+    """
+    views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
+    several = problem.scorer.rows.cardinality[views] > 1
+    required = ~problem.edge_rules.allowed[:, :, 0]
+    return [
+        (parent, child)
+        for parent, child in problem.edges(genotype)
+        if (several[parent] and several[child]) or required[parent, child]
+    ]
 
 
 def _check_kinds(table: Table, method: ScoringMethod) -> None:

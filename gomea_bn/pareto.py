@@ -23,6 +23,7 @@ from gomea_bn.learning_problem import (
     OPTIMAL,
     LearningOptions,
     learned_cut_points,
+    learned_edges,
     library_growth,
     scored_variables,
 )
@@ -403,7 +404,7 @@ def _pricing(n_rows: int, options: ParetoBayesNetLearner) -> Pricing:
 
 
 def _edges(problem: FrontProblem, table: Table, genotype: NDArray[np.int16]) -> list[tuple[str, str]]:
-    return [(table.names[parent], table.names[child]) for parent, child in problem.edges(genotype)]
+    return [(table.names[parent], table.names[child]) for parent, child in learned_edges(problem, genotype)]
 
 
 @dataclass(frozen=True)

@@ -69,14 +69,14 @@ def refine_boundaries(
     method: str | Discretizer = "dp",
     bin_counts: str | None = None,
     *,
-    scoring_method: str = "density-bic",
+    scoring_method: str | None = None,
     penalty: str | float = "bic",
     max_bins: int = 15,
     width_floor: float = 1e-3,
     min_bin_count: int = 1,
     max_seconds: float | None = None,
     random_state: int | None = None,
-    pseudo_count: PseudoCount = 1.0,
+    pseudo_count: PseudoCount | None = None,
     starts: int = 1,
     variables: Sequence[str] | None = None,
     callback: Callback | None = None,
@@ -98,7 +98,9 @@ def refine_boundaries(
     bin_counts : {"fixed", "free"}, optional
         Keep the number of bins of every variable, or choose it too ("dp", and always by a discretizer). By default
         "fixed" for "dp" and "rv-gomea".
-    scoring_method : {"density-bic", "density-bd"}
+    scoring_method : {"density-bic", "density-bd"}, optional
+        By default the one that the network was learned with, if its metadata name one of these, else "density-bic".
+        The price of a cut is the one that the metadata name, too. The prior of "density-bd" is Dirichlet(1).
     penalty : {"bic", "literal", "aic"} or float
         Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
     max_bins : int
@@ -113,9 +115,9 @@ def refine_boundaries(
         Deadline; the best so far is returned.
     random_state : int, optional
         Seed of further starts, of "rv-gomea", and of a discretizer that draws; the same seed gives the same result.
-    pseudo_count : float or "auto"
+    pseudo_count : float or "auto", optional
         Smoothing of the result's tables, added to every table row and spread evenly over its cells; "auto" as in
-        `DiscretizedBayesNet.from_table`.
+        `DiscretizedBayesNet.from_table`. By default that of the network, else 1.
     starts : int
         For "dp": how many starts, the first from the network's own cuts, the others from random quantiles.
     variables : sequence of str, optional
@@ -140,6 +142,9 @@ def refine_boundaries(
     if by_discretizer:
         _check_for_discretizer(bin_counts, starts, callback)
     bin_counts = bin_counts or ("free" if by_discretizer else "fixed")
+    scoring_method = _own_scoring(network) if scoring_method is None else scoring_method
+    if pseudo_count is None:
+        pseudo_count = 1.0 if network.pseudo_count is None else network.pseudo_count
     session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables)
     limits = CutLimits(1, max_bins, width_floor, min_bin_count)
     own = session.own_cuts
@@ -241,12 +246,9 @@ def refine_command(
     ----------
     network, data, out : Path
         A network.json, the table, and the JSON file to write.
-    scoring_method : str, optional
-        By default the one that the network was learned with, if the file says so, else "density-bic".
-    pseudo_count : float, optional
-        By default that of the network, else 1.
-    method, bin_counts, penalty, max_bins, width_floor, min_bin_count, max_seconds, seed, starts
-        See `refine_boundaries`.
+    method, bin_counts, scoring_method, penalty, max_bins, width_floor, min_bin_count, max_seconds, seed, pseudo_count,
+    starts
+        See `refine_boundaries`, whose `random_state` is `seed`.
 
     Raises
     ------
@@ -254,21 +256,19 @@ def refine_command(
         For options out of range, and for files that cannot be used.
     """
     given = DiscretizedBayesNet.from_json(network)
-    known = given.metadata.get("scoring_method")
-    smoothing: PseudoCount = 1.0 if given.pseudo_count is None else given.pseudo_count
     result = refine_boundaries(
         given,
         data,
         method,
         bin_counts,
-        scoring_method=scoring_method or (known if isinstance(known, str) else "density-bic"),
+        scoring_method=scoring_method,
         penalty=penalty,
         max_bins=max_bins,
         width_floor=width_floor,
         min_bin_count=min_bin_count,
         max_seconds=max_seconds,
         random_state=seed,
-        pseudo_count=smoothing if pseudo_count is None else pseudo_count,
+        pseudo_count=pseudo_count,
         starts=starts,
     )
     result.network.to_json(out)
@@ -285,6 +285,12 @@ def refine_command(
             f"Stopped by {result.stopped_by} after {result.seconds:.2f} s. Wrote {out}.",
         ]
     )
+
+
+def _own_scoring(network: DiscretizedBayesNet) -> str:
+    """Return the density score that a network was learned with, or else "density-bic"."""
+    known = network.metadata.get("scoring_method")
+    return known if known in ("density-bic", "density-bd") else "density-bic"
 
 
 @cache

@@ -46,6 +46,11 @@ class ScoredVariable:
     n_levels: int
     policies: tuple[Policy, ...] = ()
 
+    @property
+    def has_free_cuts(self) -> bool:
+        """Whether it is continuous, and its cuts are not fixed by a user."""
+        return bool(self.policies) and all(policy.chosen for policy in self.policies)
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
@@ -154,13 +159,7 @@ class FamilyScorer:
                 raise GomeaBnError(
                     f"Variable {variable.name!r} has {most} levels or bins; at most {MAX_CARDINALITY} can be scored."
                 )
-        self.grows = np.array(
-            [
-                growth is not None and bool(v.policies) and all(p.chosen for p in v.policies)
-                for v in self.variables
-            ],
-            np.bool_,
-        )
+        self.grows = np.array([growth is not None and v.has_free_cuts for v in self.variables], np.bool_)
         sizes = [max(len(v.policies), 1) for v in self.variables]
         if growth is not None:
             sizes = [max(n, growth.capacity) if g else n for n, g in zip(sizes, self.grows.tolist())]

@@ -13,7 +13,15 @@ import pytest
 from network_examples import HOSTILE_NAMES
 from typer.testing import CliRunner
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, cli, read_table
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    _cli_learn,
+    cli,
+    read_table,
+)
 from gomea_bn import _cli_options as options
 from gomea_bn.io.bif import read_bif
 from gomea_bn.io.run_folder import check_folder, cpu_name, installed_version, write_run_folder
@@ -49,7 +57,7 @@ def table(rows, tmp_path):
 
 
 def test_the_defaults_are_the_learners():
-    given = {name: p.default for name, p in inspect.signature(cli.learn).parameters.items()}
+    given = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
     learner = BayesNetLearner().get_params()
     names = set(given) & set(learner)
     assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
@@ -65,6 +73,11 @@ def test_learn_prints_the_kinds_then_the_network(table, rows):
     assert result.exit_code == 0, result.stderr
     network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
     assert network.summary() in result.stdout
+    assert (
+        f"Score (density-bd, continuous columns scaled to [0, 1]): {network.metadata['score']:.3f}"
+        in result.stdout
+    )
+    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
     assert "Rule: bool, categorical and text columns" in result.stderr
     assert "d  discrete    integers, 3 distinct (at most 10); 3 levels" in result.stderr
     assert "no --out given" in result.stderr

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cli, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, _cli_learn, cli, read_table
 from gomea_bn.discretization import MDLP, BayesianDiscretizer, EqualFrequency, MDLDiscretizer
 from gomea_bn.io.cut_files import read_cut_file, write_cut_file
 from gomea_bn.io.run_folder import run_record
@@ -153,10 +153,10 @@ def test_learn_takes_a_discretizer_by_name(table, rows):
 def test_what_repeats_a_run_is_said_where_it_does(table, rows):
     learner = BayesNetLearner("mdl", max_evaluations=500, random_state=1).fit(rows)
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"]["max_evaluations"] == 500
-    assert "with --seed 1 give this network again" in cli._report(learner)
+    assert "with --seed 1 give this network again" in _cli_learn.report(learner)
     learner.statistics_["discretizer_cut_short"] = 1
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"] is None
-    told = cli._report(learner)
+    told = _cli_learn.report(learner)
     assert "The clock ended the discretizer in 1 of " in told
     assert "again" not in told
 

@@ -287,3 +287,29 @@ def test_the_limit_on_parameters_is_printed(stand_in, data):
         assert len(warnings) == bool(near)
         for what, size in (("the knee", knee), ("the best fit", best)):
             assert (f"{what} ({size})" in printed) == (size in near)
+
+
+def test_limits_hold_for_optimal_cuts(place):
+    given = [
+        "--discretizer",
+        "optimal",
+        "--min-bin-count",
+        "40",
+        "--min-width",
+        "0.2",
+        "--kind",
+        "c=discrete",
+    ]
+    result = invoke("front", place / "rows.csv", *given, "--max-evaluations", "2000", "--out", place / "wide")
+    assert result.exit_code == 0, result.stderr
+    whole, frame = read_front(place / "wide"), rows()
+    assert whole.record["counts"]["variables_priced"] > 0
+    n_cuts = 0
+    for one in whole:
+        for name, cuts in one.network.cut_points.items():
+            n_cuts += len(cuts)
+            low, high = one.network.support[name]
+            assert np.diff([low, *cuts, high]).min() >= 0.2 * (high - low) * (1 - 1e-9)
+            bins = np.searchsorted(cuts, frame[name], side="left")
+            assert np.bincount(bins, minlength=len(cuts) + 1).min() >= 40
+    assert n_cuts > 0

@@ -20,6 +20,7 @@ from gomea_bn import (
     ensemble,
     read_table,
 )
+from gomea_bn._learning import table_digest
 
 QUICK = BayesNetLearner(max_evaluations=600)
 
@@ -69,7 +70,12 @@ def test_each_network_is_learned_from_a_resample_and_counted_from_all_rows(frame
         learned = (one.network_.edges, one.network_.cut_points)
         wanted = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto")
         assert fitted.networks_[place] == wanted
-        assert fitted.networks_[place].metadata["member"] == place
+        metadata = fitted.networks_[place].metadata
+        assert metadata["member"] == place
+        for name in ("scoring_method", "cut_cost", "seed", "n_eval", "n_rows", "fixed_cut_points"):
+            assert metadata[name] == one.network_.metadata[name]
+        assert "score" not in metadata  # it is of the resample
+        assert metadata["data_sha256"] == table_digest(table) != one.network_.metadata["data_sha256"]
 
 
 def test_no_level_and_no_range_is_lost(frame, fitted):

@@ -230,7 +230,7 @@ def test_fixed_cuts_stay_and_cost_nothing(rows):
     every = {name: [float(rows[name].median())] for name in names[:4]}
     learner = quick(500, cut_points=every).fit(rows)
     assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == every
-    assert learner.statistics_["variables_priced"] == 0
+    assert "variables_priced" not in learner.statistics_
     assert learner.score_ == pytest.approx(slow_score(learner, fixed=names[:4]), abs=1e-7)
 
 
@@ -310,6 +310,28 @@ def test_all_discrete_tables_are_scored_as_before():
     assert quick(600, prior="bdeu", scoring_method="density-bd").fit(frame.astype(str)).network_.edges
 
 
+def test_other_priors_are_fine_where_all_cuts_are_fixed(rows):
+    cuts = {name: [float(rows[name].median())] for name in rows.columns if rows[name].dtype.kind == "f"}
+    learner = quick(600, prior="bdeu", cut_points=cuts).fit(rows)
+    assert learner.network_.metadata["scoring_method"] == "density-bd"
+    assert "variables_priced" not in learner.statistics_
+    with pytest.raises(GomeaBnError, match="prior='bdeu'"):
+        quick(600, prior="bdeu", cut_points=dict(list(cuts.items())[1:])).fit(rows)
+
+
+def test_edges_of_a_variable_with_one_bin_say_nothing_and_are_left_out():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 4)), columns=list("abcd"))
+    for seed in range(4):
+        learner = quick(800, random_state=seed, min_bin_count=4, initial_indegree=2).fit(frame)
+        network = learner.network_
+        single = {name for name in network.names if network.cardinality(name) == 1}
+        assert single
+        assert not single & {name for edge in network.edges for name in edge}
+        assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-8)  # the search's own
+    wanted = ExpertKnowledge(required_edges=[("a", "b")])
+    assert ("a", "b") in quick(800, min_bin_count=4, knowledge=wanted).fit(frame).network_.edges
+
+
 def test_one_continuous_column_beside_a_class():
     frame = load_iris(as_frame=True).frame[["petal length (cm)", "target"]]
     learner = quick(600, kinds={"target": "discrete"}).fit(frame)
@@ -328,7 +350,7 @@ def test_one_continuous_column_beside_a_class():
     [
         (
             {"prior": "bdeu"},
-            "Optimal cut points need .*with the Dirichlet prior; got 'density-bd' with the BDeu",
+            "no exact cuts under prior='bdeu'.*prior='dirichlet', .*'density-bic', or discretizer='equal-frequency'",
         ),
         ({"scoring_method": "bic"}, "scoring_method='bic' is for discrete columns only"),
         ({"scoring_method": "k2"}, "is for discrete columns only"),

@@ -252,7 +252,7 @@ def test_the_learner_takes_it(frame):
     assert net == DiscretizedBayesNet.from_table(
         learner.table_, net.edges, net.cut_points, pseudo_count="auto"
     )
-    plain = BayesNetLearner(**QUICK).fit(frame).network_
+    plain = BayesNetLearner(pseudo_count=1.0, **QUICK).fit(frame).network_
     assert (plain.edges, plain.pseudo_count) == (net.edges, 1.0)
 
 
