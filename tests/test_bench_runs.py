@@ -148,6 +148,7 @@ def test_every_default_plan_has_distinct_tasks_that_json_holds() -> None:
             assert Plan.of(experiment.describe(plan)) == plan
             assert set(plan.algorithms) <= set(experiment.known_algorithms)
             assert set(plan.variants) <= set(experiment.known_variants)
+            assert min(plan.sizes) >= experiment.least_size > 1
 
 
 def test_an_attempt_that_exits_or_measures_nan_is_a_row_with_an_error() -> None:
@@ -190,6 +191,8 @@ def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
 
     assert "No experiment 'table3'" in told("table3")
     assert "--sizes must be integers with commas between, got 'a'" in told("table1", "--sizes", "a")
+    assert "sizes of table2 must be at least 2, got 1" in told("table2", "--sizes", "1,4")
+    assert "sizes of chen must be at least 2, got 1" in told("chen", "--sizes", "1")
     assert "holds no results of table1; run it first" in told("table1", "--report-only")
     (tmp_path / "out" / "table1").mkdir(parents=True)
     (tmp_path / "out" / "table1" / "letter.txt").touch()

@@ -251,6 +251,7 @@ EXPERIMENTS = (
         tasks=tasks,
         measure=measure,
         report=report,
+        least_size=2,
         prepare=prepare,
     ),
 )

@@ -236,6 +236,7 @@ EXPERIMENTS = (
         tasks=tasks,
         measure=measure,
         report=report_linkage,
+        least_size=10,
         prepare=prepare,
     ),
     Experiment(
@@ -249,6 +250,7 @@ EXPERIMENTS = (
         tasks=tasks,
         measure=measure,
         report=report_schemes,
+        least_size=10,
         prepare=prepare,
     ),
 )

@@ -135,6 +135,8 @@ class Experiment:
         From a plan and the rows that were measured to tables, figures and claims.
     prepare : callable, optional
         Compiles what the tasks need, before workers start; gets a function that prints a line.
+    least_size : int
+        The smallest of `Plan.sizes` that every task can be run with.
     """
 
     name: str
@@ -148,6 +150,7 @@ class Experiment:
     measure: Callable[[Task], Measured]
     report: Callable[[Plan, Sequence[Row]], Report]
     prepare: Callable[[Callable[[str], object]], float] | None = None
+    least_size: int = 1
 
     def planned(self, *, full: bool = False, **changes: Any) -> Plan:
         """Return the default or the full plan with the changes that are not None.
@@ -168,6 +171,10 @@ class Experiment:
                         f"{option} of {self.name} must be out of {', '.join(known) or 'none'}, got {name!r}."
                         f"{nearest(name, known)}"
                     )
+        if min(plan.sizes) < self.least_size:
+            raise GomeaBnError(
+                f"sizes of {self.name} must be at least {self.least_size}, got {min(plan.sizes)}."
+            )
         if self.known_variants and not plan.variants:
             raise GomeaBnError(f"variants of {self.name} must name at least one.")
         return plan

@@ -311,6 +311,7 @@ EXPERIMENTS = (
         tasks=tasks,
         measure=measure,
         report=report,
+        least_size=20,
         prepare=prepare,
     ),
 )

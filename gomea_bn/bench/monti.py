@@ -204,6 +204,7 @@ EXPERIMENTS = (
         tasks=tasks,
         measure=measure,
         report=report,
+        least_size=10,
         prepare=prepare,
     ),
 )

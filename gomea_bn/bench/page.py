@@ -29,7 +29,7 @@ from gomea_bn.io.atomic import write_bytes, write_text
 
 __all__ = ["claims_sheet", "html_page", "markdown_section", "write_report", "write_summary"]
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#767676")
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c6d31")
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0 1.5rem}
 td:not(:last-child){white-space:nowrap}
@@ -221,19 +221,27 @@ def draw(figure: Figure) -> bytes:
 
 
 def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
-    """Draw a panel; `lines` gets the first line of every label, whose colour all panels share."""
-    for series in panel.series:
+    """Draw a panel; `lines` gets the first line of every label, whose colour all panels share.
+
+    Where there is but one x, the series stand beside each other, with their quartiles as bars.
+    """
+    places = sorted({x for series in panel.series for x in series.x})
+    for beside, series in enumerate(panel.series):
         stem = series.label.removesuffix(", published")
         stems = list(dict.fromkeys([label.removesuffix(", published") for label in lines] + [stem]))
         colour = _COLOURS[stems.index(stem) % len(_COLOURS)]
         style = "--" if series.dashed else "-"
-        (line,) = axes.plot(series.x, series.y, style, color=colour, marker="o", markersize=3)
+        x = series.x if len(places) > 1 else [beside] * len(series.x)
+        (line,) = axes.plot(x, series.y, style, color=colour, marker="o", markersize=3)
         lines.setdefault(series.label, line)
-        if series.low:
+        if series.low and len(places) == 1:
+            axes.vlines(x, series.low, series.high, color=colour)
+        elif series.low:
             axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
-    if panel.log_x:
+    if len(places) == 1:
+        axes.set_xticks([(len(panel.series) - 1) / 2], [f"{places[0]:,g}"], fontsize=7)
+    elif panel.log_x and places:
         axes.set_xscale("log")
-        places = sorted({x for series in panel.series for x in series.x})
         axes.set_xticks(places, [f"{x:,g}" for x in places], fontsize=7)
         axes.set_xticks([], minor=True)
     if panel.log_y:

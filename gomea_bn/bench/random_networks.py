@@ -282,6 +282,7 @@ def _experiments() -> tuple[Experiment, ...]:
             tasks=partial(expand, variant="law", grows="rows", fixed=rows),
             measure=measure,
             report=partial(table, grows="rows", paper=TABLE_1, heading="8 variables"),
+            least_size=10,
             prepare=compile_learner,
         ),
         Experiment(
@@ -295,6 +296,7 @@ def _experiments() -> tuple[Experiment, ...]:
             tasks=partial(expand, variant="law", grows="variables", fixed=variables),
             measure=measure,
             report=partial(table, grows="variables", paper=TABLE_2, heading="500 rows"),
+            least_size=2,
             prepare=compile_learner,
         ),
         Experiment(
@@ -314,6 +316,7 @@ def _experiments() -> tuple[Experiment, ...]:
             ),
             measure=measure,
             report=partial(report_structure, variant="kind", grows="rows", claims=figure_3_claims),
+            least_size=10,
             prepare=compile_learner,
         ),
         Experiment(
@@ -327,6 +330,7 @@ def _experiments() -> tuple[Experiment, ...]:
             tasks=partial(expand, variant="law", grows="variables", fixed=variables, with_floor=False),
             measure=measure,
             report=partial(report_structure, variant="law", grows="variables", claims=figure_4_claims),
+            least_size=2,
             prepare=compile_learner,
         ),
     )

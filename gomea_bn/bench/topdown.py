@@ -149,5 +149,6 @@ EXPERIMENTS = (
         tasks=tasks,
         measure=measure,
         report=report,
+        least_size=10,
     ),
 )
