@@ -278,7 +278,7 @@ class BayesNetLearner(Parameters):
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": table_digest(table),
-                **({"cut_cost": method.cut_cost} if method.cut_cost else {}),
+                **method.charges,
             },
         )
         self.table_ = table
