@@ -110,6 +110,7 @@ class BayesNetLearner(Parameters):
     Attributes
     ----------
     network_ : DiscretizedBayesNet
+        Without edges of variables with a single bin, which say nothing, unless they are required.
     score_ : float
         The search's score in nats, with every continuous column scaled to [0, 1]; higher is better.
     table_ : Table

@@ -193,3 +193,27 @@ def test_optimal_front_is_not_behind_where_grids_miss_the_gap(mixed):
 def test_each_bad_option_is_named(mixed, options, message):
     with pytest.raises(GomeaBnError, match=message):
         quick(**options).fit(mixed)
+
+
+def test_networks_and_own_objectives_have_no_edges_of_variables_with_one_bin():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=list("abcd"))
+    seen = []
+
+    def n_edges(edges, cut_points):
+        seen.extend(edge for edge in edges if any(not len(cut_points[name]) for name in edge))
+        return float(len(edges))
+
+    options = {"min_bin_count": 10, "initial_indegree": 2}
+    own = quick(1500, objectives=["misfit", "complexity", OwnObjective("edges", n_edges)], **options).fit(
+        frame
+    )
+    assert not seen
+    single = 0
+    for front in (own.front_, quick(1500, **options).fit(frame).front_):
+        for one in front:
+            bins = [one.network.cardinality(name) for edge in one.network.edges for name in edge]
+            assert all(n > 1 for n in bins)
+            single += any(one.network.cardinality(name) == 1 for name in "abcd")
+    assert single
+    for one in own.front_:
+        assert one.objectives["edges"] == len(one.network.edges)
