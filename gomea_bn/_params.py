@@ -18,25 +18,43 @@ class Parameters:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's parameters by name."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
+        """Return the constructor's parameters by name; with `deep` also those of a learner or discretizer in one.
+
+        The latter are called as in scikit-learn: ``learner__max_bins``.
+        """
+        own = {name: getattr(self, name) for name in self._parameter_names()}
+        nested = {
+            f"{name}__{inner}": value
+            for name, held in own.items()
+            if deep and isinstance(held, Parameters)
+            for inner, value in held.get_params().items()
+        }
+        return {**own, **nested}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name and return self; raises `GomeaBnError` for an unknown name."""
+        """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
         known = self._parameter_names()
-        for name, value in parameters.items():
+        # a learner that is replaced comes before what is set in it
+        for path, value in sorted(parameters.items(), key=lambda item: item[0].count("__")):
+            name, _, inner = path.partition("__")
             if name not in known:
                 raise GomeaBnError(
                     f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}."
                 )
-            setattr(self, name, value)
+            held = getattr(self, name)
+            if not inner:
+                setattr(self, name, value)
+            elif isinstance(held, Parameters):
+                held.set_params(**{inner: value})
+            else:
+                raise GomeaBnError(f"{path} cannot be set: {name} is {held!r}, which has no parameters.")
         return self
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
         changed = [
             f"{name}={value!r}"
-            for name, value in self.get_params().items()
+            for name, value in self.get_params(deep=False).items()
             if not (value is defaults[name].default or repr(value) == repr(defaults[name].default))
         ]
         return f"{type(self).__name__}({', '.join(changed)})"

@@ -217,7 +217,7 @@ class BayesNetEnsemble(Parameters):
         """Return the learner's parameters with the ensemble's own, and fixed cuts that can be read many times."""
         if self.learner is not None and not isinstance(self.learner, BayesNetLearner):
             raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {self.learner!r}.")
-        options = (self.learner or BayesNetLearner()).get_params()
+        options = (self.learner or BayesNetLearner()).get_params(deep=False)
         if isinstance(options["cut_points"], Mapping):
             options["cut_points"] = {
                 name: list(cuts) if isinstance(cuts, Iterable) and not isinstance(cuts, str) else cuts

@@ -110,6 +110,7 @@ class BayesNetLearner(Parameters):
     Attributes
     ----------
     network_ : DiscretizedBayesNet
+        Without edges of variables with a single bin, which say nothing, unless they are required.
     score_ : float
         The search's score in nats, with every continuous column scaled to [0, 1]; higher is better.
     table_ : Table
@@ -278,7 +279,7 @@ class BayesNetLearner(Parameters):
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": table_digest(table),
-                **({"cut_cost": method.cut_cost} if method.cut_cost else {}),
+                **method.charges,
             },
         )
         self.table_ = table

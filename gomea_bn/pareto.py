@@ -60,8 +60,9 @@ class OwnObjective:
     ----------
     name : str
     function : callable
-        ``function(edges, cut_points) -> float``: edges as (parent, child) names, inner cuts by continuous column. It
-        is called for every network that is evaluated and holds up the search for that long.
+        ``function(edges, cut_points) -> float``: edges as (parent, child) names, but those of variables with a single
+        bin that are not required, and inner cuts by continuous column. It is called for every network that is evaluated
+        and holds up the search for that long.
     label, unit, better : str
         For tables and pictures: what it is, in what unit, and what small values mean ("cheaper").
     """

@@ -181,7 +181,9 @@ def refine_boundaries(
     after = session.score(found)
     if not after > before and not by_discretizer:
         found, after = own, before
-    metadata = {**network.metadata, "scoring_method": scoring_method, "score": after}
+    metadata = network.metadata
+    metadata.pop("cut_cost", None)
+    metadata |= {"scoring_method": scoring_method, "score": after, **session.method.charges}
     named = method if isinstance(method, str) else repr(method)
     metadata["refinement"] = {"method": named, "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(

@@ -32,6 +32,11 @@ class ScoringMethod:
     prior: str
     cut_cost: float
 
+    @property
+    def charges(self) -> dict[str, float]:
+        """What a network's metadata say about the price of a cut: nothing under scores that know none."""
+        return {"cut_cost": self.cut_cost} if SCORING_METHODS[self.name].cut_cost else {}
+
 
 SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method

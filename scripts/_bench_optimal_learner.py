@@ -78,7 +78,7 @@ def make_learner(options: Mapping[str, Any], **fixed: Any) -> BayesNetLearner:
 def smoothing(learner: BayesNetLearner) -> dict[str, Any]:
     """Return the learner's options that also count the tables of a given graph with given cuts."""
     shared = set(inspect.signature(DiscretizedBayesNet.from_table).parameters) - {"cut_points"}
-    return {name: value for name, value in learner.get_params().items() if name in shared}
+    return {name: value for name, value in learner.get_params(deep=False).items() if name in shared}
 
 
 def warm_up(options: Mapping[str, Any]) -> None:

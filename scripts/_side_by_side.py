@@ -63,7 +63,7 @@ def mean_difference(
 
 
 def with_error(values: ArrayLike, digits: int = 3) -> str:
-    """Return the mean with its standard error as text; of one value there is no error."""
+    """Return the mean with its standard error as text; of one value the error is nan."""
     found = np.asarray(values, np.float64)
     error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else float("nan")
     return f"{found.mean():.{digits}f} ± {error:.{digits}f}"

@@ -297,8 +297,6 @@ def test_limits_hold_for_optimal_cuts(place):
         "40",
         "--min-width",
         "0.2",
-        "--kind",
-        "c=discrete",
     ]
     result = invoke("front", place / "rows.csv", *given, "--max-evaluations", "2000", "--out", place / "wide")
     assert result.exit_code == 0, result.stderr

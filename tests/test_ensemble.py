@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from gomea_bn import (
     BayesNetEnsemble,
@@ -21,6 +21,7 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn._learning import table_digest
+from gomea_bn.discretization import BayesianDiscretizer
 
 QUICK = BayesNetLearner(max_evaluations=600)
 
@@ -301,3 +302,19 @@ def test_it_says_that_it_is_not_fitted(frame, fitted):
             call(BayesNetEnsemble())
     with pytest.raises(GomeaBnError, match="n_samples must be an integer of at least 0, got -1"):
         fitted.sample(-1)
+
+
+def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
+    made = BayesNetEnsemble(BayesNetLearner(BayesianDiscretizer()), n_networks=1)
+    assert made.get_params()["learner__max_bins"] == 15
+    assert "learner__max_bins" not in made.get_params(deep=False)
+    made.set_params(learner__max_bins=3, learner__discretizer__max_cycles=7, n_networks=2)
+    assert (made.learner.max_bins, made.learner.discretizer.max_cycles, made.n_networks) == (3, 7, 2)
+    made.set_params(learner__max_bins=4, learner=BayesNetLearner(max_evaluations=100))
+    assert (made.learner.max_bins, made.learner.max_evaluations) == (4, 100)
+    grid = GridSearchCV(made, {"learner__max_bins": [2, 5]}, cv=2).fit(frame)
+    assert grid.best_estimator_.learner.max_bins == grid.best_params_["learner__max_bins"]
+    with pytest.raises(GomeaBnError, match="BayesNetLearner has no parameter 'max_bin'; it has"):
+        made.set_params(learner__max_bin=4)
+    with pytest.raises(GomeaBnError, match="learner__max_bins cannot be set: learner is None"):
+        BayesNetEnsemble().set_params(learner__max_bins=4)

@@ -10,10 +10,11 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert import ExpertNetwork
 from gomea_bn.expert_sample import draw_expert_sample
 from gomea_bn.mogomea import MOGOMEA
-from gomea_bn.pareto import OwnObjective, ParetoBayesNetLearner
+from gomea_bn.pareto import OwnObjective, ParetoBayesNetLearner, front_problem
 from gomea_bn.problems.family_scorer import FamilyScorer
-from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.problems.interval_dp import CutLimits, CutProblem, SortedColumn
 from gomea_bn.problems.policies import policy_library
+from gomea_bn.table import read_table
 
 
 def quick(n_evaluations=2500, **options):
@@ -193,3 +194,45 @@ def test_optimal_front_is_not_behind_where_grids_miss_the_gap(mixed):
 def test_each_bad_option_is_named(mixed, options, message):
     with pytest.raises(GomeaBnError, match=message):
         quick(**options).fit(mixed)
+
+
+def test_networks_and_own_objectives_have_no_edges_of_variables_with_one_bin():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=list("abcd"))
+    seen = []
+
+    def n_edges(edges, cut_points):
+        seen.extend(edge for edge in edges if any(not len(cut_points[name]) for name in edge))
+        return float(len(edges))
+
+    options = {"min_bin_count": 10, "initial_indegree": 2}
+    own = quick(1500, objectives=["misfit", "complexity", OwnObjective("edges", n_edges)], **options).fit(
+        frame
+    )
+    assert not seen
+    single = 0
+    for front in (own.front_, quick(1500, **options).fit(frame).front_):
+        for one in front:
+            bins = [one.network.cardinality(name) for edge in one.network.edges for name in edge]
+            assert all(n > 1 for n in bins)
+            single += any(one.network.cardinality(name) == 1 for name in "abcd")
+    assert single
+    for one in own.front_:
+        assert one.objectives["edges"] == len(one.network.edges)
+
+
+def test_fine_and_coarse_cuts_are_priced():
+    """At a low price a column gets more bins than at a high one, so that a front has networks of both kinds."""
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=480)})
+    learner = quick(600, max_bins=15)
+    problem = front_problem(learner, read_table(frame), ["misfit", "complexity"], None, None, seed=0)
+    assert [score.weight for score in problem.pricing.scores] == pytest.approx(
+        [share * np.log(480) / 2 for share in (0.2, 0.5, 1, 2, 4)]
+    )
+    column = SortedColumn(frame["x"].to_numpy())
+    limits = problem.pricing.limits
+    found = [CutProblem(column, (), (), score).optimal(limits) for score in problem.pricing.scores]
+    n_bins = [len(best.cut_points) + 1 for best in found]
+    assert n_bins == sorted(n_bins, reverse=True)
+    assert n_bins[0] > n_bins[-1]
+    front = learner.fit(frame).front_
+    assert {one.network.cardinality("x") for one in front} >= {n_bins[0], n_bins[-1]}

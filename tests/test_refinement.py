@@ -462,3 +462,16 @@ def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
         pd.DataFrame(np.random.default_rng(1).integers(0, 3, (60, 3)), columns=list("abc"))
     )
     assert refine_boundaries(discrete.network_, discrete.table_).network == discrete.network_
+
+
+def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
+    frame = random_network(4, random_state=3).sample(200, 3)
+    learner = BayesNetLearner(max_evaluations=800, max_seconds=None, cut_cost=0, random_state=1).fit(frame)
+    assert learner.network_.metadata["cut_cost"] == 0
+    same = refine_boundaries(learner.network_, frame)
+    assert same.score_before == pytest.approx(learner.score_, abs=1e-8)
+    assert same.network.metadata["cut_cost"] == 0
+    penalised = refine_boundaries(learner.network_, frame, scoring_method="density-bic").network
+    assert "cut_cost" not in penalised.metadata
+    bayesian = refine_boundaries(penalised, frame, scoring_method="density-bd")
+    assert bayesian.network.metadata["cut_cost"] == 0.5

@@ -78,7 +78,7 @@ def proposer(
         For a discretizer that has a `random_state` which is None.
     """
     made = discretizer(given) if isinstance(given, str) else given
-    options = made.get_params()
+    options = made.get_params(deep=False)
     if isinstance(given, str) and max_bins is not None and "max_bins" in options:
         options["max_bins"] = max_bins
     if seed is not None and options.get("random_state", seed) is None:
@@ -92,8 +92,10 @@ def proposers(given: str | Discretizer, *, max_bins: int, seed: int | None = Non
     Parameters as of `proposer`.
     """
     made = proposer(given, max_bins=max_bins, seed=seed)
-    if isinstance(given, str) and "n_bins" in made.get_params():
-        return tuple(type(made)(**{**made.get_params(), "n_bins": n}) for n in range(2, max_bins + 1))
+    if isinstance(given, str) and "n_bins" in made.get_params(deep=False):
+        return tuple(
+            type(made)(**{**made.get_params(deep=False), "n_bins": n}) for n in range(2, max_bins + 1)
+        )
     return (made,)
 
 
@@ -127,7 +129,7 @@ def propose(
         Deadline, if the method's own is not earlier.
     """
     limits = [limit for limit in (method.max_seconds, max_seconds) if limit is not None]
-    timed: Any = type(method)(**{**method.get_params(), "max_seconds": min(limits, default=None)})
+    timed: Any = type(method)(**{**method.get_params(deep=False), "max_seconds": min(limits, default=None)})
     timed.fit(table, network=network)
     fixed = network.metadata.get("fixed_cut_points")
     cuts = dict(timed.cut_points_)
@@ -203,7 +205,7 @@ def _check_object(given: Discretizer, option: str) -> None:
             f"{option}: {type(given).__name__} learns a graph of its own; use it by itself, or one of "
             f"{list(PROPOSERS)}."
         )
-    if given.get_params().get("aggregate_levels") is not None:
+    if given.get_params(deep=False).get("aggregate_levels") is not None:
         raise GomeaBnError(
             f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
             "table first."

@@ -185,7 +185,7 @@ def environment() -> dict[str, Any]:
 
 def plain_parameters(learner: Any) -> dict[str, Any]:
     """Return a learner's parameters, but those that say only where and how visibly it runs, as plain values."""
-    parameters: dict[str, Any] = learner.get_params()
+    parameters: dict[str, Any] = learner.get_params(deep=False)
     for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
         del parameters[name]
     if learner.knowledge is not None:
