@@ -58,6 +58,10 @@ def learn(
             min=0, help="Price of a chosen cut under density-bd: this share of ln(distinct values - 1)."
         ),
     ] = 0.5,
+    edge_cost: Annotated[
+        float,
+        typer.Option(min=0, help="Price of an edge under density-bd: this share of ln(columns - 1)."),
+    ] = 1.0,
     max_indegree: Annotated[int, typer.Option(min=0, help="Most parents of a variable.")] = 6,
     max_candidates: Annotated[
         str, typer.Option(help="Partners that a variable may be joined to: a number, auto or all.")
@@ -136,6 +140,7 @@ def learn(
             min_width=min_width,
             min_bin_count=min_bin_count,
             cut_cost=cut_cost,
+            edge_cost=edge_cost,
             max_indegree=max_indegree,
             max_candidates=read_candidates(max_candidates),
             knowledge=ExpertKnowledge(

@@ -39,12 +39,15 @@ class RefinementSession:
         penalty: str | float,
         variables: Sequence[str] | None,
     ) -> None:
-        cut_cost = network.metadata.get("cut_cost")
-        self.method = scoring_method(method_name, cut_cost=cut_cost if is_real(cut_cost) else None)
+        shares = {name: network.metadata.get(name) for name in ("cut_cost", "edge_cost")}
+        charged = {name: share for name, share in shares.items() if is_real(share)}
+        self.method = scoring_method(method_name, **charged)
         if not self.method.density:
             raise GomeaBnError(f"scoring_method must be 'density-bic' or 'density-bd', got {method_name!r}.")
         self.table = table
-        self.rule = score_rule(self.method, self.table.n_rows, penalty=penalty)
+        self.rule = score_rule(
+            self.method, self.table.n_rows, n_variables=len(self.table.columns), penalty=penalty
+        )
         names = network.names
         self.parents = [[names.index(parent) for parent in network.parents(name)] for name in names]
         self.children = [[c for c, found in enumerate(self.parents) if v in found] for v in range(len(names))]

@@ -84,6 +84,9 @@ class BayesNetLearner(Parameters):
         Mean number of parents in the random networks that the search starts from.
     cut_cost : float
         Of "density-bd": what a chosen cut costs, as a share of ln(distinct values - 1) nats.
+    edge_cost : float
+        Of "density-bd": what a parent costs, as a share of ln(columns - 1) nats: without it, few rows and many columns
+        give edges between variables that have nothing to do with each other.
     min_width : float
         Of "optimal": narrowest bin, as a fraction of the column's range.
     min_bin_count : int
@@ -174,6 +177,7 @@ class BayesNetLearner(Parameters):
         random_repair: bool = True,
         initial_indegree: float = 1.0,
         cut_cost: float = 0.5,
+        edge_cost: float = 1.0,
         min_width: float = 1e-3,
         min_bin_count: int = 1,
         max_candidates: int | str | None = "auto",
@@ -203,6 +207,7 @@ class BayesNetLearner(Parameters):
         self.random_repair = random_repair
         self.initial_indegree = initial_indegree
         self.cut_cost = cut_cost
+        self.edge_cost = edge_cost
         self.min_width = min_width
         self.min_bin_count = min_bin_count
         self.max_candidates = max_candidates
@@ -264,7 +269,9 @@ class BayesNetLearner(Parameters):
             raise RuntimeError(
                 f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
             )
-        self.score_ = -float(result.F[0])
+        # an edge that says nothing was charged by the search, but is not in the network
+        n_void = len(problem.edges(result.X)) - len(edges)
+        self.score_ = -float(result.F[0]) + n_void * problem.scorer.rule.edge_cost
         method = problem.scorer.method
         self.network_ = DiscretizedBayesNet.from_table(
             table,

@@ -54,6 +54,7 @@ class LearningOptions:
     random_repair: bool = True
     initial_indegree: float = 1.0
     cut_cost: float = 0.5
+    edge_cost: float = 1.0
     min_width: float = 1e-3
     min_bin_count: int = 1
     max_candidates: int | str | None = "auto"
@@ -129,12 +130,13 @@ def learning_problem(
         If the scoring method does not fit the columns or the discretizer, fixed cut points do not fit their column, or
         the knowledge contradicts itself or the table.
     """
-    method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost)
+    method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost, edge_cost=options.edge_cost)
     _check_kinds(table, method)
     variables, rules = scored_variables(table, options, proposed)
     rule = score_rule(
         method,
         table.n_rows,
+        n_variables=len(table.columns),
         penalty=options.penalty,
         prior=options.prior,
         equivalent_sample_size=options.equivalent_sample_size,
@@ -247,7 +249,7 @@ def learned_cut_points(
 def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:
     """Return the arcs (parent, child) of a repaired genotype that say something, by variable index.
 
-    An arc from or to a variable with a single bin changes no probability and no score; only required ones stay.
+    An arc from or to a variable with a single bin changes no probability; only required ones stay.
     """
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
     several = problem.scorer.rows.cardinality[views] > 1

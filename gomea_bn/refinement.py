@@ -183,6 +183,7 @@ def refine_boundaries(
         found, after = own, before
     metadata = network.metadata
     metadata.pop("cut_cost", None)
+    metadata.pop("edge_cost", None)
     metadata |= {"scoring_method": scoring_method, "score": after, **session.method.charges}
     named = method if isinstance(method, str) else repr(method)
     metadata["refinement"] = {"method": named, "bin_counts": bin_counts, "score_before": before}

@@ -38,6 +38,7 @@ class ScoreRule(NamedTuple):
     )
     x_log_x: NDArray[np.float64]  # (n_rows + 1,)
     log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
+    edge_cost: float = 0.0  # nats per parent
 
 
 class ScoreScratch(NamedTuple):
@@ -269,7 +270,7 @@ def family_score(
     else:
         observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)
     score = score_counts(scratch.counts, observed, configurations, r, rule)
-    return score + rows.constant[views[n_views - 1]]
+    return score + rows.constant[views[n_views - 1]] - rule.edge_cost * (n_views - 1)
 
 
 @kernel

@@ -25,41 +25,51 @@ class ScoringMethod:
     prior : {"penalty", "dirichlet", "bdeu"}
     cut_cost : float
         What each cut that was chosen from m distinct values costs, as a share of ln(m - 1).
+    edge_cost : float
+        What each parent costs among N variables, as a share of ln(N - 1): with 1, the prior on graphs that has one
+        edge per variable as likely as none.
     """
 
     name: str
     density: bool
     prior: str
     cut_cost: float
+    edge_cost: float
 
     @property
     def charges(self) -> dict[str, float]:
-        """What a network's metadata say about the price of a cut: nothing under scores that know none."""
-        return {"cut_cost": self.cut_cost} if SCORING_METHODS[self.name].cut_cost else {}
+        """Return the shares by name where the method charges cuts and edges; a network remembers them."""
+        if not SCORING_METHODS[self.name].cut_cost:
+            return {}
+        return {"cut_cost": self.cut_cost, "edge_cost": self.edge_cost}
 
 
 SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method
     for method in (
-        ScoringMethod("density-bic", True, "penalty", 0.0),  # log density minus a price per free parameter
+        ScoringMethod(
+            "density-bic", True, "penalty", 0.0, 0.0
+        ),  # log density minus a price per free parameter
         # marginal likelihood of the tables, as a density
-        ScoringMethod("density-bd", True, "dirichlet", 0.5),
-        ScoringMethod("bic", False, "penalty", 0.0),
-        ScoringMethod("aic", False, "penalty", 0.0),
-        ScoringMethod("k2", False, "dirichlet", 0.0),
-        ScoringMethod("bdeu", False, "bdeu", 0.0),
+        ScoringMethod("density-bd", True, "dirichlet", 0.5, 1.0),
+        ScoringMethod("bic", False, "penalty", 0.0, 0.0),
+        ScoringMethod("aic", False, "penalty", 0.0, 0.0),
+        ScoringMethod("k2", False, "dirichlet", 0.0, 0.0),
+        ScoringMethod("bdeu", False, "bdeu", 0.0, 0.0),
     )
 }
 
 
-def scoring_method(name: str, *, cut_cost: float | None = None) -> ScoringMethod:
+def scoring_method(
+    name: str, *, cut_cost: float | None = None, edge_cost: float | None = None
+) -> ScoringMethod:
     """Return the scoring method called `name`.
 
     Parameters
     ----------
     name : str
-    cut_cost : float, optional
-        Replaces the method's own share where it charges cuts at all.
+    cut_cost, edge_cost : float, optional
+        Replace the method's own shares where it charges cuts and edges at all.
 
     Raises
     ------
@@ -69,17 +79,23 @@ def scoring_method(name: str, *, cut_cost: float | None = None) -> ScoringMethod
     if not isinstance(name, str) or name not in SCORING_METHODS:
         raise GomeaBnError(f"scoring_method must be one of {sorted(SCORING_METHODS)}, got {name!r}.")
     method = SCORING_METHODS[name]
-    if cut_cost is None:
+    for share, value in (("cut_cost", cut_cost), ("edge_cost", edge_cost)):
+        if value is not None and (not is_real(value) or not 0 <= value < inf):
+            raise GomeaBnError(f"{share} must be a finite number of at least 0, got {value!r}.")
+    if not method.charges:
         return method
-    if not is_real(cut_cost) or not 0 <= cut_cost < inf:
-        raise GomeaBnError(f"cut_cost must be a finite number of at least 0, got {cut_cost!r}.")
-    return replace(method, cut_cost=float(cut_cost)) if method.cut_cost else method
+    return replace(
+        method,
+        cut_cost=method.cut_cost if cut_cost is None else float(cut_cost),
+        edge_cost=method.edge_cost if edge_cost is None else float(edge_cost),
+    )
 
 
 def score_rule(
     method: ScoringMethod,
     n_rows: int,
     *,
+    n_variables: int = 2,
     penalty: str | float = "bic",
     prior: str = "dirichlet",
     equivalent_sample_size: float = 1.0,
@@ -90,6 +106,8 @@ def score_rule(
     ----------
     method : ScoringMethod
     n_rows : int
+    n_variables : int
+        Columns of the table, which set the price of an edge; with 2 there is none.
     penalty : {"bic", "literal", "aic"} or float
         Nats per free parameter of ``density-bic``: (ln n)/2, the paper's printed ln(n/2) (Ha et al., Eq. 3), 1, or
         a number.
@@ -128,4 +146,5 @@ def score_rule(
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
     from scipy.special import gammaln  # a tenth of a second that other scores need not wait for
 
-    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, gammaln(x + 1.0))
+    edge_cost = method.edge_cost * log(max(n_variables - 1, 1))
+    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, gammaln(x + 1.0), edge_cost)

@@ -97,6 +97,7 @@ def slow_network_score(
     cuts: Sequence[NDArray[np.float64]],
     method: str = "density-bd",
     cut_cost: float = 0.5,
+    edge_cost: float = 0.0,
 ) -> float:
     """The score in nats of a network with these cuts, by counting with dictionaries."""
     cut = [
@@ -104,7 +105,8 @@ def slow_network_score(
         for v, c in zip(variables, cuts, strict=True)
     ]
     listed = list(edges)
-    return math.fsum(
+    charged = edge_cost * len(listed) * math.log(max(len(cut) - 1, 1)) if method == "density-bd" else 0.0
+    return -charged + math.fsum(
         slow_family_score(
             cut,
             Family((child, 0), tuple((i, 0) for i, j in listed if j == child)),

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError, cli
 from gomea_bn.ground_truth import random_network
 from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.refinement import refine_boundaries
 
 
 def quick(n_evaluations=2500, **options):
@@ -29,7 +30,7 @@ def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
     place = {name: i for i, name in enumerate(table.names)}
     edges = [(place[a], place[b]) for a, b in network.edges]
     cuts = [network.cut_points.get(name, np.empty(0)) for name in table.names]
-    return slow_network_score(table_variables(table, fixed), edges, cuts, method, cut_cost)
+    return slow_network_score(table_variables(table, fixed), edges, cuts, method, cut_cost, edge_cost=1.0)
 
 
 def same(one, other):
@@ -113,7 +114,7 @@ def test_no_single_variable_can_be_cut_better_at_the_end(rows):
     for name in names[:3]:
         for cuts in all_cuts(frame[name].to_numpy(), CutLimits()):
             tried = [found.get(other, np.empty(0)) if other != name else cuts for other in frame]
-            assert slow_network_score(variables, edges, tried) <= learner.score_ + 1e-7
+            assert slow_network_score(variables, edges, tried, edge_cost=1.0) <= learner.score_ + 1e-7
 
 
 # ---------------------------------------------------------------- repetition and limits
@@ -342,6 +343,15 @@ def test_one_continuous_column_beside_a_class():
     assert alone.score_ == pytest.approx(slow_score(alone), abs=1e-8)
 
 
+def test_the_price_of_edges_keeps_independent_columns_apart():
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 10)), columns=list("abcdefghij"))
+    free, priced = (quick(20_000, edge_cost=cost).fit(frame) for cost in (0.0, 1.0))
+    assert len(free.network_.edges) > 2 * len(priced.network_.edges)
+    assert free.network_.metadata["edge_cost"] == 0.0
+    assert refine_boundaries(free.network_, frame).score_before == pytest.approx(free.score_, abs=1e-8)
+    assert refine_boundaries(priced.network_, frame).score_before == pytest.approx(priced.score_, abs=1e-8)
+
+
 # ---------------------------------------------------------------- what is refused
 
 
@@ -359,6 +369,7 @@ def test_one_continuous_column_beside_a_class():
         ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
         ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0, got -1"),
         ({"min_bin_count": 2.5}, "min_bin_count must be an integer"),
+        ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0, got -1"),
         ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0, got -1"),
         ({"cut_cost": math.inf}, "cut_cost must be a finite number"),
         ({"max_bins": 1}, "max_bins must be an integer from 2"),
