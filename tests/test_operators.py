@@ -95,7 +95,10 @@ class Bench:
         immediate: bool = False,
     ) -> MixingRules:
         p = self.problem
-        return MixingRules(p.alphabet, p.allowed, p.ordinal, stall_limit, forced, climb, donors, immediate)
+        most = p.allowed.shape[1]
+        return MixingRules(
+            p.alphabet, p.allowed, p.ordinal, most, stall_limit, forced, climb, donors, immediate
+        )
 
     def generation(self, linkage: Linkage, rules: MixingRules) -> None:
         """One generation; afterwards the offspring are the parents."""
