@@ -94,7 +94,8 @@ class BayesNetLearner(Parameters):
     max_candidates : int, "auto" or None
         How many partners of a variable the search may join it to: so many of the most dependent ones, and so many of
         the most dependent ones beside other parents. A pair stays if either variable keeps the other, or if an edge is
-        required. None: all. "auto": all up to 40 variables, above that 10.
+        required. None: all. "auto": all up to 100 variables, above that 10, which a short search is better with and a
+        long one worse.
     max_seconds : float or None
         Of search; compiling is not counted.
     max_evaluations, max_generations : int, optional

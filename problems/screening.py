@@ -20,7 +20,7 @@ __all__ = [
     "check_max_candidates",
 ]
 
-UNSCREENED_VARIABLES = 40
+UNSCREENED_VARIABLES = 100
 """Up to so many variables, "auto" leaves all pairs to the search."""
 AUTO_CANDIDATES = 10
 """Partners by either ranking that "auto" keeps for every variable above that."""

@@ -1,13 +1,15 @@
 """Many variables: our learner beside pyAgrum's tabu search, and seconds and memory without screening.
 
     python scripts/bench_scale.py learn [--nets 1] [--seconds 590] [--discretizer equal-frequency] [--jobs 2]
+    python scripts/bench_scale.py screening [--seconds 20] [--candidates 10,20,all]
     python scripts/bench_scale.py linkage
     python scripts/bench_scale.py memory
     python scripts/bench_scale.py all
 
 `learn` draws networks of 100 variables, at most 3 parents and exactly 150 edges (law "tree") and learns from 5,000
 rows; the peer gets quantile-5 bins and runs to its own end. Its tables are refitted with our smoothing, and densities
-are of fresh rows, in original units. It needs the "benchmarks" extra.
+are of fresh rows, in original units. `screening` learns published discrete networks from 1,000 rows with BDeu. Both
+need the "benchmarks" extra.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, LinkageTree
+from gomea_bn.bench.engine import EQUIVALENT_SAMPLE_SIZE, by_pyagrum
+from gomea_bn.bench.judge import network_score
+from gomea_bn.bench.tables import published_network
 from gomea_bn.ground_truth import random_network
 from gomea_bn.metrics import accuracy, sensitivity
 from gomea_bn.table import Table, read_table
@@ -108,7 +113,7 @@ def learn(options: argparse.Namespace) -> None:
                 continue
             found = DiscretizedBayesNet.from_table(table, run.edges, cuts)
             rows.append(row_of(f"pyAgrum tabu, {score}, quantile-5", found, truth, held_out, run.seconds))
-        for candidates in ("auto", None) if options.unscreened else ("auto",):
+        for candidates in read_candidates(options.candidates):
             learner = BayesNetLearner(
                 options.discretizer,
                 max_candidates=candidates,
@@ -134,6 +139,48 @@ def learn(options: argparse.Namespace) -> None:
         seed += 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"Peak memory of this process: {peak:.0f} MB")
+
+
+def read_candidates(text: str) -> list[int | str | None]:
+    """Return the values of `max_candidates` that an option names."""
+    return [None if one == "all" else one if one == "auto" else int(one) for one in text.split(",")]
+
+
+def screening(options: argparse.Namespace) -> None:
+    """Print the BDeu over the generating network's that searches reach with fewer and more candidate pairs."""
+    compile_kernels(print)
+    rows: list[tuple[object, ...]] = []
+    for name in ("hailfinder", "hepar2", "win95pts", "andes"):
+        truth = published_network(name)
+        for net in range(options.nets):
+            sample = truth.sample(1_000, random_state=10_000 + net)
+            frame = sample[[column for column in truth.names if sample[column].nunique() > 1]]
+            true_edges = [edge for edge in truth.edges if set(edge) <= set(frame.columns)]
+            known = network_score(frame, true_edges, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+            began = perf_counter()
+            found = by_pyagrum(frame, "useLocalSearchWithTabuList")
+            seconds = perf_counter() - began
+            score = network_score(frame, found, "bdeu", EQUIVALENT_SAMPLE_SIZE) - known
+            rows.append((name, net, frame.shape[1], "pyAgrum tabu", f"{score:.1f}", f"{seconds:.1f}"))
+            for candidates in read_candidates(options.candidates):
+                learner = BayesNetLearner(
+                    scoring_method="bdeu",
+                    equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
+                    max_candidates=candidates,
+                    max_seconds=options.seconds,
+                    n_jobs=options.jobs,
+                    random_state=net,
+                ).fit(frame)
+                score = network_score(frame, learner.network_.edges, "bdeu", EQUIVALENT_SAMPLE_SIZE) - known
+                label = f"ours, {learner.n_candidate_pairs_} pairs"
+                best = f"{learner.time_to_best_:.1f}"
+                rows.append((name, net, frame.shape[1], label, f"{score:.1f}", best))
+    columns = ("network", "sample", "columns", "", "BDeu, nats", "s to best")
+    print_table(
+        f"1,000 rows, BDeu {EQUIVALENT_SAMPLE_SIZE:g}, {options.seconds:g} s, {options.jobs} threads",
+        columns,
+        rows,
+    )
 
 
 def linkage_of(n_solutions: int, n_genes: int, matrix: bool, answer: Any) -> None:
@@ -203,7 +250,7 @@ def memory(_options: argparse.Namespace) -> None:
     print_table("200 variables, 2,000 rows, max_seconds=60, 2 threads", columns, rows)
 
 
-PARTS = {"learn": learn, "linkage": linkage, "memory": memory}
+PARTS = {"learn": learn, "screening": screening, "linkage": linkage, "memory": memory}
 
 
 def main() -> None:
@@ -221,7 +268,9 @@ def main() -> None:
     parser.add_argument("--peer-seconds", type=float, default=3600.0, help="after which the peer is given up")
     parser.add_argument("--jobs", type=int, default=2, help="threads of our search")
     parser.add_argument("--discretizer", default="equal-frequency")
-    parser.add_argument("--unscreened", action="store_true", help="learn without screening too")
+    parser.add_argument(
+        "--candidates", default="auto", help="partners of a variable: auto, all or numbers, in a row"
+    )
     options = parser.parse_args()
     for part in PARTS if options.part == "all" else [options.part]:
         PARTS[part](options)

@@ -164,18 +164,18 @@ def test_large_tables_are_screened_by_a_fixed_sample_of_rows(monkeypatch: pytest
 
 
 def test_no_pair_is_left_out_of_small_tables_unless_asked() -> None:
-    variables = random_variables(np.random.default_rng(0), 50, "cd" * 20)
+    variables = random_variables(np.random.default_rng(0), 50, "cd" * 50)
     scorer, rules = make_scorer(variables), rules_of(variables)
     assert candidate_pairs(scorer, rules, "auto") is None
     assert candidate_pairs(scorer, rules, None) is None
-    assert candidate_pairs(scorer, rules, 39) is None
-    variables = random_variables(np.random.default_rng(0), 50, "cd" * 20 + "c")
+    assert candidate_pairs(scorer, rules, 99) is None
+    variables = random_variables(np.random.default_rng(0), 50, "cd" * 50 + "c")
     scorer, rules = make_scorer(variables), rules_of(variables)
     assert candidate_pairs(scorer, rules, None) is None
     kept = candidate_pairs(scorer, rules, "auto")
     assert kept is not None
     assert (kept == candidate_pairs(scorer, rules, 10)).all()
-    assert 41 * 10 / 2 <= np.count_nonzero(np.triu(kept)) < 41 * 40 / 2
+    assert 101 * 10 / 2 <= np.count_nonzero(np.triu(kept)) < 101 * 100 / 2
 
 
 @settings(max_examples=30, deadline=None)
@@ -384,14 +384,17 @@ def test_a_front_searches_the_candidates(frame: pd.DataFrame) -> None:
     assert every.n_candidate_pairs_ == 45
 
 
-def test_more_than_64_columns_are_learned_within_the_time() -> None:
+@pytest.mark.parametrize(("candidates", "most_pairs"), [(10, 70 * 69 // 4), ("auto", 70 * 69 // 2)])
+def test_more_than_64_columns_are_learned_within_the_time(candidates: int | str, most_pairs: int) -> None:
     rng = np.random.default_rng(2)
     columns = [rng.integers(0, 2, 400)]
     for _ in range(69):
         columns.append(np.where(rng.random(400) < 0.9, columns[-1], 1 - columns[-1]))
     wide = pd.DataFrame({f"c{i}": x for i, x in enumerate(columns)}).astype("category")
-    learner = BayesNetLearner(scoring_method="bic", max_evaluations=60_000, random_state=1).fit(wide)
-    assert learner.n_candidate_pairs_ < 70 * 69 / 4
+    learner = BayesNetLearner(
+        scoring_method="bic", max_candidates=candidates, max_evaluations=60_000, random_state=1
+    ).fit(wide)
+    assert learner.n_candidate_pairs_ <= most_pairs
     found = {frozenset(edge) for edge in learner.network_.edges}
     assert sum(frozenset((f"c{i}", f"c{i + 1}")) in found for i in range(69)) >= 66
 

@@ -28,7 +28,7 @@ from gomea_bn.gomea import GOMEA
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EQUIVALENT_SAMPLE_SIZE", "EXPERIMENTS", "by_pyagrum"]
 
 NETWORKS = ("asia", "insurance", "alarm", "hepar2")
 EQUIVALENT_SAMPLE_SIZE = 10.0
@@ -86,7 +86,7 @@ def measure(task: Task) -> Measured:
     found: dict[str, Any] = {}
     if task["algorithm"] in PEERS:
         began = perf_counter()
-        edges = _by_pyagrum(frame, PEERS[task["algorithm"]])
+        edges = by_pyagrum(frame, PEERS[task["algorithm"]])
         seconds = {"search": perf_counter() - began}
     else:
         compile_kernels()
@@ -115,8 +115,8 @@ def measure(task: Task) -> Measured:
     return Measured({**values, **found}, seconds)
 
 
-def _by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
-    """Return the edges that one of pyAgrum's learners finds on one thread, all levels known."""
+def by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
+    """Return the edges that one of pyAgrum's learners (`PEERS`) finds by BDeu on one thread, all levels known."""
     try:
         gum: Any = import_module("pyagrum")
     except ImportError:
