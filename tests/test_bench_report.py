@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -121,6 +122,29 @@ def test_a_single_value_has_the_published_deviation() -> None:
     ]
 
 
+@pytest.mark.parametrize(("ours", "said"), [(1.0, "even"), (0.9, "beaten"), (1.1, "behind")])
+def test_another_method_reproduces_nothing(ours: float, said: str) -> None:
+    claim = Claim("KL", "here", 1.0, (ours,), same=False, reason="fewer rows")
+    assert verdict(claim)[0] == said
+    assert ("fewer rows" in verdict(claim)[1]) == (said == "behind")
+
+
+def test_reasons_are_told_where_a_number_is_not_reproduced() -> None:
+    claims = (
+        Claim("KL", "here", 1.0, (2.0,), reason="fewer rows"),
+        Claim("KL", "here", 1.0, (1.0,), reason="fewer rows"),
+        Finding("a", "b", "c", "d", False, reason="fewer rows"),
+        Finding("a", "b", "c", "d", True, reason="fewer rows"),
+    )
+    rows = claims_sheet(Report(claims=claims)).rows
+    assert [row[5] for row in rows] == [
+        "1 above: fewer rows",
+        "the same within the tolerance",
+        "fewer rows",
+        "",
+    ]
+
+
 def test_findings_have_verdicts_too() -> None:
     findings = tuple(
         Finding("a", "b", "c", "d", *tail) for tail in ((True,), (False,), (None,), (False, True))
@@ -214,13 +238,21 @@ def test_figures_are_the_same_bytes_for_the_same_data() -> None:
 def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     folder = tmp_path / "toy"
     folder.mkdir()
-    write_report(folder, toy(), toy().plan, [])
-    (folder / "report.md").write_text((folder / "report.md").read_text() + "![own](./own.png)")
+    claims = (Claim("a|b", "here", 1.0, (2.0,), reason="fewer rows"), Claim("c", "here", 1.0, ()))
+    experiment = replace(
+        toy(), report=lambda _plan, _rows: replace(hostile_report(), figures=(), claims=claims)
+    )
+    write_report(folder, experiment, toy().plan, [])
+    (folder / "report.md").write_text("![own](./own.png)\n\n" + (folder / "report.md").read_text())
     (tmp_path / "docs").mkdir()
     write_summary(tmp_path, ["other", "toy"], tmp_path / "docs" / "results.md")
     text = (tmp_path / "docs" / "results.md").read_text()
     assert "![own](../toy/own.png)" in text
     assert "# Results" in text
+    assert "| toy | - | - | - | - | 1 | 1 |" in text
+    assert "| toy | a\\|b | 1 | 2 | here | 1 above: fewer rows |" in text
+    assert "<details>" not in text
+    assert "[toy/report.md](../toy/report.md)" in text
     assert "## A <toy>: `gomea-bn bench toy`" in text
     assert "3 repetitions; sizes 1, 2; algorithms a, b; at most 10 s a search; seed 0." in text
-    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "report.md"]
+    assert sorted(path.name for path in folder.iterdir()) == ["claims.json", "report.html", "report.md"]

@@ -224,6 +224,7 @@ def _claims(found: dict[tuple[str, str], list[float]]) -> list[Claim]:
                         tuple(one + shift for one in ours),
                         "higher",
                         tolerance=TOLERANCE,
+                        same=method == column,
                     )
                 )
     return claims

@@ -38,7 +38,8 @@ CONTINUOUS = (
     "SAO2", "PAP", "PRESS", "VENTMACH", "VENTTUBE", "VENTLUNG", "VENTALV", "ARTCO2", "HR", "CO", "BP",
 )  # fmt: skip
 """The paper made 22 variables continuous without naming them; these are ALARM's quantities of 3 or 4 levels."""
-MOST_PARENTS = 5
+MOST_PARENTS = 3
+"""K2's limit, inferred: with 2 equal frequency adds .52 to .34 of 46 arcs, with 5 it adds 1.09 to .64."""
 RESTARTS = 5
 """Starts of the mixture's EM."""
 PAPER_RUNS = 15
@@ -51,9 +52,10 @@ PAPER = {
 }
 """Arcs added and omitted, as fractions of the 46 true ones: mean and standard deviation over 15 runs."""
 NOTE = (
-    "22 variables are their level's number plus normal noise; the paper does not name them, nor K2's limit on parents "
-    f"(here {MOST_PARENTS}), nor how its 15 runs divide over the settings. Every method knows the true order of the "
-    "variables. Ours learn bins and arcs together under that order."
+    "22 variables are their level's number plus normal noise; the paper does not name them, nor how its 15 runs divide "
+    "over the settings, nor K2's limit on parents. Here every method knows the true order of the variables and has at "
+    f"most {MOST_PARENTS} parents each, which gives the published arcs for every number of bins; with 5, K2 adds 1.09, "
+    ".89, .76 and .64 for 2 to 5 bins. Ours learn bins and arcs together under that order."
 )
 
 
@@ -172,7 +174,16 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                 ours = tuple(pooled.get((name,), ()))
                 told = f"{name}, {len(ours)} runs of all settings"
                 claims.append(
-                    Claim(f"arcs {what}, {method}", told, mean, ours, "lower", sd, PAPER_RUNS, 0.005)
+                    Claim(
+                        f"arcs {what}, {method}",
+                        told,
+                        mean,
+                        ours,
+                        "lower",
+                        sd,
+                        PAPER_RUNS,
+                        same=name == method,
+                    )
                 )
     figure = Figure(
         "arcs", "Arcs added and omitted: medians and quartiles over noises and samples", tuple(panels)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -16,6 +18,8 @@ from gomea_bn.bench.report import Figure, Panel, Report, Sheet
 from gomea_bn.bench.results import failed
 from gomea_bn.bench.statistics import (
     BEATEN,
+    BEHIND,
+    EVEN,
     NOT_REPRODUCED,
     NOT_RUN,
     REPRODUCED,
@@ -36,13 +40,17 @@ td:not(:last-child){white-space:nowrap}
 td,th{border-bottom:1px solid #ccc;padding:.15rem .7rem;text-align:left}
 th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padding:1rem;overflow:auto}
 .note{color:#555} .wide{overflow-x:auto}"""
+_COLUMNS = ("published number", "paper", "ours", "setting", "verdict", "why")
+_VERDICTS = (REPRODUCED, BEATEN, EVEN, BEHIND, NOT_REPRODUCED, NOT_RUN)
+_CLAIMS = "claims.json"
+_TABLES_BEGIN = "<details><summary>Tables</summary>"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_report(
     folder: Path, experiment: Experiment, plan: Plan, rows: Sequence[Row], n_missing: int = 0
 ) -> Report:
-    """Return the report of an experiment's rows, written to `report.html`, `report.md` and one PNG per figure.
+    """Return the report of an experiment's rows; writes `report.html`, `report.md`, `claims.json` and a PNG per figure.
 
     Parameters
     ----------
@@ -60,6 +68,8 @@ def write_report(
     for name, image in images.items():
         write_bytes(folder / f"{name}.png", image)
     broken = [row for row in rows if failed(row)]
+    told = [dict(zip(_COLUMNS, cells, strict=True)) for cells in claims_sheet(report).rows]
+    write_text(folder / _CLAIMS, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     write_text(folder / "report.html", html_page(experiment, plan, report, images, broken, n_missing))
     write_text(folder / "report.md", markdown_section(experiment, plan, report, len(broken), n_missing))
     return report
@@ -86,15 +96,13 @@ def settings_line(experiment: Experiment, plan: Plan) -> str:
 def claims_sheet(report: Report) -> Sheet:
     """Return every published number beside ours, the setting and the verdict."""
     rows = [_claim_cells(claim) for claim in report.claims]
-    columns = ("published number", "paper", "ours", "setting", "verdict", "why")
-    return Sheet("Published numbers", columns, tuple(rows))
+    return Sheet("Published numbers", _COLUMNS, tuple(rows))
 
 
 def _claim_cells(claim: Claim | Finding) -> tuple[str, ...]:
-    if isinstance(claim, Finding):
-        said = NOT_RUN if claim.holds is None else REPRODUCED if claim.holds else NOT_REPRODUCED
-        return claim.what, claim.paper, claim.ours, claim.setting, BEATEN if claim.better else said, ""
     said, why = verdict(claim)
+    if isinstance(claim, Finding):
+        return claim.what, claim.paper, claim.ours, claim.setting, said, why
     paper = number(claim.paper) + ("" if claim.paper_sd is None else f" ± {number(claim.paper_sd)}")
     return claim.what, paper, summarise(claim.ours).spread if claim.ours else "-", claim.setting, said, why
 
@@ -154,7 +162,7 @@ def markdown_section(
     parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
     if report.sheets:
         tables = [_markdown_table(sheet) for sheet in report.sheets]
-        parts += ["<details><summary>Tables</summary>", *tables, "</details>"]
+        parts += [_TABLES_BEGIN, *tables, "</details>"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -253,17 +261,51 @@ def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
 
 
 def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
-    """Join the Markdown sections of the experiments that are in a folder into one file; its figures stay there."""
-    sections = []
+    """Write one file on the experiments that are in a folder: the verdicts at a glance, then a section of each.
+
+    Tables stay in the experiments' own `report.md`, and figures beside it; links lead there.
+    """
+    counts, misses, sections = [], [], []
     for name in names:
         section = folder / name / "report.md"
-        if section.is_file():
-            place = Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix()
-            sections.append(section.read_text(encoding="utf-8").replace("](./", f"]({place}/"))
-    head = (
-        "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the means do "
-        "not differ by more than the tolerance of a printed number, or than chance explains (Welch's 95 % interval). "
-        "*Beaten*: ours is on the better side by more. Where few networks are run, chance explains much; the last "
-        "column tells how far apart the means are. `gomea-bn bench NAME` makes each section and its figures anew.\n"
-    )
-    write_text(path, "\n".join([head, *sections]))
+        if not section.is_file():
+            continue
+        place = Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix()
+        text = section.read_text(encoding="utf-8").replace("](./", f"]({place}/")
+        told, _, tables = text.partition(_TABLES_BEGIN)
+        more = (
+            f"\nMeans, quartiles and rank tests: [{name}/report.md]({place}/report.md).\n" if tables else ""
+        )
+        sections.append(told.rstrip() + "\n" + more)
+        claims = _verdicts(folder / name)
+        said = Counter(claim["verdict"] for claim in claims)
+        counts.append((name, *(str(said[one]) if said[one] else "-" for one in _VERDICTS)))
+        misses += [
+            (name, *(claim[column] for column in (*_COLUMNS[:4], "why")))
+            for claim in claims
+            if claim["verdict"] == NOT_REPRODUCED
+        ]
+    glance = [_markdown_table(Sheet("At a glance", ("experiment", *_VERDICTS), tuple(counts)))]
+    if misses:
+        glance.append(
+            _markdown_table(Sheet("Not reproduced", ("experiment", *_COLUMNS[:4], "why"), tuple(misses)))
+        )
+    write_text(path, "\n\n".join([_HEAD, *glance, *sections]))
+
+
+def _verdicts(folder: Path) -> list[dict[str, str]]:
+    """Return what `write_report` wrote of an experiment's claims; nothing of a report of an earlier version."""
+    path = folder / _CLAIMS
+    if not path.is_file():
+        return []
+    found: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+_HEAD = (
+    "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the published "
+    "method gives a mean that does not differ by more than the tolerance of a printed number, or than chance explains "
+    "(Welch's 95 % interval). *Beaten*: ours is on the better side by more. *Even* and *behind* are said of another "
+    "method that is held against the published one. The last column tells how far apart the means are. "
+    "`gomea-bn bench NAME` makes each section and its figures anew."
+)

@@ -21,6 +21,8 @@ __all__ = [
 ]
 
 REPRODUCED, BEATEN, NOT_REPRODUCED, NOT_RUN = "reproduced", "beaten", "not reproduced", "not run"
+EVEN, BEHIND = "even", "behind"
+"""Of another method than the published one, which cannot reproduce its number."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,10 @@ class Claim:
         How many these were.
     tolerance : float
         Difference that counts as none, such as half of the last printed digit.
+    same : bool
+        Whether ours is the published method, or another one that is held against it.
+    reason : str
+        Why a number that is not reproduced differs, where this is known.
     """
 
     what: str
@@ -140,6 +146,8 @@ class Claim:
     paper_sd: float | None = None
     paper_n: int = 1
     tolerance: float = 0.005
+    same: bool = True
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,6 +163,8 @@ class Finding:
         Whether ours shows the same; None if this was not run.
     better : bool
         Where it does not hold: whether ours is better than what the paper tells.
+    reason : str
+        Why it does not hold, where this is known.
     """
 
     what: str
@@ -163,17 +173,36 @@ class Finding:
     ours: str
     holds: bool | None
     better: bool = False
+    reason: str = ""
 
 
-def verdict(claim: Claim) -> tuple[str, str]:
-    """Return "reproduced", "beaten", "not reproduced" or "not run", and why.
+def verdict(claim: Claim | Finding) -> tuple[str, str]:
+    """Return what is said of ours beside the published number, and why.
 
-    The difference of means counts where it exceeds the tolerance and Welch's 95 % interval does not hold 0. On the
-    better side the number is then beaten, on the worse one not reproduced; a smaller difference reproduces it. A single
-    value of ours has the published deviation; without one it is taken as it is, as is a published number.
+    Notes
+    -----
+    The published method is "reproduced", "beaten", "not reproduced" or "not run", another one "beaten", "even" or
+    "behind". The difference of means counts where it exceeds the tolerance and Welch's 95 % interval does not hold 0.
+    A single value of ours has the published deviation; without one it is taken as it is, as is a published number.
     """
-    if not claim.ours:
+    if isinstance(claim, Finding):
+        said, why = _verdict_on_finding(claim), ""
+    elif not claim.ours:
         return NOT_RUN, "no row of this setting"
+    else:
+        said, why = _verdict_on_number(claim)
+    if said in (NOT_REPRODUCED, BEHIND) and claim.reason:
+        why = f"{why}: {claim.reason}" if why else claim.reason
+    return said, why
+
+
+def _verdict_on_finding(finding: Finding) -> str:
+    if finding.better:
+        return BEATEN
+    return NOT_RUN if finding.holds is None else REPRODUCED if finding.holds else NOT_REPRODUCED
+
+
+def _verdict_on_number(claim: Claim) -> tuple[str, str]:
     own = summarise(claim.ours)
     parts = [(own.sd**2 / own.n, own.n - 1)] if own.n > 1 else []
     if claim.paper_sd is not None and claim.paper_n > 1:
@@ -188,10 +217,11 @@ def verdict(claim: Claim) -> tuple[str, str]:
     if error:
         told += f", {number(abs(difference) / error)} standard errors"
     if abs(difference) <= max(claim.tolerance, margin):
-        return REPRODUCED, told if abs(difference) > claim.tolerance else "the same within the tolerance"
+        told = told if abs(difference) > claim.tolerance else "the same within the tolerance"
+        return (REPRODUCED if claim.same else EVEN), told
     if claim.better == ("lower" if difference < 0 else "higher"):
         return BEATEN, told
-    return NOT_REPRODUCED, told
+    return (NOT_REPRODUCED if claim.same else BEHIND), told
 
 
 def _critical(freedom: float) -> float:
