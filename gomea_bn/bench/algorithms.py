@@ -13,7 +13,7 @@ from gomea_bn.network import DiscretizedBayesNet
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FLOORS", "GOMEA_ALGORITHMS", "Learned", "learn", "learners", "true_fit"]
+__all__ = ["FLOORS", "GOMEA_ALGORITHMS", "Learned", "learn", "learners", "learning_seed", "true_fit"]
 
 FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
 """The true graph and the true bins with tables from the same rows: what the rows allow a learner that errs nowhere.
@@ -34,13 +34,16 @@ EVALUATIONS_PER_ORDER = 2_000
 
 @dataclass(frozen=True)
 class Learned:
-    """A learned network, its evaluations (0 where none are counted), its end, and seconds in all and to the best."""
+    """A learned network, its evaluations (0 where none are counted), its end, and seconds in all and to the best.
+
+    LDBN, which draws orders of the variables, does not tell which of them was the best.
+    """
 
     network: DiscretizedBayesNet
     n_eval: int
     stopped_by: str
     seconds: float
-    time_to_best: float
+    time_to_best: float | None
 
 
 def learners() -> tuple[str, ...]:
@@ -58,7 +61,12 @@ def learners() -> tuple[str, ...]:
     return tuple(found)
 
 
-def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], seed: int, **options: Any) -> Learned:
+def learning_seed(net: int) -> int:
+    """Return the seed of a learner, which is never one of the networks' and samples' seeds."""
+    return 60_000 + net
+
+
+def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, **options: Any) -> Learned:
     """Return what one algorithm learns from rows on one core.
 
     Parameters
@@ -68,9 +76,10 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], seed: int, 
     frame : DataFrame
     limits : mapping
         "seconds" and "evaluations", None for none; a task has both.
-    seed : int
+    net : int
+        The task's; see `learning_seed`.
     options
-        More of `BayesNetLearner`; LDBN takes none of them.
+        More of `BayesNetLearner`, before those of the name; LDBN takes none of them.
     """
     from gomea_bn.discretization.ldbn import LDBN
     from gomea_bn.estimator import BayesNetLearner
@@ -80,18 +89,16 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], seed: int, 
         n_orders = 50
         if limits["evaluations"] is not None:
             n_orders = min(n_orders, max(1, int(limits["evaluations"]) // EVALUATIONS_PER_ORDER))
-        coupled = LDBN(max_seconds=limits["seconds"], n_restarts=n_orders, random_state=seed)
+        coupled = LDBN(max_seconds=limits["seconds"], n_restarts=n_orders, random_state=learning_seed(net))
         coupled.fit(frame)
-        seconds = coupled.fit_seconds_
-        return Learned(coupled.network_, 0, coupled.stopped_by_, seconds, seconds)
+        return Learned(coupled.network_, 0, coupled.stopped_by_, coupled.fit_seconds_, None)
     compile_kernels()
     learner = BayesNetLearner(
-        **GOMEA_ALGORITHMS[name],
-        **options,
+        **{**GOMEA_ALGORITHMS[name], **options},
         max_seconds=limits["seconds"],
         max_evaluations=limits["evaluations"],
         n_jobs=1,
-        random_state=seed,
+        random_state=learning_seed(net),
     ).fit(frame)
     return Learned(
         learner.network_, learner.n_eval_, learner.stopped_by_, learner.fit_seconds_, learner.time_to_best_

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.bench.algorithms import GOMEA_ALGORITHMS, learn, learners
+from gomea_bn.bench.algorithms import GOMEA_ALGORITHMS, learn, learners, learning_seed
 from gomea_bn.bench.experiment import Experiment, Measured, Plan, Row, Task
 from gomea_bn.bench.report import (
     Figure,
@@ -119,7 +119,7 @@ def _by_k2(
     frame: pd.DataFrame,
     kinds: dict[str, str],
     order: list[str],
-    seed: int,
+    net: int,
     seconds: float | None,
 ) -> list[tuple[str, str]]:
     """Return the arcs of K2 on columns that a discretizer has cut, each by itself."""
@@ -136,7 +136,7 @@ def _by_k2(
             kinds={name: kinds[name] for name in used},
             n_restarts=RESTARTS,
             max_seconds=seconds,
-            random_state=seed,
+            random_state=learning_seed(net),
         )
         codes = cutter.fit_transform(frame[used])[list(CONTINUOUS)]
     else:
@@ -172,7 +172,7 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
             ]
             for name in beside:
                 ours = tuple(pooled.get((name,), ()))
-                told = f"{name}, {len(ours)} runs of all settings"
+                told = f"{name}, {len(ours)} runs of all settings, limit on parents inferred"
                 claims.append(
                     Claim(
                         f"arcs {what}, {method}",

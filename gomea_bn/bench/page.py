@@ -23,6 +23,7 @@ from gomea_bn.bench.statistics import (
     NOT_REPRODUCED,
     NOT_RUN,
     REPRODUCED,
+    UNDECIDED,
     Claim,
     Finding,
     number,
@@ -41,7 +42,7 @@ td,th{border-bottom:1px solid #ccc;padding:.15rem .7rem;text-align:left}
 th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padding:1rem;overflow:auto}
 .note{color:#555} .wide{overflow-x:auto}"""
 _COLUMNS = ("published number", "paper", "ours", "setting", "verdict", "why")
-_VERDICTS = (REPRODUCED, BEATEN, EVEN, BEHIND, NOT_REPRODUCED, NOT_RUN)
+_VERDICTS = (REPRODUCED, BEATEN, EVEN, BEHIND, NOT_REPRODUCED, UNDECIDED, NOT_RUN)
 _CLAIMS = "claims.json"
 _TABLES_BEGIN = "<details><summary>Tables</summary>"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -306,6 +307,7 @@ _HEAD = (
     "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the published "
     "method gives a mean that does not differ by more than the tolerance of a printed number, or than chance explains "
     "(Welch's 95 % interval). *Beaten*: ours is on the better side by more. *Even* and *behind* are said of another "
-    "method that is held against the published one. The last column tells how far apart the means are. "
-    "`gomea-bn bench NAME` makes each section and its figures anew."
+    "method, or another law of networks, that is held against the published one. *Undecided*: too few runs to tell. "
+    "The last column tells how far apart the means are, and why, where this is known. `gomea-bn bench NAME` makes each "
+    "section and its figures anew."
 )

@@ -127,7 +127,7 @@ def rank_tests(
     rows = []
     for key, a, b, first, second in pairs:
         found = compare_samples(first, second, len(pairs))
-        tells = "yes" if found.p_value < 0.05 else "no"
+        tells = "too few to tell" if found.equal is None else "no" if found.equal else "yes"
         rows.append(
             (str(key), f"{a} / {b}", f"{found.u:g}", f"{found.share:.2f}", f"{found.p_value:.2g}", tells)
         )

@@ -9,12 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 __all__ = [
+    "BEATEN",
+    "BEHIND",
+    "EVEN",
+    "NOT_REPRODUCED",
     "NOT_RUN",
+    "REPRODUCED",
+    "UNDECIDED",
     "Claim",
     "Comparison",
     "Finding",
     "Summary",
     "compare_samples",
+    "is_lower",
     "number",
     "summarise",
     "verdict",
@@ -23,6 +30,10 @@ __all__ = [
 REPRODUCED, BEATEN, NOT_REPRODUCED, NOT_RUN = "reproduced", "beaten", "not reproduced", "not run"
 EVEN, BEHIND = "even", "behind"
 """Of another method than the published one, which cannot reproduce its number."""
+UNDECIDED = "undecided"
+"""Where so few repetitions could not tell."""
+WIDEST = 4.0
+"""An interval of more than so many tolerances to either side tells nothing about a number without a deviation."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,25 @@ def compare_samples(first: Sequence[float], second: Sequence[float], factor: int
     return Comparison(u, min(1.0, factor * float(found.pvalue)), u / n_pairs, min(1.0, factor * least))
 
 
+def is_lower(first: Sequence[float], second: Sequence[float], factor: int = 1) -> bool | None:
+    """Return whether the first of paired samples is the lower one, None if Wilcoxon's signed ranks cannot tell.
+
+    Parameters
+    ----------
+    first, second : sequence of float
+        One value per repetition each, in the same order.
+    factor : int
+        The Bonferroni factor.
+    """
+    from scipy.stats import wilcoxon
+
+    differences = np.subtract(first, second)
+    if not differences.any():
+        return None
+    p_value = factor * float(wilcoxon(differences).pvalue)
+    return None if p_value >= 0.05 else bool(np.median(differences) < 0)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published number, and what we measured in its place.
@@ -160,11 +190,15 @@ class Finding:
     paper, ours : str
         What the paper tells, and what our rows show; "-" if there are none.
     holds : bool or None
-        Whether ours shows the same; None if this was not run.
+        Whether ours shows the same; None if this was not run, or if the runs are too few to tell.
     better : bool
         Where it does not hold: whether ours is better than what the paper tells.
     reason : str
         Why it does not hold, where this is known.
+    same : bool
+        Whether the paper tells this; if not, it is a comparison of ours, and `holds` whether ours is better.
+    even : bool
+        Of a comparison of ours: whether all values are equal.
     """
 
     what: str
@@ -174,6 +208,8 @@ class Finding:
     holds: bool | None
     better: bool = False
     reason: str = ""
+    same: bool = True
+    even: bool = False
 
 
 def verdict(claim: Claim | Finding) -> tuple[str, str]:
@@ -183,7 +219,9 @@ def verdict(claim: Claim | Finding) -> tuple[str, str]:
     -----
     The published method is "reproduced", "beaten", "not reproduced" or "not run", another one "beaten", "even" or
     "behind". The difference of means counts where it exceeds the tolerance and Welch's 95 % interval does not hold 0.
-    A single value of ours has the published deviation; without one it is taken as it is, as is a published number.
+    Where the interval does, but reaches farther than the published deviation (without one, than four tolerances) to
+    either side, the number is "undecided". A single value of ours has the published deviation; without one it is taken
+    as it is, as is a published number.
     """
     if isinstance(claim, Finding):
         said, why = _verdict_on_finding(claim), ""
@@ -199,7 +237,13 @@ def verdict(claim: Claim | Finding) -> tuple[str, str]:
 def _verdict_on_finding(finding: Finding) -> str:
     if finding.better:
         return BEATEN
-    return NOT_RUN if finding.holds is None else REPRODUCED if finding.holds else NOT_REPRODUCED
+    if finding.even:
+        return EVEN
+    if finding.holds is None:
+        return NOT_RUN if finding.ours == "-" else UNDECIDED
+    if not finding.same:
+        return BEATEN if finding.holds else BEHIND
+    return REPRODUCED if finding.holds else NOT_REPRODUCED
 
 
 def _verdict_on_number(claim: Claim) -> tuple[str, str]:
@@ -218,6 +262,8 @@ def _verdict_on_number(claim: Claim) -> tuple[str, str]:
         told += f", {number(abs(difference) / error)} standard errors"
     if abs(difference) <= max(claim.tolerance, margin):
         told = told if abs(difference) > claim.tolerance else "the same within the tolerance"
+        if margin > max(claim.paper_sd or WIDEST * claim.tolerance, claim.tolerance):
+            return UNDECIDED, f"{told}; an interval of {number(margin)} to either side"
         return (REPRODUCED if claim.same else EVEN), told
     if claim.better == ("lower" if difference < 0 else "higher"):
         return BEATEN, told
