@@ -16,7 +16,7 @@ from scipy import stats
 
 from gomea_bn.bench.page import claims_sheet, draw, html_page, markdown_section, write_report, write_summary
 from gomea_bn.bench.report import Figure, Panel, Report, Sheet, figure_of, group_by, rank_tests, summary_sheet
-from gomea_bn.bench.statistics import Claim, Finding, compare_samples, number, summarise, verdict
+from gomea_bn.bench.statistics import Claim, Finding, compare_samples, is_lower, number, summarise, verdict
 
 HOSTILE = '</td><script>alert(1)</script>"&|x'
 samples = st.lists(st.integers(0, 20).map(float), min_size=2, max_size=12)
@@ -64,7 +64,7 @@ def test_the_bonferroni_factor_is_the_number_of_tests() -> None:
     assert len(sheet.rows) == 6
     raw = stats.mannwhitneyu(values["a"], values["b"]).pvalue
     assert sheet.rows[0] == ("200", "a / b", "0", "0.00", f"{6 * raw:.2g}", "yes")
-    assert sheet.rows[1][-1] == "no"
+    assert sheet.rows[1][-1] == "too few to tell"
 
 
 @given(
@@ -82,7 +82,12 @@ def test_verdicts_follow_welchs_test(ours: list[float], paper: float, sd: float,
     ).pvalue
     said, why = verdict(claim)
     if abs(p_value - 0.05) > 1e-9:
-        assert (said == "reproduced") == (p_value > 0.05)
+        assert (said in ("reproduced", "undecided")) == (p_value > 0.05)
+    spread = np.var(ours, ddof=1) / len(ours)
+    freedom = (spread + sd**2 / 30) ** 2 / (spread**2 / (len(ours) - 1) + (sd**2 / 30) ** 2 / 29)
+    reach = stats.t.ppf(0.975, freedom) * math.sqrt(spread + sd**2 / 30)
+    if said in ("reproduced", "undecided") and abs(reach - sd) > 1e-9:
+        assert (said == "undecided") == (reach > sd)
     if said == "beaten":
         assert (np.mean(ours) < paper) == (better == "lower")
         assert better != "equal"
@@ -113,11 +118,11 @@ def test_a_single_value_has_the_published_deviation() -> None:
     def said(ours: float) -> str:
         return verdict(Claim("KL", "here", 1.57, (ours,), "lower", 0.58, 30))[0]
 
-    # t of 31 values with one deviation: 2.045 * 0.58 * sqrt(1 + 1 / 30) = 1.206
+    # t of 31 values with one deviation: 2.045 * 0.58 * sqrt(1 + 1 / 30) = 1.206, farther than one deviation
     assert [said(0.35), said(0.38), said(2.77), said(2.79)] == [
         "beaten",
-        "reproduced",
-        "reproduced",
+        "undecided",
+        "undecided",
         "not reproduced",
     ]
 
@@ -127,6 +132,31 @@ def test_another_method_reproduces_nothing(ours: float, said: str) -> None:
     claim = Claim("KL", "here", 1.0, (ours,), same=False, reason="fewer rows")
     assert verdict(claim)[0] == said
     assert ("fewer rows" in verdict(claim)[1]) == (said == "behind")
+
+
+def test_comparisons_that_no_paper_makes_are_not_reproduced() -> None:
+    findings = tuple(
+        Finding("a", "b", "c", "d", holds, same=False, even=even)
+        for holds, even in ((True, False), (False, False), (None, False), (None, True))
+    )
+    assert [verdict(finding)[0] for finding in findings] == ["beaten", "behind", "undecided", "even"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "factor", "lower"),
+    [
+        ([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12], 1, True),
+        ([2, 4, 6, 8, 10, 12], [1, 2, 3, 4, 5, 6], 1, False),
+        ([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12], 2, None),
+        ([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], 1, None),
+        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], 1, None),
+    ],
+)
+def test_signed_ranks_tell_which_sample_is_lower(
+    first: list[float], second: list[float], factor: int, lower: bool | None
+) -> None:
+    # six pairs that differ the same way: p = 2 / 2^6 = .031; five: .0625
+    assert is_lower(first, second, factor) is lower
 
 
 def test_reasons_are_told_where_a_number_is_not_reproduced() -> None:
@@ -150,7 +180,9 @@ def test_findings_have_verdicts_too() -> None:
         Finding("a", "b", "c", "d", *tail) for tail in ((True,), (False,), (None,), (False, True))
     )
     rows = claims_sheet(Report(claims=findings)).rows
-    assert [row[4] for row in rows] == ["reproduced", "not reproduced", "not run", "beaten"]
+    assert [row[4] for row in rows] == ["reproduced", "not reproduced", "undecided", "beaten"]
+    rows = claims_sheet(Report(claims=(Finding("a", "b", "c", "-", None),))).rows
+    assert rows[0][4] == "not run"
 
 
 @pytest.mark.parametrize(
@@ -249,10 +281,15 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     text = (tmp_path / "docs" / "results.md").read_text()
     assert "![own](../toy/own.png)" in text
     assert "# Results" in text
-    assert "| toy | - | - | - | - | 1 | 1 |" in text
+    assert "| toy | - | - | - | - | 1 | - | 1 |" in text
     assert "| toy | a\\|b | 1 | 2 | here | 1 above: fewer rows |" in text
     assert "<details>" not in text
     assert "[toy/report.md](../toy/report.md)" in text
+    (tmp_path / "é sp (x)").mkdir()
+    folder.rename(tmp_path / "é sp (x)" / "toy")
+    write_summary(tmp_path / "é sp (x)", ["toy"], tmp_path / "docs" / "results.md")
+    assert "![own](../%C3%A9%20sp%20%28x%29/toy/own.png)" in (tmp_path / "docs" / "results.md").read_text()
+    folder = tmp_path / "é sp (x)" / "toy"
     assert "## A <toy>: `gomea-bn bench toy`" in text
     assert "3 repetitions; sizes 1, 2; algorithms a, b; at most 10 s a search; seed 0." in text
     assert sorted(path.name for path in folder.iterdir()) == ["claims.json", "report.html", "report.md"]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,10 @@ import bench_examples
 import pytest
 import reproduce
 from bench_examples import toy
+from distributed import LocalCluster
 from typer.testing import CliRunner
 
-from gomea_bn.bench import cluster, registry, run
+from gomea_bn.bench import cluster, registry, results, run
 from gomea_bn.bench.cluster import attempt, connected
 from gomea_bn.bench.experiment import Plan, plain, task_key
 from gomea_bn.bench.results import ResultFolder, measured_part
@@ -77,7 +79,8 @@ def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path
     assert told.strip().splitlines() == [
         f"Error: Interrupted; finished runs are in '{tmp_path}', and --resume goes on."
     ]
-    assert len((folder / "rows.jsonl").read_text().splitlines()) >= n_rows
+    assert len(ResultFolder(folder).rows()) >= n_rows
+    assert not (folder / "tasks").exists() or not n_rows  # merged
 
 
 def test_a_failing_task_is_tried_twice_and_told_without_losing_the_others(tmp_path, monkeypatch) -> None:
@@ -268,6 +271,90 @@ def test_damaged_rows_are_named(tmp_path) -> None:
     (Path(tmp_path) / "own" / "tasks" / "b.json").write_text("{")
     with pytest.raises(GomeaBnError, match=r"b\.json' is damaged"):
         folder.rows()
+
+
+def test_a_damaged_line_is_named_and_nothing_else_given_up(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    task = toy().tasks(toy().plan)[0]
+    folder.open(toy().describe(toy().plan))
+    folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
+    folder.merge([task])
+    with (tmp_path / "own" / "rows.jsonl").open("a") as rows:
+        rows.write('{"key": "half')
+    with pytest.raises(GomeaBnError, match=r"Line 2 of .*rows\.jsonl' is damaged .* delete that line"):
+        folder.rows()
+    (tmp_path / "own" / "description.json").write_text("{")
+    with pytest.raises(GomeaBnError, match=r"description\.json' is damaged .* move the folder away"):
+        folder.description()
+
+
+@pytest.mark.parametrize("n_writes", range(5))
+def test_a_kill_while_rows_are_merged_loses_none(tmp_path, monkeypatch, n_writes) -> None:
+    folder, tasks = ResultFolder(tmp_path / "own"), toy().tasks(toy().plan)
+    folder.open(toy().describe(toy().plan))
+    for task in tasks:
+        folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
+    folder.merge(tasks[:3])  # sets the others aside
+    left, write = n_writes, results.write_text
+
+    def killed(path: Path, text: str) -> None:
+        nonlocal left
+        if not left:
+            raise MemoryError
+        left -= 1
+        write(path, text)
+
+    monkeypatch.setattr(results, "write_text", killed)
+    with suppress(MemoryError):
+        folder.merge(tasks[2:6])
+    monkeypatch.undo()
+    assert set(folder.rows()) == set(map(task_key, tasks))
+    assert len(folder.merge(tasks)) == len(tasks)
+    assert sorted(path.name for path in folder.path.iterdir()) == [
+        "description.json",
+        "rows.csv",
+        "rows.jsonl",
+    ]
+
+
+def test_two_runs_in_one_folder_are_refused(tmp_path) -> None:
+    with (
+        ResultFolder(tmp_path / "own").locked(),
+        pytest.raises(GomeaBnError, match=r"Another run writes into .*own"),
+    ):
+        run_experiment(toy(), toy().plan, tmp_path / "own")
+    assert len(run_experiment(toy(), toy().plan, tmp_path / "own", n_workers=1).rows) == 12
+
+
+def test_a_run_that_never_began_is_begun_again(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(GomeaBnError, match="No Dask scheduler"):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler="nowhere:1")
+    smaller = replace(toy().plan, nets=1)
+    assert len(run_experiment(toy(), smaller, tmp_path / "own", n_workers=1).rows) == 4
+
+
+def test_a_scheduler_without_workers_is_a_plain_error(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1.0)
+    with (
+        LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as empty,
+        pytest.raises(
+            GomeaBnError, match=r"has no workers; .* dask worker tcp://127\.0\.0\.1:\d+ --nthreads 1"
+        ),
+    ):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler=empty.scheduler_address)
+
+
+def test_rows_of_several_versions_are_told(tmp_path) -> None:
+    folder, tasks = ResultFolder(tmp_path / "own"), toy().tasks(toy().plan)
+    folder.open(toy().describe(toy().plan))
+    for place, task in enumerate(tasks):
+        row = {"key": task_key(task), "task": task, "measured": {"value": 1}, "version": f"0.{place % 2}"}
+        folder.add(row)
+    report_only(toy(), folder.path)
+    told = "The rows were made by versions 0.0 and 0.1 of this package."
+    assert told in (folder.path / "report.md").read_text()
+    assert told in (folder.path / "report.html").read_text()
 
 
 def test_an_interrupted_command_says_how_to_go_on(tmp_path, monkeypatch) -> None:

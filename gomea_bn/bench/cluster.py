@@ -26,7 +26,7 @@ ATTEMPTS = 2
 """How often a task that fails is run in all."""
 
 CONNECT_SECONDS = 10.0
-"""How long a scheduler may take to answer."""
+"""How long a scheduler may take to answer, and its first worker to appear."""
 
 _SETTINGS = {
     "distributed.scheduler.worker-saturation": 1.0,
@@ -73,7 +73,7 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
     Raises
     ------
     GomeaBnError
-        If Dask is not installed, or no scheduler answers at the address.
+        If Dask is not installed, no scheduler answers at the address, or it has no worker.
     """
     dask = _distributed()
     if scheduler is not None:
@@ -82,6 +82,13 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
         except (OSError, ValueError) as error:
             raise GomeaBnError(f"No Dask scheduler answers at {scheduler!r}: {error}.") from error
         with client:
+            try:
+                client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            except TimeoutError:
+                raise GomeaBnError(
+                    f"The Dask scheduler at {scheduler!r} has no workers; start some of one thread: dask worker "
+                    f"{scheduler} --nthreads 1."
+                ) from None
             yield client
         return
     with ExitStack() as stack:

@@ -8,9 +8,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from gomea_bn._plot_axes import LITERAL
 from gomea_bn.bench.experiment import Experiment, Plan, Row
@@ -65,12 +67,16 @@ def write_report(
         Tasks without a row, told on the page.
     """
     report = experiment.report(plan, [row for row in rows if not failed(row)])
+    versions = sorted({str(row["version"]) for row in rows if "version" in row})
+    if len(versions) > 1:
+        told = f"The rows were made by versions {' and '.join(versions)} of this package."
+        report = replace(report, notes=(*report.notes, told))
     images = {figure.name: draw(figure) for figure in report.figures if figure.panels}
     for name, image in images.items():
         write_bytes(folder / f"{name}.png", image)
     broken = [row for row in rows if failed(row)]
-    told = [dict(zip(_COLUMNS, cells, strict=True)) for cells in claims_sheet(report).rows]
-    write_text(folder / _CLAIMS, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    claims = [dict(zip(_COLUMNS, cells, strict=True)) for cells in claims_sheet(report).rows]
+    write_text(folder / _CLAIMS, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
     write_text(folder / "report.html", html_page(experiment, plan, report, images, broken, n_missing))
     write_text(folder / "report.md", markdown_section(experiment, plan, report, len(broken), n_missing))
     return report
@@ -271,7 +277,7 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
         section = folder / name / "report.md"
         if not section.is_file():
             continue
-        place = Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix()
+        place = quote(Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix())
         text = section.read_text(encoding="utf-8").replace("](./", f"]({place}/")
         told, _, tables = text.partition(_TABLES_BEGIN)
         more = (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from gomea_bn.io.atomic import write_text
 __all__ = ["ResultFolder", "failed", "measured_part"]
 
 _DESCRIPTION, _ROWS, _TABLE, _TASKS = "description.json", "rows.jsonl", "rows.csv", "tasks"
-_ASIDE = "set_aside.jsonl"
+_ASIDE, _LOCK = "set_aside.jsonl", ".lock"
 
 
 class ResultFolder:
@@ -50,6 +52,8 @@ class ResultFolder:
                 raise GomeaBnError(
                     f"'{self.path}' is no folder of results: it has no {_DESCRIPTION}. Give another folder."
                 )
+        elif not self.rows():
+            return  # a run that was stopped before its first row
         elif not resume:
             raise GomeaBnError(
                 f"'{self.path}' holds results already; continue them with --resume, or give another --out."
@@ -65,6 +69,28 @@ class ResultFolder:
                 f"'{self.path}' holds results of another description ({told}). Give the same options, another --out, "
                 "or --accept-changes, which keeps the rows of tasks that are still wanted and sets the others aside."
             )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from writing here, until the end of a `with`; the folder is made if absent.
+
+        Raises
+        ------
+        GomeaBnError
+            If another process has the folder.
+        """
+        try:
+            locket = import_module("locket")
+        except ImportError:
+            raise GomeaBnError('Benchmarks need locket: pip install "gomea-bn[bench]".') from None
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with locket.lock_file(str(self.path / _LOCK), timeout=0):
+                yield
+        except locket.LockError:
+            raise GomeaBnError(
+                f"Another run writes into '{self.path}'; wait for its end, or give another --out."
+            ) from None
 
     def open(
         self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
@@ -93,9 +119,11 @@ class ResultFolder:
         """Return all rows by key, those of unmerged tasks included."""
         found: dict[str, Row] = {}
         for merged in (self.path / _ASIDE, self.path / _ROWS):
-            for line in merged.read_text(encoding="utf-8").splitlines() if merged.is_file() else ():
-                row = _parsed(merged, line)
-                found[row["key"]] = row
+            lines = merged.read_text(encoding="utf-8").split("\n") if merged.is_file() else []
+            for place, line in enumerate(lines, 1):
+                if line:
+                    row = _parsed(merged, line, place)
+                    found[row["key"]] = row
         folder = self.path / _TASKS
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             row = _parsed(path, path.read_text(encoding="utf-8"))
@@ -112,26 +140,30 @@ class ResultFolder:
 
         Rows of tasks that are not among these are set aside in a file of their own, and found again by `rows`.
         """
+        folder = self.path / _TASKS
+        own = list(folder.iterdir()) if folder.is_dir() else []
         found = self.rows()
         rows = [found.pop(key) for key in map(task_key, tasks) if key in found]
-        if found:
-            write_text(self.path / _ASIDE, _lines(found.values()))
-        else:
-            (self.path / _ASIDE).unlink(missing_ok=True)
+        aside = self.path / _ASIDE
+        if found:  # all rows are in one file or the other at any moment
+            write_text(aside, _lines([*found.values(), *rows]))
         write_text(self.path / _ROWS, _lines(rows))
+        if found:
+            write_text(aside, _lines(found.values()))
+        else:
+            aside.unlink(missing_ok=True)
         write_text(self.path / _TABLE, _table(rows))
-        folder = self.path / _TASKS
-        for path in list(folder.iterdir()) if folder.is_dir() else ():
+        for path in own:
             if path.suffix == ".json" or not _kept(path):
-                path.unlink()
+                path.unlink(missing_ok=True)
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
         return rows
 
 
 def _kept(path: Path) -> bool:
-    """Return whether a file is more than what a process left that was killed while it wrote."""
-    return not (path.name.startswith(".") and path.name.endswith(".part"))
+    """Return whether a file is more than a lock, or what a process left that was killed while it wrote."""
+    return path.name != _LOCK and not (path.name.startswith(".") and path.name.endswith(".part"))
 
 
 def failed(row: Row) -> bool:
@@ -148,11 +180,17 @@ def _lines(rows: Iterable[Row]) -> str:
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
-def _parsed(path: Path, text: str) -> Any:
+def _parsed(path: Path, text: str, line: int | None = None) -> Any:
+    """Return what a text of JSON holds; `line` is its place where it is one line of a file."""
     try:
         return json.loads(text)
     except ValueError as error:
-        raise GomeaBnError(f"'{path}' is damaged ({error}); delete it, and its tasks run again.") from error
+        where, advice = f"'{path}'", "delete it, and its tasks run again"
+        if line is not None:
+            where, advice = f"Line {line} of {where}", "delete that line, and its task runs again"
+        elif path.name == _DESCRIPTION:
+            advice = "move the folder away and run again"
+        raise GomeaBnError(f"{where} is damaged ({error}); {advice}.") from error
 
 
 def _table(rows: Sequence[Row]) -> str:

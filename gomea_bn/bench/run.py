@@ -64,24 +64,27 @@ def run_experiment(
     """
     results = ResultFolder(folder)
     tasks = experiment.tasks(plan)
-    results.open(experiment.describe(plan), resume=resume, accept_changes=accept_changes)
-    missing = results.missing(tasks)
-    n_done, n_failed = len(tasks) - len(missing), 0
-    progress(n_done, len(tasks), n_failed)
-
-    def finished(row: Row) -> None:
-        nonlocal n_done, n_failed
-        results.add(row)
-        n_done, n_failed = n_done + 1, n_failed + failed(row)
+    description = experiment.describe(plan)
+    results.check(description, resume=resume, accept_changes=accept_changes)
+    with results.locked():
+        results.open(description, resume=resume, accept_changes=accept_changes)
+        missing = results.missing(tasks)
+        n_done, n_failed = len(tasks) - len(missing), 0
         progress(n_done, len(tasks), n_failed)
 
-    try:
-        if missing:
-            with connected(scheduler, n_workers) as client:
-                run_tasks(client, experiment.measure, missing, finished)
-    finally:
-        rows = results.merge(tasks)
-    return Outcome(rows, write_report(folder, experiment, plan, rows, len(tasks) - len(rows)), len(tasks))
+        def finished(row: Row) -> None:
+            nonlocal n_done, n_failed
+            results.add(row)
+            n_done, n_failed = n_done + 1, n_failed + failed(row)
+            progress(n_done, len(tasks), n_failed)
+
+        try:
+            if missing:
+                with connected(scheduler, n_workers) as client:
+                    run_tasks(client, experiment.measure, missing, finished)
+        finally:
+            rows = results.merge(tasks)
+        return Outcome(rows, write_report(folder, experiment, plan, rows, len(tasks) - len(rows)), len(tasks))
 
 
 def report_only(experiment: Experiment, folder: Path) -> Outcome:
@@ -90,7 +93,7 @@ def report_only(experiment: Experiment, folder: Path) -> Outcome:
     Raises
     ------
     GomeaBnError
-        If the folder holds no results of this experiment.
+        If the folder holds no results of this experiment, or another process writes into it.
     """
     results = ResultFolder(folder)
     described = results.description()
@@ -98,5 +101,6 @@ def report_only(experiment: Experiment, folder: Path) -> Outcome:
         raise GomeaBnError(f"'{folder}' holds no results of {experiment.name}; run it first.")
     plan = Plan.of(described)
     tasks = experiment.tasks(plan)
-    rows = results.merge(tasks)
-    return Outcome(rows, write_report(folder, experiment, plan, rows, len(tasks) - len(rows)), len(tasks))
+    with results.locked():
+        rows = results.merge(tasks)
+        return Outcome(rows, write_report(folder, experiment, plan, rows, len(tasks) - len(rows)), len(tasks))
