@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from typer.testing import CliRunner
 
 from gomea_bn.bench import cluster, registry, results, run
 from gomea_bn.bench.cluster import attempt, connected
-from gomea_bn.bench.experiment import Plan, plain, task_key
+from gomea_bn.bench.experiment import Measured, Plan, plain, task_key
 from gomea_bn.bench.results import ResultFolder, measured_part
 from gomea_bn.bench.run import report_only, run_experiment
 from gomea_bn.cli import main
@@ -232,6 +233,19 @@ def test_a_description_of_another_version_is_told(tmp_path) -> None:
     folder.open({"experiment": "toy", "nets": 3})
     with pytest.raises(GomeaBnError, match=r"lacks sizes, algorithms, .* run the experiment again"):
         report_only(toy(), folder.path)
+
+
+def test_warnings_are_kept_in_the_row_and_not_printed(recwarn) -> None:
+    def warned(_task: object) -> Measured:
+        for text in ("too few rows", "too few rows", "a deadline"):
+            warnings.warn(text, UserWarning, stacklevel=2)
+        return Measured({"value": 1}, {})
+
+    row = attempt(warned, {"a": 1})
+    assert row["warnings"] == ["too few rows", "a deadline"]
+    assert row["measured"] == {"value": 1}
+    assert "warnings" not in attempt(lambda _: Measured({}, {}), {"a": 1})
+    assert not recwarn.list
 
 
 def test_tracebacks_tell_no_paths_of_this_machine() -> None:

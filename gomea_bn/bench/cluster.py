@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -37,18 +38,21 @@ _SETTINGS = {
 
 
 def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
-    """Return the row of a task; an exception becomes a row with its traceback."""
+    """Return the row of a task; an exception becomes a row with its traceback, warnings become texts in it."""
     row: Row = {"key": task_key(task), "task": task, "version": __version__}
     began = perf_counter()
-    try:
-        found = measure(dict(task))
-        return {
-            **row,
-            "measured": plain(found.values),
-            "seconds": {**plain(found.seconds), "task": perf_counter() - began},
-        }
-    except Exception:
-        return {**row, "error": _portable(traceback.format_exc())}
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        try:
+            found = measure(dict(task))
+            row["measured"] = plain(found.values)
+            row["seconds"] = {**plain(found.seconds), "task": perf_counter() - began}
+        except Exception:
+            row["error"] = _portable(traceback.format_exc())
+            row.pop("measured", None)
+    if told := list(dict.fromkeys(str(one.message) for one in noted)):
+        row["warnings"] = told
+    return row
 
 
 def _portable(told: str) -> str:

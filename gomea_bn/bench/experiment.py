@@ -20,7 +20,7 @@ Task: TypeAlias = dict[str, Any]
 
 Row: TypeAlias = dict[str, Any]
 """A task's outcome: "key", "task", this package's "version", and either "measured" and "seconds", or a traceback as
-"error"."""
+"error"; "warnings" that were given on the way, each once."""
 
 
 @dataclass(frozen=True)
