@@ -39,7 +39,7 @@ __all__ = ["claims_sheet", "html_page", "markdown_section", "write_report", "wri
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c6d31")
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0 1.5rem}
-td:not(:last-child){white-space:nowrap}
+td:not(:last-child){white-space:nowrap} td:last-child{min-width:16rem}
 td,th{border-bottom:1px solid #ccc;padding:.15rem .7rem;text-align:left}
 th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padding:1rem;overflow:auto}
 .note{color:#555} .wide{overflow-x:auto}"""
@@ -129,8 +129,6 @@ def html_page(
         f"<p class=note>{escape(settings_line(experiment, plan))}</p>",
         *(f"<p>{escape(text)}</p>" for text in (*report.notes, *_gaps(len(broken), n_missing))),
     ]
-    if report.claims:
-        parts.append(_html_table(claims_sheet(report)))
     for figure in report.figures:
         if figure.name not in images:
             continue
@@ -139,6 +137,8 @@ def html_page(
             f'<figure><img alt="{escape(figure.caption)}" src="data:image/png;base64,{code}">'
             f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
         )
+    if report.claims:
+        parts.append(_html_table(claims_sheet(report)))
     parts += [_html_table(sheet) for sheet in report.sheets]
     for row in broken:
         parts.append(
@@ -164,9 +164,9 @@ def markdown_section(
         *report.notes,
         *_gaps(n_broken, n_missing),
     ]
+    parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
     if report.claims:
         parts.append(_markdown_table(claims_sheet(report)))
-    parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
     if report.sheets:
         tables = [_markdown_table(sheet) for sheet in report.sheets]
         parts += [_TABLES_BEGIN, *tables, "</details>"]
