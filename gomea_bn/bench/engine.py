@@ -33,6 +33,8 @@ __all__ = ["EQUIVALENT_SAMPLE_SIZE", "EXPERIMENTS", "by_pyagrum"]
 
 NETWORKS = ("asia", "insurance", "alarm", "hepar2")
 EQUIVALENT_SAMPLE_SIZE = 10.0
+BUDGET = 1_000_000
+"""Evaluations of a run of BN-GOMEA."""
 PEERS = {"pyAgrum-hill-climbing": "useGreedyHillClimbing", "pyAgrum-tabu": "useLocalSearchWithTabuList"}
 LINKAGE = {
     "tree": GOMEA(),
@@ -248,9 +250,10 @@ EXPERIMENTS = (
     Experiment(
         name="linkage",
         title="Parts of the search engine, and pyAgrum's learners",
-        source="Orphanou, Thierens & Bosman, Learning Bayesian network structures with GOMEA (GECCO 2018): 20 runs.",
-        plan=Plan(6, (1_000,), (*LINKAGE, *PEERS), NETWORKS, 8.0),
-        full=Plan(20, (500, 1_000, 5_000), (*LINKAGE, *PEERS), NETWORKS, 60.0),
+        source="Orphanou, Thierens & Bosman, Learning Bayesian network structures with GOMEA (GECCO 2018): 20 runs of "
+        "a million evaluations.",
+        plan=Plan(10, (1_000,), (*LINKAGE, *PEERS), NETWORKS, None, BUDGET),
+        full=Plan(20, (500, 1_000, 5_000), (*LINKAGE, *PEERS), NETWORKS, None, BUDGET),
         known_algorithms=(*LINKAGE, *PEERS),
         known_variants=NETWORKS,
         tasks=tasks,
