@@ -33,7 +33,7 @@ TINY = {
     "table1": {"sizes": (100,), "variants": ("tree",)},
     "table2": {"sizes": (4,), "variants": ("ide-cozman",)},
     "fig3": {"sizes": (100,), "variants": ("equal-frequency",)},
-    "fig4": {"sizes": (4,), "algorithms": ("EF", "BD")},
+    "fig4": {"sizes": (4,), "algorithms": ("EF", "BD", "LDBN")},
     "fig5": {"sizes": (100,), "variants": ("EF",)},
     "fig6": {"sizes": (100,), "variants": ("tree",)},
     "chen": {"sizes": (2,), "variants": ("iris",)},

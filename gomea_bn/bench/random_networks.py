@@ -222,7 +222,7 @@ def report_structure(
             found = {key: values_of(cell, what) for key, cell in by_cell.items()}
             sheets.append(summary_sheet(f"{what}, {variant} {value}", (grows, "algorithm"), found))
             panels.append(_panel(f"{what}, {variant} {value}", grows, what, found))
-        seconds = {key: to_best(cell) for key, cell in by_cell.items()}
+        seconds = {key: known for key, cell in by_cell.items() if (known := to_best(cell))}
         panels.append(_panel(f"time to the best, {variant} {value}", grows, "s", seconds, log_y=True))
         by_size = {
             size: {a: values_of(c, "accuracy") for (s, a), c in by_cell.items() if s == size}
