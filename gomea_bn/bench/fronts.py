@@ -39,7 +39,8 @@ PANELS = ("accuracy to truth", "KL to truth", "accuracy to expert", "KL to exper
 NOTE = (
     "oracle: the member with the best accuracy, the truth known, as in the paper; of equals the one that fits best. "
     "knee and closest to expert know nothing of the truth. The expert knows half of the true edges and as many wrong "
-    "ones; the expert's own network has tables from the same rows. All tables have one pseudo-count a row."
+    "ones; the expert's own network has tables from the same rows. All tables have one pseudo-count a row. "
+    "The paper does not tell which member's KL it shows; held against it is the knee's."
 )
 
 
@@ -150,10 +151,10 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
             panels.append(Panel(f"{panel}, {of}", "rows", panel, tuple(series), log_x=True))
             by_size: dict[int, dict[str, list[float]]] = {}
             for (size, name), values in found.items():
-                if name in (SINGLE, ORACLE):
+                if name in (SINGLE, ORACLE, KNEE):
                     by_size.setdefault(size, {})[name] = values
             if panel in PANELS[:2]:
-                sheets.append(rank_tests(f"{panel}, {of}: single and oracle", "rows", by_size))
+                sheets.append(rank_tests(f"{panel}, {of}: single, oracle and knee", "rows", by_size))
                 if bins in PUBLISHED:
                     findings += _findings(panel, law, bins, by_size)
     figure = Figure(
@@ -163,17 +164,20 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
 
 
 def _findings(panel: str, law: str, bins: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
-    """Return what is told of Figure 6: the front's best accuracy is above the single network's, its KL equal."""
+    """Return what is told of Figure 6: the front's best accuracy is above the single network's, its KL equal.
+
+    Of which member the KL is the paper does not tell; here it is that of the knee, which anyone would take first.
+    """
     found = []
     for size, values in by_size.items():
-        single, oracle = (summarise(values[name]).median for name in (SINGLE, ORACLE))
-        ours = f"front {number(oracle)}, single {number(single)}"
+        single, oracle, knee = (summarise(values[name]).median for name in (SINGLE, ORACLE, KNEE))
+        ours = f"oracle {number(oracle)}, knee {number(knee)}, single {number(single)}"
         what, setting = f"median {panel}, {bins}, {size} rows", f'{N_VARIABLES} variables, law "{law}"'
         if panel == PANELS[0]:
-            found.append(Finding(what, setting, "front above single", ours, oracle > single))
+            found.append(Finding(what, setting, "front's best above single", ours, oracle > single))
         elif bins == "EF":
-            test = compare_samples(values[ORACLE], values[SINGLE], len(by_size))
-            better = test.p_value < 0.05 and oracle < single
+            test = compare_samples(values[KNEE], values[SINGLE], len(by_size))
+            better = test.p_value < 0.05 and knee < single
             found.append(Finding(what, setting, "equal", f"{ours}, {test.told}", test.equal, better))
     return found
 
