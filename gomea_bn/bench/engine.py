@@ -169,7 +169,7 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
         panels.append(Panel(name, "rows", "score over the generating network's", tuple(series), log_x=True))
         for size, by_algorithm in by_size.items():
             told += findings(name, size, by_algorithm)
-    figure = Figure("scores", "Scores: medians and quartiles over samples", tuple(panels))
+    figure = Figure("scores", "Scores: medians and quartiles over samples", tuple(panels), 2)
     return Report(tuple(sheets), (figure,), tuple(told), (NOTE,))
 
 

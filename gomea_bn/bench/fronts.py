@@ -158,7 +158,7 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                 if bins in PUBLISHED:
                     findings += _findings(panel, law, bins, by_size)
     figure = Figure(
-        "fronts", "Networks of the front beside a single one: medians and quartiles", tuple(panels)
+        "fronts", "Networks of the front beside a single one: medians and quartiles", tuple(panels), 4
     )
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
 

@@ -133,7 +133,7 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         panels.append(Panel(f"from {start}", "rows", "s to the best", tuple(times), log_x=True, log_y=True))
         findings += _findings(start, by_size) if start != OWN_START else []
     caption = "KL after the cuts were moved, and the seconds to the best cuts: medians and quartiles"
-    return Report(tuple(sheets), (Figure("refinement", caption, tuple(panels)),), tuple(findings))
+    return Report(tuple(sheets), (Figure("refinement", caption, tuple(panels), 2),), tuple(findings))
 
 
 def _medians(values: dict[tuple[int, str], list[float]]) -> Callable[[tuple[Any, ...]], str]:

@@ -211,7 +211,7 @@ def draw(figure: Figure) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    n_columns = 2 if len(figure.panels) == 4 else min(3, len(figure.panels))
+    n_columns = min(figure.columns, len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
     canvas = Canvas(figsize=(4.6 * n_columns, 3.3 * n_rows), layout="constrained", dpi=100)
     FigureCanvasAgg(canvas)

@@ -58,11 +58,12 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side; `name` is its file's."""
+    """Panels side by side, so many in a row; `name` is its file's."""
 
     name: str
     caption: str
     panels: tuple[Panel, ...]
+    columns: int = 3
 
 
 @dataclass(frozen=True)
