@@ -14,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gomea_bn.bench.page import claims_sheet, draw, html_page, markdown_section, write_report, write_summary
+from gomea_bn.bench.page import (
+    claims_sheet,
+    draw,
+    html_page,
+    markdown_section,
+    settings_line,
+    write_report,
+    write_summary,
+)
 from gomea_bn.bench.report import Figure, Panel, Report, Sheet, figure_of, group_by, rank_tests, summary_sheet
 from gomea_bn.bench.statistics import Claim, Finding, compare_samples, is_lower, number, summarise, verdict
 
@@ -284,6 +292,8 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     assert "| toy | - | - | - | - | 1 | - | 1 |" in text
     assert "| toy | a\\|b | 1 | 2 | here | 1 above: fewer rows |" in text
     assert "<details>" not in text
+    million = settings_line(toy(), replace(toy().plan, seconds=None, evaluations=1_000_000))
+    assert "at most 1,000,000 evaluations a search" in million
     assert "[toy/report.md](../toy/report.md)" in text
     (tmp_path / "é sp (x)").mkdir()
     folder.rename(tmp_path / "é sp (x)" / "toy")

@@ -34,7 +34,7 @@ from gomea_bn.bench.statistics import (
 )
 from gomea_bn.io.atomic import write_bytes, write_text
 
-__all__ = ["claims_sheet", "html_page", "markdown_section", "write_report", "write_summary"]
+__all__ = ["claims_sheet", "html_page", "markdown_section", "settings_line", "write_report", "write_summary"]
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c6d31")
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
@@ -85,7 +85,7 @@ def write_report(
 def settings_line(experiment: Experiment, plan: Plan) -> str:
     """Return what a plan runs, in words."""
     limit = " and ".join(
-        f"{value:,g} {unit}"
+        f"{value:,} {unit}" if isinstance(value, int) else f"{value:g} {unit}"
         for value, unit in ((plan.seconds, "s"), (plan.evaluations, "evaluations"))
         if value is not None
     )
