@@ -33,7 +33,7 @@ def bench(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="From which all seeds are counted.")] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="The sizes of the publication, 60 s a search.")
+        bool, typer.Option("--full", help="The sizes of the publication, a minute or two a search.")
     ] = False,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler; by default processes here.")

@@ -53,7 +53,7 @@ def test_every_experiment_is_run_here() -> None:
 def test_tiny_runs_repeat_and_are_reported(name: str) -> None:
     one = experiment(name)
     plan = one.planned(nets=1, evaluations=300, **TINY[name])
-    tasks = one.tasks(plan)
+    tasks = one.expand(plan)
     rows = [attempt(one.measure, task) for task in tasks]
     assert [row.get("error") for row in rows] == [None] * len(tasks)
     again = attempt(one.measure, tasks[-1])
@@ -85,7 +85,7 @@ def tiny_table(**more) -> tuple:
 def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
     one, plan = tiny_table(algorithms=("EF",))
     both = run_experiment(one, plan, tmp_path / "both", n_workers=2)
-    alone = [attempt(one.measure, task) for task in one.tasks(plan)]
+    alone = [attempt(one.measure, task) for task in one.expand(plan)]
     assert len(alone) == 6
     assert not both.failures
     assert measured_part(alone) == measured_part(both.rows)
@@ -130,7 +130,7 @@ def test_the_floor_has_the_true_graph_and_cuts() -> None:
 def test_floors_differ_by_their_smoothing_alone() -> None:
     one = experiment("table1")
     plan = one.planned(nets=1, sizes=(200,), algorithms=("EF",), evaluations=300, variants=("ide-cozman",))
-    rows = [attempt(one.measure, task) for task in one.tasks(plan)]
+    rows = [attempt(one.measure, task) for task in one.expand(plan)]
     assert [row["task"]["algorithm"] for row in rows] == ["floor", "floor-auto", "EF"]
     assert rows[0]["measured"]["edges"] == rows[1]["measured"]["edges"]
     assert rows[0]["measured"]["kl"] != rows[1]["measured"]["kl"]
@@ -175,7 +175,7 @@ def test_laplace_tables_are_counts_plus_one() -> None:
 def test_folds_of_an_order_hold_every_row_once() -> None:
     one = experiment("chen")
     plan = one.planned(nets=1, sizes=(7,), variants=("iris",), algorithms=("MDL",))
-    rows = [attempt(one.measure, task) for task in one.tasks(plan)]
+    rows = [attempt(one.measure, task) for task in one.expand(plan)]
     assert sum(row["measured"]["n"] for row in rows) == 150
     mean = chen.mean_densities(rows, "0")["iris", "MDL"]
     total = sum(row["measured"]["density"]["0"] for row in rows)

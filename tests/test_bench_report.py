@@ -158,6 +158,7 @@ def test_comparisons_that_no_paper_makes_are_not_reproduced() -> None:
         ([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12], 2, None),
         ([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], 1, None),
         ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], 1, None),
+        ([1, 2, 3, 4, 5, 6] + [0] * 14, [2, 4, 6, 8, 10, 12] + [0] * 14, 1, True),
     ],
 )
 def test_signed_ranks_tell_which_sample_is_lower(

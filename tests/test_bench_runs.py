@@ -139,14 +139,14 @@ def test_another_description_is_refused_unless_accepted(tmp_path, scheduler) -> 
 def test_keys_depend_on_the_content_alone() -> None:
     assert task_key({"a": 1, "b": [1, 2]}) == task_key({"b": [1, 2], "a": 1})
     assert task_key({"a": 1}) != task_key({"a": 2})
-    keys = [task_key(task) for task in toy().tasks(toy().plan)]
+    keys = [task_key(task) for task in toy().expand(toy().plan)]
     assert len(set(keys)) == 12
 
 
 def test_every_default_plan_has_distinct_tasks_that_json_holds() -> None:
     for experiment in registry.experiments().values():
         for plan in (experiment.plan, experiment.full):
-            tasks = experiment.tasks(plan)
+            tasks = experiment.expand(plan)
             assert plain(tasks) == tasks
             assert len({task_key(task) for task in tasks}) == len(tasks) > 0
             assert Plan.of(experiment.describe(plan)) == plan
@@ -220,7 +220,7 @@ def test_what_a_killed_process_was_writing_is_no_obstacle(tmp_path) -> None:
     folder = ResultFolder(tmp_path / "own")
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / ".description.json.00.part").write_text("{")  # killed before anything was there
-    task = toy().tasks(toy().plan)[0]
+    task = toy().expand(toy().plan)[0]
     folder.open(toy().describe(toy().plan))
     folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
     (tmp_path / "own" / "tasks" / f".{task_key(task)}.json.00.part").write_text("{")
@@ -246,6 +246,26 @@ def test_warnings_are_kept_in_the_row_and_not_printed(recwarn) -> None:
     assert row["measured"] == {"value": 1}
     assert "warnings" not in attempt(lambda _: Measured({}, {}), {"a": 1})
     assert not recwarn.list
+
+
+def test_rows_of_another_revision_are_not_taken_over(tmp_path, scheduler) -> None:
+    folder, newer = tmp_path / "own", replace(toy(), revision=2)
+    run_experiment(toy(), toy().plan, folder, scheduler=scheduler)
+    with pytest.raises(GomeaBnError, match="revision was 1, is 2"):
+        run_experiment(newer, toy().plan, folder, resume=True, scheduler=scheduler)
+    with pytest.raises(GomeaBnError, match="another revision of toy"):
+        report_only(newer, folder)
+    done: list[int] = []
+    run_experiment(
+        newer,
+        toy().plan,
+        folder,
+        resume=True,
+        accept_changes=True,
+        scheduler=scheduler,
+        progress=lambda n_done, _n_tasks, _n_failed: done.append(n_done),
+    )
+    assert done == list(range(13))  # every task anew
 
 
 def test_tracebacks_tell_no_paths_of_this_machine() -> None:
@@ -289,7 +309,7 @@ def test_damaged_rows_are_named(tmp_path) -> None:
 
 def test_a_damaged_line_is_named_and_nothing_else_given_up(tmp_path) -> None:
     folder = ResultFolder(tmp_path / "own")
-    task = toy().tasks(toy().plan)[0]
+    task = toy().expand(toy().plan)[0]
     folder.open(toy().describe(toy().plan))
     folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
     folder.merge([task])
@@ -297,6 +317,11 @@ def test_a_damaged_line_is_named_and_nothing_else_given_up(tmp_path) -> None:
         rows.write('{"key": "half')
     with pytest.raises(GomeaBnError, match=r"Line 2 of .*rows\.jsonl' is damaged .* delete that line"):
         folder.rows()
+    for damage in (b"123", b"\xff{}", b'{"key": 1}'):
+        rows_file = tmp_path / "own" / "rows.jsonl"
+        rows_file.write_bytes(rows_file.read_bytes().splitlines(keepends=True)[0] + damage)
+        with pytest.raises(GomeaBnError, match="Line 2 of"):
+            folder.rows()
     (tmp_path / "own" / "description.json").write_text("{")
     with pytest.raises(GomeaBnError, match=r"description\.json' is damaged .* move the folder away"):
         folder.description()
@@ -304,7 +329,7 @@ def test_a_damaged_line_is_named_and_nothing_else_given_up(tmp_path) -> None:
 
 @pytest.mark.parametrize("n_writes", range(5))
 def test_a_kill_while_rows_are_merged_loses_none(tmp_path, monkeypatch, n_writes) -> None:
-    folder, tasks = ResultFolder(tmp_path / "own"), toy().tasks(toy().plan)
+    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
     folder.open(toy().describe(toy().plan))
     for task in tasks:
         folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
@@ -360,7 +385,7 @@ def test_a_scheduler_without_workers_is_a_plain_error(tmp_path, monkeypatch) -> 
 
 
 def test_rows_of_several_versions_are_told(tmp_path) -> None:
-    folder, tasks = ResultFolder(tmp_path / "own"), toy().tasks(toy().plan)
+    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
     folder.open(toy().describe(toy().plan))
     for place, task in enumerate(tasks):
         row = {"key": task_key(task), "task": task, "measured": {"value": 1}, "version": f"0.{place % 2}"}

@@ -43,6 +43,7 @@ def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
     began = perf_counter()
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # of libraries, for their own callers
         try:
             found = measure(dict(task))
             row["measured"] = plain(found.values)

@@ -137,6 +137,8 @@ class Experiment:
         Compiles what the tasks need, before workers start; gets a function that prints a line.
     least_size : int
         The smallest of `Plan.sizes` that every task can be run with.
+    revision : int
+        Raised whenever `measure` measures something else, so that rows of another revision are not taken for its own.
     """
 
     name: str
@@ -151,6 +153,11 @@ class Experiment:
     report: Callable[[Plan, Sequence[Row]], Report]
     prepare: Callable[[Callable[[str], object]], float] | None = None
     least_size: int = 1
+    revision: int = 1
+
+    def expand(self, plan: Plan) -> list[Task]:
+        """Return a plan's tasks, each with the revision of what measures it."""
+        return [{**task, "revision": self.revision} for task in self.tasks(plan)]
 
     def planned(self, *, full: bool = False, **changes: Any) -> Plan:
         """Return the default or the full plan with the changes that are not None.
@@ -181,7 +188,7 @@ class Experiment:
 
     def describe(self, plan: Plan) -> dict[str, Any]:
         """Return what decides the tasks, as JSON holds it."""
-        return plain({"experiment": self.name, **asdict(plan)})  # type: ignore[no-any-return]
+        return plain({"experiment": self.name, "revision": self.revision, **asdict(plan)})  # type: ignore[no-any-return]
 
 
 def task_key(task: Mapping[str, Any]) -> str:

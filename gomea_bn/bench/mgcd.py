@@ -259,7 +259,7 @@ def _ratio_claims(seconds: dict[tuple[Any, ...], list[float]], cells: Mapping[An
             ours = (summarise(both[0]).median / summarise(both[1]).median,) if all(both) else ()
             what = f"run time of {method} over MGCD's, {size} rows"
             late = sum(_timed_out(cells.get((size, name), ())) for name in (method, "MGCD"))
-            told = "ratio of medians" + (f"; the clock ended {late} runs" if late else "")
+            told = "ratio of medians" + (f"; the clock ended {late}" if late else "")
             claims.append(Claim(what, told, paper, ours, "equal", tolerance=0.1, reason=RATIO_REASON))
     return claims
 
@@ -283,7 +283,7 @@ def _rate_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Findi
             found.append(
                 Finding(
                     f"{named} positives, MGCD over {other}, {size} rows",
-                    "ratio of means",
+                    "ratio of means, no test",
                     paper,
                     f"{ratio}({number(own)} over {number(theirs)})",
                     holds,
@@ -307,10 +307,10 @@ def _order_findings(data: str, share: str, found: dict[tuple[Any, ...], list[flo
             numbers = published[SHARES.index(share)]
             worse = is_lower(own, theirs) if len(own) == len(theirs) else None
             difference = number(float(np.mean(own) - np.mean(theirs)))
-            what = f"correct predictions, %, {data}, {size} rows, {share} of the blanket, MGCD less {other}"
+            what = f"correct predictions, %, {data}, {size} rows, {share} of the blanket, sign of MGCD less {other}"
             above = numbers[0] > numbers[place]
             holds = None if worse is None else worse != above
-            setting = f"mean of {len(own)} data sets, signed ranks"
+            setting = f"mean of {len(own)} data sets, signed ranks of each cell alone"
             paper = number(numbers[0] - numbers[place])
             reason = ORDER_REASON if other == "MDL" else RATIO_REASON
             told.append(Finding(what, setting, paper, difference, holds, reason=reason))
@@ -327,7 +327,7 @@ def _prediction_claims(data: str, share: str, found: dict[tuple[Any, ...], list[
                 what = f"correct predictions, %, {data}, {size} rows, {share} of the blanket, {column}"
                 if ours or method == column:
                     told = f"{method}, {len(ours)} data sets"
-                    same = method == column != "GMM"
+                    same = method == column == "MGCD"
                     claims.append(Claim(what, told, paper, ours, "higher", tolerance=1.0, same=same))
     return claims
 

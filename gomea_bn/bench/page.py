@@ -32,6 +32,7 @@ from gomea_bn.bench.statistics import (
     summarise,
     verdict,
 )
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.io.atomic import write_bytes, write_text
 
 __all__ = ["claims_sheet", "html_page", "markdown_section", "settings_line", "write_report", "write_summary"]
@@ -71,6 +72,9 @@ def write_report(
     if len(versions) > 1:
         told = f"The rows were made by versions {' and '.join(versions)} of this package."
         report = replace(report, notes=(*report.notes, told))
+    warned = Counter(text for row in rows for text in row.get("warnings", ()))
+    notes = tuple(f"{count} runs warned: {text}" for text, count in warned.items())
+    report = replace(report, notes=(*report.notes, *notes))
     images = {figure.name: draw(figure) for figure in report.figures if figure.panels}
     for name, image in images.items():
         write_bytes(folder / f"{name}.png", image)
@@ -305,7 +309,12 @@ def _verdicts(folder: Path) -> list[dict[str, str]]:
     path = folder / _CLAIMS
     if not path.is_file():
         return []
-    found: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found: list[dict[str, str]] = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise GomeaBnError(
+            f"'{path}' is damaged ({error}); make it anew with gomea-bn bench {folder.name} --report-only."
+        ) from error
     return found
 
 
@@ -314,6 +323,7 @@ _HEAD = (
     "method gives a mean that does not differ by more than the tolerance of a printed number, or than chance explains "
     "(Welch's 95 % interval). *Beaten*: ours is on the better side by more. *Even* and *behind* are said of another "
     "method, or another law of networks, that is held against the published one. *Undecided*: too few runs to tell. "
-    "The last column tells how far apart the means are, and why, where this is known. `gomea-bn bench NAME` makes each "
-    "section and its figures anew."
+    "A finding, which has no number of its own, is reproduced where ours shows the same order or direction. The last "
+    "column tells how far apart the means are, and why, where this is known. `gomea-bn bench NAME` with a section's "
+    "options makes it and its figures anew."
 )

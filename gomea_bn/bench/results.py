@@ -106,7 +106,7 @@ class ResultFolder:
         path = self.path / _DESCRIPTION
         if not path.is_file():
             return None
-        found = _parsed(path, path.read_text(encoding="utf-8"))
+        found = _parsed(path, path.read_bytes())
         if not isinstance(found, dict):
             raise GomeaBnError(f"'{path}' holds no description; move the folder away and run again.")
         return found
@@ -119,14 +119,14 @@ class ResultFolder:
         """Return all rows by key, those of unmerged tasks included."""
         found: dict[str, Row] = {}
         for merged in (self.path / _ASIDE, self.path / _ROWS):
-            lines = merged.read_text(encoding="utf-8").split("\n") if merged.is_file() else []
+            lines = merged.read_bytes().split(b"\n") if merged.is_file() else []
             for place, line in enumerate(lines, 1):
                 if line:
-                    row = _parsed(merged, line, place)
+                    row = _parsed_row(merged, line, place)
                     found[row["key"]] = row
         folder = self.path / _TASKS
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            row = _parsed(path, path.read_text(encoding="utf-8"))
+            row = _parsed_row(path, path.read_bytes())
             found[row["key"]] = row
         return found
 
@@ -180,17 +180,30 @@ def _lines(rows: Iterable[Row]) -> str:
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
-def _parsed(path: Path, text: str, line: int | None = None) -> Any:
+def _parsed_row(path: Path, text: bytes, line: int | None = None) -> Row:
+    """Return the row that a text of JSON holds."""
+    row = _parsed(path, text, line)
+    if not isinstance(row, dict) or not {"key", "task"} <= set(row):
+        raise _damaged(path, line, "it is no row")
+    return row
+
+
+def _parsed(path: Path, text: bytes, line: int | None = None) -> Any:
     """Return what a text of JSON holds; `line` is its place where it is one line of a file."""
     try:
         return json.loads(text)
     except ValueError as error:
-        where, advice = f"'{path}'", "delete it, and its tasks run again"
-        if line is not None:
-            where, advice = f"Line {line} of {where}", "delete that line, and its task runs again"
-        elif path.name == _DESCRIPTION:
-            advice = "move the folder away and run again"
-        raise GomeaBnError(f"{where} is damaged ({error}); {advice}.") from error
+        raise _damaged(path, line, str(error)) from error
+
+
+def _damaged(path: Path, line: int | None, why: str) -> GomeaBnError:
+    """Return the error that tells what to do about a file that something has damaged."""
+    where, advice = f"'{path}'", "delete it, and its tasks run again"
+    if line is not None:
+        where, advice = f"Line {line} of {where}", "delete that line, and its task runs again"
+    elif path.name == _DESCRIPTION:
+        advice = "move the folder away and run again"
+    return GomeaBnError(f"{where} is damaged ({why}); {advice}.")
 
 
 def _table(rows: Sequence[Row]) -> str:

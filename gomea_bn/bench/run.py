@@ -63,7 +63,7 @@ def run_experiment(
     However a run ends, an exception or Ctrl-C included, the rows of finished tasks are kept.
     """
     results = ResultFolder(folder)
-    tasks = experiment.tasks(plan)
+    tasks = experiment.expand(plan)
     description = experiment.describe(plan)
     results.check(description, resume=resume, accept_changes=accept_changes)
     with results.locked():
@@ -93,14 +93,18 @@ def report_only(experiment: Experiment, folder: Path) -> Outcome:
     Raises
     ------
     GomeaBnError
-        If the folder holds no results of this experiment, or another process writes into it.
+        If the folder holds no results of this experiment or of its present revision, or another process writes into it.
     """
     results = ResultFolder(folder)
     described = results.description()
     if described is None or described.get("experiment") != experiment.name:
         raise GomeaBnError(f"'{folder}' holds no results of {experiment.name}; run it first.")
     plan = Plan.of(described)
-    tasks = experiment.tasks(plan)
+    if described.get("revision") != experiment.revision:
+        raise GomeaBnError(
+            f"'{folder}' holds rows of another revision of {experiment.name}; run it again with --accept-changes."
+        )
+    tasks = experiment.expand(plan)
     with results.locked():
         rows = results.merge(tasks)
         return Outcome(rows, write_report(folder, experiment, plan, rows, len(tasks) - len(rows)), len(tasks))

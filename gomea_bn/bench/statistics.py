@@ -140,7 +140,7 @@ def is_lower(first: Sequence[float], second: Sequence[float], factor: int = 1) -
     if not differences.any():
         return None
     p_value = factor * float(wilcoxon(differences).pvalue)
-    return None if p_value >= 0.05 else bool(np.median(differences) < 0)
+    return None if p_value >= 0.05 else bool(np.median(differences[differences != 0]) < 0)
 
 
 @dataclass(frozen=True)
