@@ -73,6 +73,9 @@ def test_tiny_runs_repeat_and_are_reported(name: str) -> None:
         "not run",
         "undecided",
     }
+    more = [{**row, "task": {**row["task"], "net": net}} for net in range(3) for row in rows]
+    for k in range(len(rows)):  # an interrupted run, or one with a failed task
+        one.report(plan, more[:k] + more[k + 1 :])
     empty = one.report(plan, [])  # a run that was interrupted before its first row
     assert all(row[4] == "not run" for row in claims_sheet(empty).rows)
 

@@ -24,7 +24,16 @@ from gomea_bn.bench.page import (
     write_summary,
 )
 from gomea_bn.bench.report import Figure, Panel, Report, Sheet, figure_of, group_by, rank_tests, summary_sheet
-from gomea_bn.bench.statistics import Claim, Finding, compare_samples, is_lower, number, summarise, verdict
+from gomea_bn.bench.statistics import (
+    Claim,
+    Finding,
+    compare_samples,
+    is_even,
+    is_lower,
+    number,
+    summarise,
+    verdict,
+)
 
 HOSTILE = '</td><script>alert(1)</script>"&|x'
 samples = st.lists(st.integers(0, 20).map(float), min_size=2, max_size=12)
@@ -165,7 +174,19 @@ def test_signed_ranks_tell_which_sample_is_lower(
     first: list[float], second: list[float], factor: int, lower: bool | None
 ) -> None:
     # six pairs that differ the same way: p = 2 / 2^6 = .031; five: .0625
-    assert is_lower(first, second, factor) is lower
+    assert is_lower(dict(enumerate(first)), dict(enumerate(second)), factor) is lower
+
+
+def test_samples_are_paired_by_their_repetition() -> None:
+    first = {net: float(net) for net in range(7)}
+    second = {net: net + 1.0 for net in reversed(range(8)) if net != 3}
+    assert is_lower(first, second) is True
+    assert is_lower(second, first) is False
+    assert is_lower({}, second) is None
+    assert is_even(first, second) is False
+    assert is_even(first, first) is True
+    few = {net: first[net] for net in range(5)}
+    assert is_even(few, few) is None  # five pairs cannot differ at .05
 
 
 def test_reasons_are_told_where_a_number_is_not_reproduced() -> None:

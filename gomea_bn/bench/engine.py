@@ -16,12 +16,13 @@ from gomea_bn.bench.report import (
     Report,
     Series,
     Sheet,
+    by_net,
     figure_of,
     group_by,
     rank_tests,
     summary_sheet,
 )
-from gomea_bn.bench.statistics import Finding, is_lower, number, summarise
+from gomea_bn.bench.statistics import Finding, is_even, is_lower, number, summarise
 from gomea_bn.bench.tables import published_network
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.gomea import GOMEA
@@ -167,8 +168,9 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
         for algorithm in dict.fromkeys(algorithm for _, algorithm in gains):
             series += figure_of(algorithm, {n: v for (n, other), v in gains.items() if other == algorithm})
         panels.append(Panel(name, "rows", "score over the generating network's", tuple(series), log_x=True))
-        for size, by_algorithm in by_size.items():
-            told += findings(name, size, by_algorithm, len(group_by(rows, "network", "rows")))
+        for size in by_size:
+            of_size = {a: by_net(cell, "gain") for (n, a), cell in cells.items() if n == size}
+            told += findings(name, size, of_size, len(group_by(rows, "network", "rows")))
     figure = Figure("scores", "Scores: medians and quartiles over samples", tuple(panels), 2)
     return Report(tuple(sheets), (figure,), tuple(told), (NOTE,))
 
@@ -182,10 +184,12 @@ def _medians(values: Sequence[float | None]) -> str:
     return number(summarise(known).median) if known else "-"
 
 
-def linkage_findings(network: str, rows: int, gains: dict[str, list[float]], n_tests: int) -> list[Finding]:
+def linkage_findings(
+    network: str, rows: int, gains: dict[str, dict[int, float]], n_tests: int
+) -> list[Finding]:
     """Return how GOMEA compares with pyAgrum, and what is told of local search: a gain, but not on INSURANCE."""
     found = []
-    medians = {name: summarise(values).median for name, values in gains.items()}
+    medians = {name: summarise(list(values.values())).median for name, values in gains.items()}
     setting = f"{network}, {rows} rows, medians"
     for peer in PEERS:
         if peer in medians and "tree" in medians:
@@ -201,7 +205,9 @@ def linkage_findings(network: str, rows: int, gains: dict[str, list[float]], n_t
         paper = "no gain" if network == "insurance" else "gain"
         worse = is_lower(gains["no-local-search"], gains["tree"], n_tests)
         equal = gains["tree"] == gains["no-local-search"]
-        holds = not worse if network == "insurance" else False if equal else worse
+        holds = False if equal else worse
+        if network == "insurance":
+            holds = is_even(gains["no-local-search"], gains["tree"], n_tests)
         reason = EASY if equal else GAINS if worse else ""
         found.append(
             Finding("BDeu, gain of local search", setting, paper, number(gain), holds, reason=reason)
@@ -209,9 +215,11 @@ def linkage_findings(network: str, rows: int, gains: dict[str, list[float]], n_t
     return found
 
 
-def scheme_findings(network: str, rows: int, gains: dict[str, list[float]], n_tests: int) -> list[Finding]:
+def scheme_findings(
+    network: str, rows: int, gains: dict[str, dict[int, float]], n_tests: int
+) -> list[Finding]:
     """Return whether the multi-start scheme needs no population size: not below the best single population."""
-    medians = {name: summarise(values).median for name, values in gains.items()}
+    medians = {name: summarise(list(values.values())).median for name, values in gains.items()}
     single = {name: value for name, value in medians.items() if name.startswith("single")}
     if "ims" not in medians or not single:
         return []

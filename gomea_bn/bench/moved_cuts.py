@@ -147,18 +147,21 @@ def _findings(start: str, by_size: dict[int, dict[str, list[float]]]) -> list[Fi
     setting = f'{N_VARIABLES} variables, law "{LAW}"'
     for size, methods in by_size.items():
         medians = {name: summarise(values).median for name, values in methods.items()}
+        paired = {
+            name: dict(enumerate(values)) for name, values in methods.items()
+        }  # one row has all of them
         told = ", ".join(f"{name} {number(value)}" for name, value in medians.items())
         if "rv-gomea" in medians and NONE in medians:
-            holds = is_lower(methods["rv-gomea"], methods[NONE], len(by_size))
+            holds = is_lower(paired["rv-gomea"], paired[NONE], len(by_size))
             what = f"KL from {start}, {size} rows"
             claims.append(Finding(what, setting, "rv-gomea below none", told, holds))
         for name in ("dp", "dp-free"):
             if name in medians and "rv-gomea" in medians:
-                holds = is_lower(methods[name], methods["rv-gomea"], 2 * len(by_size))
+                holds = is_lower(paired[name], paired["rv-gomea"], 2 * len(by_size))
                 what = f"KL from {start}, {size} rows, {name} beside rv-gomea"
                 claims.append(Finding(what, setting, "rv-gomea", told, holds, same=False))
         if size <= 800 and "bayesian" in medians and NONE in medians:
-            holds = is_lower(methods[NONE], methods["bayesian"], len(by_size))
+            holds = is_lower(paired[NONE], paired["bayesian"], len(by_size))
             what = f"KL from {start}, {size} rows, Bayesian cuts"
             claims.append(
                 Finding(what, setting, "poor for few rows: above none", told, holds, holds is False)

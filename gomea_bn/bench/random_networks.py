@@ -15,10 +15,12 @@ from gomea_bn.bench.report import (
     Report,
     Series,
     Sheet,
+    by_net,
     figure_of,
     group_by,
     rank_tests,
     summary_sheet,
+    timed_out,
 )
 from gomea_bn.bench.statistics import Claim, Finding, is_lower, number, summarise
 
@@ -96,15 +98,6 @@ def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
 def to_best(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Return the seconds to the best network of rows; none where it is not known."""
     return [row["seconds"]["to_best"] for row in rows if "to_best" in row["seconds"]]
-
-
-def timed_out(rows: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many runs their limit of time ended, or a discretizer's within them."""
-    return sum(
-        row["measured"].get("stopped_by") == "max_seconds"
-        or any(text.startswith("max_seconds ended") for text in row.get("warnings", ()))
-        for row in rows
-    )
 
 
 def report_divergence(
@@ -299,7 +292,7 @@ def figure_4_claims(rows: Sequence[Row]) -> list[Finding]:
         ours = ", ".join(f"{name} {number(value)}" for name, value in known.items()) or "-"
         holds = None
         if len(known) == len(found):
-            own, *others = (values_of(cells[size, name], "accuracy") for name in known)
+            own, *others = (by_net(cells[size, name], "accuracy") for name in known)
             lower = [is_lower(other, own, len(others)) for other in others]
             holds = True if all(lower) else False if False in lower else None
         late = timed_out(cells.get((size, "BD"), ()))

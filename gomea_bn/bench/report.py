@@ -15,10 +15,12 @@ __all__ = [
     "Report",
     "Series",
     "Sheet",
+    "by_net",
     "figure_of",
     "group_by",
     "rank_tests",
     "summary_sheet",
+    "timed_out",
 ]
 
 
@@ -84,6 +86,20 @@ def group_by(
     for row in rows:
         groups.setdefault(tuple(row["task"][name] for name in names), []).append(row)
     return groups
+
+
+def by_net(rows: Iterable[Mapping[str, Any]], name: str) -> dict[int, float]:
+    """Return one measured number of rows by their repetition."""
+    return {row["task"]["net"]: row["measured"][name] for row in rows}
+
+
+def timed_out(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many runs their limit of time ended, or a discretizer's within them."""
+    return sum(
+        row["measured"].get("stopped_by") == "max_seconds"
+        or any(text.startswith("max_seconds ended") for text in row.get("warnings", ()))
+        for row in rows
+    )
 
 
 def summary_sheet(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "Finding",
     "Summary",
     "compare_samples",
+    "is_even",
     "is_lower",
     "number",
     "summarise",
@@ -124,23 +125,29 @@ def compare_samples(first: Sequence[float], second: Sequence[float], factor: int
     return Comparison(u, min(1.0, factor * float(found.pvalue)), u / n_pairs, min(1.0, factor * least))
 
 
-def is_lower(first: Sequence[float], second: Sequence[float], factor: int = 1) -> bool | None:
+def is_lower(first: Mapping[int, float], second: Mapping[int, float], factor: int = 1) -> bool | None:
     """Return whether the first of paired samples is the lower one, None if Wilcoxon's signed ranks cannot tell.
 
     Parameters
     ----------
-    first, second : sequence of float
-        One value per repetition each, in the same order.
+    first, second : mapping of int to float
+        The value of every repetition; those that only one of them has are left out.
     factor : int
         The Bonferroni factor.
     """
     from scipy.stats import wilcoxon
 
-    differences = np.subtract(first, second)
+    differences = np.array([value - second[net] for net, value in first.items() if net in second])
     if not differences.any():
         return None
     p_value = factor * float(wilcoxon(differences).pvalue)
     return None if p_value >= 0.05 else bool(np.median(differences[differences != 0]) < 0)
+
+
+def is_even(first: Mapping[int, float], second: Mapping[int, float], factor: int = 1) -> bool | None:
+    """Return whether paired samples do not differ, by `is_lower`; None if so few could not tell."""
+    n_pairs = len(first.keys() & second.keys())
+    return None if factor * 2.0 ** (1 - n_pairs) >= 0.05 else is_lower(first, second, factor) is None
 
 
 @dataclass(frozen=True)
