@@ -8,69 +8,70 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gomea_bn._jit import kernel
-    from gomea_bn.archive import ElitistArchive
-    from gomea_bn.comparison import compare
-    from gomea_bn.decision import accept, read_decision
-    from gomea_bn.ensemble import BayesNetEnsemble
+    from gomea_bn.algorithms.archive import ElitistArchive
+    from gomea_bn.algorithms.gomea import GOMEA
+    from gomea_bn.algorithms.mogomea import MOGOMEA
+    from gomea_bn.algorithms.optimisation import optimise
+    from gomea_bn.algorithms.rvgomea import RVGOMEA
+    from gomea_bn.data.table import read_table
     from gomea_bn.errors import GomeaBnError
-    from gomea_bn.estimator import BayesNetLearner
-    from gomea_bn.expert import ExpertNetwork, simulated_expert
-    from gomea_bn.front import Front
-    from gomea_bn.gomea import GOMEA
-    from gomea_bn.io.front_folder import read_front, write_front
+    from gomea_bn.expert.expert_network import ExpertNetwork
+    from gomea_bn.front.decision import accept, read_decision
+    from gomea_bn.front.folder import read_front, write_front
+    from gomea_bn.front.front import Front
+    from gomea_bn.learning.ensemble import BayesNetEnsemble
+    from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
+    from gomea_bn.learning.refinement import RefinementResult, refine_boundaries
     from gomea_bn.linkage.full import Full
     from gomea_bn.linkage.interaction_tree import StaticTree
     from gomea_bn.linkage.marginal_product import MarginalProduct
     from gomea_bn.linkage.models import Custom, LinkageTree, Univariate
-    from gomea_bn.mogomea import MOGOMEA
-    from gomea_bn.network import DiscretizedBayesNet
-    from gomea_bn.optimisation import optimise
-    from gomea_bn.pareto import OwnObjective, ParetoBayesNetLearner
+    from gomea_bn.metrics.comparison import compare
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.problems.base import KernelProblem, register_problem
     from gomea_bn.problems.continuous import RealKernelProblem
     from gomea_bn.problems.knowledge import ExpertKnowledge
-    from gomea_bn.refinement import RefinementResult, refine_boundaries
-    from gomea_bn.report.review import network_report, review_page
-    from gomea_bn.rvgomea import RVGOMEA
-    from gomea_bn.table import read_table
+    from gomea_bn.review.page import network_report, review_page
+    from gomea_bn.runtime.jit import kernel
+    from gomea_bn.simulation.random_experts import simulated_expert
 
 _HOMES = {
-    "BayesNetEnsemble": "gomea_bn.ensemble",
-    "BayesNetLearner": "gomea_bn.estimator",
+    "BayesNetEnsemble": "gomea_bn.learning.ensemble",
+    "BayesNetLearner": "gomea_bn.learning.learner",
     "Custom": "gomea_bn.linkage.models",
-    "DiscretizedBayesNet": "gomea_bn.network",
-    "ElitistArchive": "gomea_bn.archive",
+    "DiscretizedBayesNet": "gomea_bn.network.bayes_net",
+    "ElitistArchive": "gomea_bn.algorithms.archive",
     "ExpertKnowledge": "gomea_bn.problems.knowledge",
-    "ExpertNetwork": "gomea_bn.expert",
-    "Front": "gomea_bn.front",
+    "ExpertNetwork": "gomea_bn.expert.expert_network",
+    "Front": "gomea_bn.front.front",
     "Full": "gomea_bn.linkage.full",
-    "GOMEA": "gomea_bn.gomea",
+    "GOMEA": "gomea_bn.algorithms.gomea",
     "GomeaBnError": "gomea_bn.errors",
     "KernelProblem": "gomea_bn.problems.base",
     "LinkageTree": "gomea_bn.linkage.models",
-    "MOGOMEA": "gomea_bn.mogomea",
+    "MOGOMEA": "gomea_bn.algorithms.mogomea",
     "MarginalProduct": "gomea_bn.linkage.marginal_product",
-    "OwnObjective": "gomea_bn.pareto",
-    "ParetoBayesNetLearner": "gomea_bn.pareto",
-    "RVGOMEA": "gomea_bn.rvgomea",
+    "OwnObjective": "gomea_bn.learning.pareto_learner",
+    "ParetoBayesNetLearner": "gomea_bn.learning.pareto_learner",
+    "RVGOMEA": "gomea_bn.algorithms.rvgomea",
     "RealKernelProblem": "gomea_bn.problems.continuous",
-    "RefinementResult": "gomea_bn.refinement",
+    "RefinementResult": "gomea_bn.learning.refinement",
     "StaticTree": "gomea_bn.linkage.interaction_tree",
     "Univariate": "gomea_bn.linkage.models",
-    "accept": "gomea_bn.decision",
-    "compare": "gomea_bn.comparison",
-    "kernel": "gomea_bn._jit",
-    "network_report": "gomea_bn.report.review",
-    "optimise": "gomea_bn.optimisation",
-    "read_decision": "gomea_bn.decision",
-    "read_front": "gomea_bn.io.front_folder",
-    "read_table": "gomea_bn.table",
-    "refine_boundaries": "gomea_bn.refinement",
+    "accept": "gomea_bn.front.decision",
+    "compare": "gomea_bn.metrics.comparison",
+    "kernel": "gomea_bn.runtime.jit",
+    "network_report": "gomea_bn.review.page",
+    "optimise": "gomea_bn.algorithms.optimisation",
+    "read_decision": "gomea_bn.front.decision",
+    "read_front": "gomea_bn.front.folder",
+    "read_table": "gomea_bn.data.table",
+    "refine_boundaries": "gomea_bn.learning.refinement",
     "register_problem": "gomea_bn.problems.base",
-    "review_page": "gomea_bn.report.review",
-    "simulated_expert": "gomea_bn.expert",
-    "write_front": "gomea_bn.io.front_folder",
+    "review_page": "gomea_bn.review.page",
+    "simulated_expert": "gomea_bn.expert.expert_network",
+    "write_front": "gomea_bn.front.folder",
 }
 
 __all__ = [

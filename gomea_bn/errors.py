@@ -1,11 +1,28 @@
-"""The one exception that users catch, and the checks of numbers that options share."""
+"""The exception that users catch, the checks of options, and the words that messages share."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Sequence
+from math import inf
 from numbers import Integral, Real
 from sys import float_info
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["GomeaBnError", "is_integer", "is_real"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "GomeaBnError",
+    "check_choice",
+    "check_flag",
+    "check_integer",
+    "check_number",
+    "is_integer",
+    "is_real",
+    "nearest",
+    "row_list",
+]
 
 
 class GomeaBnError(ValueError):
@@ -22,3 +39,99 @@ def is_real(value: object) -> bool:
     if isinstance(value, bool) or (isinstance(value, Integral) and abs(int(value)) > float_info.max):
         return False
     return isinstance(value, Real)
+
+
+def check_integer(
+    name: str, value: Any, least: int, most: int | None = None, *, optional: bool = False
+) -> None:
+    """Raise `GomeaBnError` unless an option is an integer from `least` to `most`, or None if `optional`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option, as the caller knows it.
+    value : object
+        Value of the option; True and False are no integers.
+    least, most : int
+        Range, both ends included; no upper end if `most` is None.
+    optional : bool
+        Whether None is allowed.
+    """
+    if optional and value is None:
+        return
+    if not is_integer(value) or value < least or (most is not None and value > most):
+        wanted = f"from {least} to {most}" if most is not None else f"of at least {least}"
+        raise GomeaBnError(
+            f"{name} must be an integer {wanted}{' or None' if optional else ''}, got {value!r:.80}."
+        )
+
+
+def check_number(
+    name: str,
+    value: Any,
+    least: float = -inf,
+    most: float = inf,
+    *,
+    above: bool = False,
+    below: bool = False,
+    optional: bool = False,
+) -> None:
+    """Raise `GomeaBnError` unless an option is a finite number in a range, or None if `optional`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option, as the caller knows it.
+    value : object
+        Value of the option.
+    least, most : float
+        Range, both ends included.
+    above, below : bool
+        Whether `least`, or `most`, itself is excluded.
+    optional : bool
+        Whether None is allowed.
+    """
+    if optional and value is None:
+        return
+    in_range = is_real(value) and least <= value <= most and abs(value) < inf
+    if in_range and not (above and value == least) and not (below and value == most):
+        return
+    lower = "" if least == -inf else f"{'above' if above else 'of at least'} {least:g}"
+    upper = "" if most == inf else f"{'below' if below else 'at most'} {most:g}"
+    wanted = " and ".join(filter(None, (lower, upper)))
+    raise GomeaBnError(
+        f"{name} must be a finite number{' ' if wanted else ''}{wanted}{' or None' if optional else ''}, "
+        f"got {value!r:.80}."
+    )
+
+
+def check_choice(name: str, value: Any, known: Sequence[str], *, optional: bool = False) -> None:
+    """Raise `GomeaBnError` unless an option is one of the known names, or None if `optional`."""
+    if (optional and value is None) or (isinstance(value, str) and value in known):
+        return
+    hint = nearest(value, known) if isinstance(value, str) else ""
+    wanted = ", ".join(map(repr, known)) + (" or None" if optional else "")
+    raise GomeaBnError(f"{name} must be one of {wanted}, got {value!r:.80}.{hint}")
+
+
+def check_flag(name: str, value: Any, *, optional: bool = False) -> None:
+    """Raise `GomeaBnError` unless an option is True or False, or None if `optional`."""
+    if not (isinstance(value, bool) or (optional and value is None)):
+        raise GomeaBnError(
+            f"{name} must be True{', False or None' if optional else ' or False'}, got {value!r:.80}."
+        )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the sentence " Did you mean 'x'?" for the closest known name, or an empty text."""
+    names = list(known)
+    same_but_case = [other for other in names if other.strip().casefold() == name.strip().casefold()]
+    match = same_but_case or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f" Did you mean '{match[0]}'?" if match else ""
+
+
+def row_list(rows: NDArray[Any] | Sequence[int], shown: int = 8) -> str:
+    """Return "row 4" or "rows 4, 19, 87 and 12 more"; rows are counted from 0."""
+    first = ", ".join(str(int(row)) for row in rows[:shown])
+    more = f" and {len(rows) - shown} more" if len(rows) > shown else ""
+    return f"row{'s' if len(rows) != 1 else ''} {first}{more} (counted from 0)"

@@ -11,15 +11,15 @@ from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from gomea_bn._gomea_run import GomeaRun
-from gomea_bn._multi_start import MultiStartRun
+from gomea_bn.algorithms.evaluation import evaluate_genotypes, evaluate_solutions
+from gomea_bn.algorithms.gomea import GOMEA as DiscreteSettings
+from gomea_bn.algorithms.gomea import GomeaRun
+from gomea_bn.algorithms.multi_start import MultiStartRun
+from gomea_bn.algorithms.rvgomea import RVGOMEA as RealSettings
+from gomea_bn.algorithms.rvgomea import RealRun
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.evaluation import evaluate_genotypes, evaluate_solutions
-from gomea_bn.gomea import GOMEA as DiscreteSettings
-from gomea_bn.limits import Limits
 from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem, as_compiled
-from gomea_bn.rvgomea import RVGOMEA as RealSettings
-from gomea_bn.rvgomea import RealRun
+from gomea_bn.runtime.limits import Limits
 
 __all__ = ["GOMEA", "RVGOMEA", "as_problem"]
 

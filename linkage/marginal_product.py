@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._jit import kernel
 from gomea_bn.linkage.models import Linkage, check_set_size
+from gomea_bn.runtime.jit import kernel
 
 __all__ = ["MarginalProduct"]
 

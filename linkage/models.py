@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.linkage._kernels import CORRECTED, MI, NMI, fill_similarities, tree_slices, upgma
-from gomea_bn.linkage.sparse_tree import count_work, sparse_trees
+from gomea_bn.linkage.counting import count_work
+from gomea_bn.linkage.kernels.tree import CORRECTED, MI, NMI, fill_similarities, tree_slices, upgma
+from gomea_bn.linkage.sparse_tree import sparse_trees
 
 __all__ = ["Custom", "Linkage", "LinkageModel", "LinkageTree", "Univariate", "linkage_model"]
 

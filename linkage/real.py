@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage._kernels import tree_slices, upgma
+from gomea_bn.linkage.kernels.tree import tree_slices, upgma
 from gomea_bn.linkage.models import Linkage
 
 __all__ = [

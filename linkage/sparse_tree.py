@@ -7,16 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.linkage._kernels import CountWork, tree_slices
-from gomea_bn.linkage._sparse_kernels import (
+from gomea_bn.linkage.counting import count_work
+from gomea_bn.linkage.kernels.sparse import (
     Neighbours,
     SparseGraph,
     link_neighbours,
     nearest_neighbours,
     sparse_average_linkage,
 )
+from gomea_bn.linkage.kernels.tree import tree_slices
 
-__all__ = ["SparseTrees", "count_work", "patterns", "sparse_graph", "sparse_trees"]
+__all__ = ["SparseTrees", "patterns", "sparse_graph", "sparse_trees"]
 
 
 class SparseTrees(NamedTuple):
@@ -37,27 +38,6 @@ class SparseTrees(NamedTuple):
     sizes: NDArray[np.int64]
     children: NDArray[np.int64]
     strength: NDArray[np.float64]
-
-
-def count_work(
-    genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], stop: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], CountWork]:
-    """Return where each gene's alleles begin in the bit sets, shape (l + 1,), and work space for counting them."""
-    n, n_genes = genotypes.shape
-    offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
-    largest = int(alphabet.max())
-    x = np.arange(n + 1, dtype=np.float64)
-    work = CountWork(
-        x * np.log2(np.maximum(x, 1.0)),
-        np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
-        np.zeros((n_genes, n), np.uint8),
-        np.zeros(int(offsets[-1]), np.int64),
-        np.zeros(largest * largest, np.int64),
-        np.zeros(n_genes),
-        np.zeros(n_genes, np.int64),
-        stop,
-    )
-    return offsets, work
 
 
 def patterns(genotypes: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int64]]:

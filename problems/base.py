@@ -15,9 +15,9 @@ from numba.core import types
 from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn._fingerprint import fingerprint
-from gomea_bn._jit import kernel, note_source
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.fingerprint import fingerprint
+from gomea_bn.runtime.jit import kernel, note_source
 
 __all__ = [
     "CompiledProblem",

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems._benchmark_kernels import (
+from gomea_bn.problems.base import KernelProblem
+from gomea_bn.problems.kernels.benchmarks import (
     BlockData,
     HiffData,
     PairData,
@@ -23,7 +24,6 @@ from gomea_bn.problems._benchmark_kernels import (
     best_bipartition,
     best_windows,
 )
-from gomea_bn.problems.base import KernelProblem
 
 __all__ = ["HIFF", "BimodalTrap", "IsingSpinGlass", "MaxCut", "NKLandscape", "OneMax", "Trap", "Unitation"]
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems._boundaries_kernels import (
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
+from gomea_bn.problems.interval_dp import CutLimits, SortedColumn
+from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
     BoundaryGraph,
@@ -17,9 +19,7 @@ from gomea_bn.problems._boundaries_kernels import (
     decode,
     shortfall,
 )
-from gomea_bn.problems._score_kernels import ScoreRule
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
-from gomea_bn.problems.interval_dp import CutLimits, SortedColumn
+from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.policies import Policy
 from gomea_bn.problems.scores import ScoringMethod
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems._continuous_kernels import CirclesData, EllipsoidsData, RosenbrockData, SphereData
 from gomea_bn.problems.base import Journal
+from gomea_bn.problems.kernels.continuous import CirclesData, EllipsoidsData, RosenbrockData, SphereData
 
 __all__ = [
     "RealKernelProblem",

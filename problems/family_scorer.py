@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems._score_kernels import (
+from gomea_bn.problems.kernels.score import (
     BLOCK,
     RowData,
     ScoreRule,

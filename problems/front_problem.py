@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.problems._front_kernels import (
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
+from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,
     MISFIT,
@@ -19,8 +20,7 @@ from gomea_bn.problems._front_kernels import (
     FrontRules,
     UserObjectives,
 )
-from gomea_bn.problems._score_kernels import SMOOTHED, ScoreRule
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
+from gomea_bn.problems.kernels.score import SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.pricing import Pricing
 from gomea_bn.problems.scores import scoring_method

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems._interval_kernels import (
+from gomea_bn.problems.kernels.intervals import (
     Cells,
     IntervalRule,
     IntervalTables,
@@ -23,7 +23,7 @@ from gomea_bn.problems._interval_kernels import (
     best_intervals,
     fill_cells,
 )
-from gomea_bn.problems._score_kernels import DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score import DIRICHLET, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.policies import MAX_CARDINALITY, midpoint
 from gomea_bn.problems.scores import ScoringMethod
 

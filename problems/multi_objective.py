@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems._mo_benchmark_kernels import (
+from gomea_bn.problems.base import KernelProblem, Solution, new_journal
+from gomea_bn.problems.benchmarks import _checked_edges, _checked_size, _drawn_weights, _exact
+from gomea_bn.problems.kernels.multi_objective import (
     BlockFrontData,
     CutFrontData,
     KnapsackData,
     RunLengthData,
     evaluate_every,
 )
-from gomea_bn.problems.base import KernelProblem, Solution, new_journal
-from gomea_bn.problems.benchmarks import _checked_edges, _checked_size, _drawn_weights, _exact
 
 __all__ = [
     "LOTZ",

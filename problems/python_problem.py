@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems._python_kernels import PythonData
 from gomea_bn.problems.continuous import RealKernelProblem
+from gomea_bn.problems.kernels.python_calls import PythonData
 
 __all__ = ["PythonProblem", "RealPythonProblem", "as_compiled"]
 

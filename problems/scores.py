@@ -8,7 +8,7 @@ from math import inf, log
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.problems._score_kernels import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
 
 __all__ = ["SCORING_METHODS", "ScoringMethod", "scoring_method"]
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems._score_kernels import score_families
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
+from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.thread_caches import new_cache

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems._structure_kernels import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
+from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.pricing import CutPricer, Pricing
 

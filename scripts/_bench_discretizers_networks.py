@@ -22,9 +22,9 @@ from _bench_discretizers_tables import PASSED_ON
 from _side_by_side import print_rows, with_error
 
 from gomea_bn import DiscretizedBayesNet
-from gomea_bn.ground_truth import random_network
-from gomea_bn.metrics import kl_divergence
-from gomea_bn.table import read_table
+from gomea_bn.data.table import read_table
+from gomea_bn.metrics.distances import kl_divergence
+from gomea_bn.simulation.random_networks import random_network
 
 SIZES = (500, 5_000, 50_000)
 N_VARIABLES = 8

@@ -23,7 +23,7 @@ from _bench_discretizers_tables import (
     with_levels,
 )
 
-from gomea_bn.warm_up import compile_kernels
+from gomea_bn.learning.warm_up import compile_kernels
 
 SIZES = (500, 5_000, 50_000)
 N_HELD_OUT = 10_000

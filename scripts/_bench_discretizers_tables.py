@@ -26,9 +26,9 @@ from _bench_tables import TABLES, with_levels
 from _side_by_side import compared, print_rows
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.proposals import with_wide_bins
-from gomea_bn.table import Table, read_table
-from gomea_bn.warm_up import compile_kernels
+from gomea_bn.learning.warm_up import compile_kernels
 
 SHOWN = ("auto-mpg", "wine", "housing", "iris", "breast cancer")
 FLOORS = (0.0, 0.01)

@@ -18,12 +18,12 @@ import numpy as np
 from _side_by_side import Run, print_rows, ratio_of_medians, with_interval
 from numpy.typing import NDArray
 
-from gomea_bn.gomea import GOMEA
-from gomea_bn.limits import Limits
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.algorithms.optimisation import optimise
 from gomea_bn.linkage.models import LinkageTree
-from gomea_bn.optimisation import optimise
 from gomea_bn.problems.base import KernelProblem
 from gomea_bn.problems.benchmarks import MaxCut, NKLandscape, Trap
+from gomea_bn.runtime.limits import Limits
 
 __all__ = ["CASES", "run_case"]
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from _side_by_side import print_rows, ratio_of_medians, with_interval
 
-from gomea_bn.limits import Limits
+from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.problems.continuous import RealKernelProblem, rosenbrock, soreb_chain, sphere
-from gomea_bn.rvgomea import RVGOMEA
+from gomea_bn.runtime.limits import Limits
 
 __all__ = ["CASES", "run_case"]
 

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from _side_by_side import Run, print_rows, ratio_of_medians, with_interval
 
-from gomea_bn._mogomea_run import FrontRun
-from gomea_bn.limits import Limits
-from gomea_bn.mogomea import MOGOMEA
+from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.problems.multi_objective import LOTZ, OneMaxZeroMax, TrapInverseTrap
+from gomea_bn.runtime.limits import Limits
 
 __all__ = ["CASES", "run_to_front"]
 

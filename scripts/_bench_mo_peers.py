@@ -19,13 +19,13 @@ import numpy as np
 from _side_by_side import print_rows
 from numpy.typing import NDArray
 
-from gomea_bn.expert import simulated_expert
-from gomea_bn.ground_truth import random_network
-from gomea_bn.limits import Limits
-from gomea_bn.mogomea import MOGOMEA
-from gomea_bn.pareto import ParetoBayesNetLearner, front_problem
+from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.data.table import read_table
+from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner, front_problem
 from gomea_bn.problems.front_problem import FrontProblem
-from gomea_bn.table import read_table
+from gomea_bn.runtime.limits import Limits
+from gomea_bn.simulation.random_experts import simulated_expert
+from gomea_bn.simulation.random_networks import random_network
 
 __all__ = ["gaps", "three_objectives"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from _bench_mo_peers import ARCHIVE_SIZE, N_VARIABLES, three_objectives
 from _side_by_side import print_rows
 
-from gomea_bn.archive import ElitistArchive
-from gomea_bn.limits import Limits, Progress, Result
-from gomea_bn.mogomea import MOGOMEA
-from gomea_bn.warm_up import compile_front_kernels
+from gomea_bn.algorithms.archive import ElitistArchive
+from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.learning.warm_up import compile_front_kernels
+from gomea_bn.runtime.limits import Limits, Progress, Result
 
 __all__ = ["microseconds_per_offer", "rates"]
 

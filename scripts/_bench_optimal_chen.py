@@ -20,8 +20,8 @@ from _bench_tables import TABLES, with_levels
 from _side_by_side import compared, print_rows
 
 from gomea_bn import DiscretizedBayesNet
+from gomea_bn.data.table import Table
 from gomea_bn.discretization import LDBN
-from gomea_bn.table import Table
 
 PUBLISHED = {"auto-mpg": (-26.04, 0.3), "wine": (-19.94, 0.5), "housing": (-31.40, 1.0)}
 """The paper's figure, and by how much ours is to be higher."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
-from gomea_bn.ground_truth import random_network
+from gomea_bn.simulation.random_networks import random_network
 
 __all__ = [
     "add_learner_options",

@@ -20,9 +20,9 @@ from _bench_runs import append_record, read_records, run_all
 from _side_by_side import print_rows, with_error
 
 from gomea_bn import DiscretizedBayesNet
-from gomea_bn.ground_truth import random_network
-from gomea_bn.metrics import accuracy, kl_divergence, sensitivity
-from gomea_bn.table import read_table
+from gomea_bn.data.table import read_table
+from gomea_bn.metrics.distances import accuracy, kl_divergence, sensitivity
+from gomea_bn.simulation.random_networks import random_network
 
 N_VARIABLES = 8
 """Of the table by rows."""

@@ -15,7 +15,7 @@ from _bench_discretizers_methods import Cuts, Given, by_pyagrum, inside
 from _peers import PEERS
 
 from gomea_bn import DiscretizedBayesNet
-from gomea_bn.table import Table
+from gomea_bn.data.table import Table
 
 __all__ = ["SCORES", "PeerNetwork", "peer_networks"]
 

@@ -18,11 +18,11 @@ from _restarted_climbing import restarted_climbing
 from _side_by_side import print_rows, with_error
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
-from gomea_bn.ground_truth import random_network
-from gomea_bn.learning_problem import LearningOptions, learned_cut_points, learning_problem
-from gomea_bn.metrics import kl_divergence, sensitivity
-from gomea_bn.refinement import refine_boundaries
-from gomea_bn.table import read_table
+from gomea_bn.data.table import read_table
+from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
+from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.metrics.distances import kl_divergence, sensitivity
+from gomea_bn.simulation.random_networks import random_network
 
 WAYS = ("sample", "best", "doubling", "after the search", "restarted climbing")
 SCORE = "density-bd"

@@ -23,8 +23,8 @@ from _side_by_side import compared, print_rows
 
 import gomea_bn
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.proposals import with_wide_bins
-from gomea_bn.table import Table, read_table
 
 FLOORS = (0.0, 0.01)
 PUBLISHED = {  # our prototype, what to reach, and the best continuous network (pybnesian, R)

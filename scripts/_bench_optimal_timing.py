@@ -16,8 +16,8 @@ from _bench_optimal_learner import make_learner, named_options, variant, warm_up
 from _bench_runs import run_all
 from _side_by_side import mean_difference, print_rows, with_error
 
-from gomea_bn.ground_truth import random_network
-from gomea_bn.metrics import accuracy, kl_divergence
+from gomea_bn.metrics.distances import accuracy, kl_divergence
+from gomea_bn.simulation.random_networks import random_network
 
 Task = dict[str, Any]
 

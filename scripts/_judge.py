@@ -9,7 +9,7 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
-from gomea_bn.bench.judge import Codes, Edge, codes_and_cards, family_score, network_score
+from gomea_bn.experiments.judge import Codes, Edge, codes_and_cards, family_score, network_score
 
 __all__ = [
     "Codes",

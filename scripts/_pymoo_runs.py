@@ -22,8 +22,8 @@ from pymoo.core.termination import NoTermination
 from pymoo.operators.crossover.ux import UniformCrossover
 from pymoo.util.ref_dirs import get_reference_directions
 
-from gomea_bn.archive import ElitistArchive
-from gomea_bn.evaluation import evaluate_genotypes
+from gomea_bn.algorithms.archive import ElitistArchive
+from gomea_bn.algorithms.evaluation import evaluate_genotypes
 
 __all__ = ["PEERS", "PeerFront", "run_peer"]
 

@@ -8,8 +8,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._gomea_run import new_population, new_work, variation_rules
-from gomea_bn.operators._kernels import initialise_range
+from gomea_bn.algorithms.populations import new_population, new_work, variation_rules
+from gomea_bn.operators.kernels.mixing import initialise_range
 from gomea_bn.problems.structure import StructureProblem
 
 __all__ = ["restarted_climbing"]

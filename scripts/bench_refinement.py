@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge
-from gomea_bn.ground_truth import random_network
-from gomea_bn.metrics import kl_divergence
-from gomea_bn.refinement import refine_boundaries
-from gomea_bn.table import read_table
+from gomea_bn.data.table import read_table
+from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.metrics.distances import kl_divergence
+from gomea_bn.simulation.random_networks import random_network
 
 N_VARIABLES = 8
 

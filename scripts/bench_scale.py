@@ -25,13 +25,13 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, LinkageTree
-from gomea_bn.bench.engine import EQUIVALENT_SAMPLE_SIZE, by_pyagrum
-from gomea_bn.bench.judge import network_score
-from gomea_bn.bench.tables import published_network
-from gomea_bn.ground_truth import random_network
-from gomea_bn.metrics import accuracy, sensitivity
-from gomea_bn.table import Table, read_table
-from gomea_bn.warm_up import compile_kernels
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.experiments.judge import network_score
+from gomea_bn.experiments.search_engine import EQUIVALENT_SAMPLE_SIZE, by_pyagrum
+from gomea_bn.experiments.tables import published_network
+from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.metrics.distances import accuracy, sensitivity
+from gomea_bn.simulation.random_networks import random_network
 
 N_HELD_OUT = 20_000
 # the law's number of edges is random: with so many at most, 1 network in 100 has as many as asked for

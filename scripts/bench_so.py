@@ -31,12 +31,12 @@ import numpy as np
 from _bench_runs import append_record, read_records
 
 from gomea_bn import BayesNetLearner
-from gomea_bn.bench.published import TABLE_1
-from gomea_bn.ground_truth import random_network
-from gomea_bn.metrics import accuracy, kl_divergence, sensitivity
+from gomea_bn.experiments.published import TABLE_1
+from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.metrics.distances import accuracy, kl_divergence, sensitivity
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.warm_up import compile_kernels
+from gomea_bn.simulation.random_networks import random_network
 
 PAPER = {  # Ha et al., Table 1: 8 variables, random networks, 24 hours a run
     n: {"equal-width": TABLE_1["EW"][n][0], "equal-frequency": mean} for n, (mean, _) in TABLE_1["EF"].items()

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.io.run_folder import check_folder
-from gomea_bn.metrics import held_out_log_density, histogram_baseline
-from gomea_bn.warm_up import compile_kernels
+from gomea_bn.learning.run_folder import check_run_folder
+from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.metrics.distances import held_out_log_density, histogram_baseline
 
 _HISTOGRAM_BINS = 10
 
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     frame = wine()
     held_out = np.arange(len(frame)) % 5 == 4
     try:
-        check_folder(options.out)
+        check_run_folder(options.out)
         table = read_table(frame[~held_out])
         learner = BayesNetLearner(
             max_seconds=options.seconds, patience=None, n_jobs=-1, random_state=options.seed, verbose=True

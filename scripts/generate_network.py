@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gomea_bn.ground_truth import random_network
-from gomea_bn.io.atomic import write_text
+from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.simulation.random_networks import random_network
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

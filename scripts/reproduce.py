@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from gomea_bn.cli import main as gomea_bn
+from gomea_bn.cli.app import main as gomea_bn
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import DiscretizedBayesNet, read_table
-from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):
@@ -125,7 +125,7 @@ class StandIn:
 def stand_in_learner(monkeypatch):
     """Return the learner that now stands in the command's learner's place."""
     learner = type("Learner", (StandIn,), {})
-    monkeypatch.setattr("gomea_bn.pareto.ParetoBayesNetLearner", learner)
-    monkeypatch.setattr("gomea_bn.pareto.front_problem", lambda *arguments, **options: None)
-    monkeypatch.setattr("gomea_bn.warm_up.compile_front_kernels", lambda announce: 0.5)
+    monkeypatch.setattr("gomea_bn.learning.pareto_learner.ParetoBayesNetLearner", learner)
+    monkeypatch.setattr("gomea_bn.learning.pareto_learner.front_problem", lambda *arguments, **options: None)
+    monkeypatch.setattr("gomea_bn.learning.warm_up.compile_front_kernels", lambda announce: 0.5)
     return learner

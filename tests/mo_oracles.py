@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from oracles import is_acyclic, random_knowledge, random_variables
 
-from gomea_bn.limits import Result
-from gomea_bn.operators._archive_kernels import canonical
-from gomea_bn.operators._mo_kernels import ALL, WEIGHTED
+from gomea_bn.operators.kernels.archive import canonical
+from gomea_bn.operators.kernels.front_mixing import ALL, WEIGHTED
 from gomea_bn.problems.base import Solution, evaluate, new_journal
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.runtime.limits import Result
 
 Point = tuple[float, ...]
 # genotype -> (repaired genotype, objectives, violation)

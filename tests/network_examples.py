@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gomea_bn.network import DiscretizedBayesNet
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 HOSTILE_NAMES = [
     "a b", "a_b", "a/b", "é", "1x", "network", "Network", "table1", "q\"uo'te", "日本", "a\nb", "-",

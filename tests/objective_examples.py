@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from network_examples import random_network
 
-from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
 
 NETWORKS = [random_network(seed) for seed in range(40)]
 TRIO = (MISFIT, COMPLEXITY, EXPERT_DISTANCE)

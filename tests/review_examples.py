@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gomea_bn.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
-from gomea_bn.ground_truth import random_network
-from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.table import Table, read_table
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.simulation.random_networks import random_network
 
 HOSTILE_NAMES = [
     "</script><script>window.hacked = 1</script>",

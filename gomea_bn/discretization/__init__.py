@@ -18,24 +18,24 @@ from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
 
 if TYPE_CHECKING:
     from gomea_bn.discretization.baselines import MDLP, EqualFrequency, EqualWidth, KMeans
-    from gomea_bn.discretization.bayesian import BayesianDiscretizer
-    from gomea_bn.discretization.description_length import DescriptionLength, description_length
-    from gomea_bn.discretization.k2 import K2
-    from gomea_bn.discretization.latent import LatentDiscretizer
-    from gomea_bn.discretization.ldbn import LDBN
-    from gomea_bn.discretization.mdl import MDLDiscretizer
-    from gomea_bn.discretization.mdl_structure import MDLNetwork
-    from gomea_bn.discretization.mgcd import MGCDiscretizer
-    from gomea_bn.discretization.tabu import Tabu
+    from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
+    from gomea_bn.discretization.bayesian.ldbn import LDBN
+    from gomea_bn.discretization.latent.latent import LatentDiscretizer
+    from gomea_bn.discretization.mdl.description_length import DescriptionLength, description_length
+    from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
+    from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
+    from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
+    from gomea_bn.discretization.structure_search.k2 import K2
+    from gomea_bn.discretization.structure_search.tabu import Tabu
 
 _HOMES = {
     **{kind: module for module, kind in DISCRETIZERS.values()},
-    "DescriptionLength": "gomea_bn.discretization.description_length",
-    "K2": "gomea_bn.discretization.k2",
-    "LDBN": "gomea_bn.discretization.ldbn",
-    "MDLNetwork": "gomea_bn.discretization.mdl_structure",
-    "Tabu": "gomea_bn.discretization.tabu",
-    "description_length": "gomea_bn.discretization.description_length",
+    "DescriptionLength": "gomea_bn.discretization.mdl.description_length",
+    "K2": "gomea_bn.discretization.structure_search.k2",
+    "LDBN": "gomea_bn.discretization.bayesian.ldbn",
+    "MDLNetwork": "gomea_bn.discretization.mdl.mdl_network",
+    "Tabu": "gomea_bn.discretization.structure_search.tabu",
+    "description_length": "gomea_bn.discretization.mdl.description_length",
 }
 
 __all__ = [

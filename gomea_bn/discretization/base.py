@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._columns import Level, column_positions, encode_levels, nearest, numeric_values
-from gomea_bn._params import Parameters
-from gomea_bn._workers import StopFlag, Workers
+from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.sources import source_frame
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.neighbourhood import (
     CodedColumn,
     CodedFamily,
@@ -25,10 +25,11 @@ from gomea_bn.discretization.neighbourhood import (
     coded_bins,
     joint_codes,
 )
-from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.network import DiscretizedBayesNet
+from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.parameters import Parameters
 from gomea_bn.problems.policies import equal_frequency_cuts, fixed_policy, midpoint
-from gomea_bn.table import Table, read_table
+from gomea_bn.runtime.threads import StopFlag, Workers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,6 @@ __all__ = [
     "coded_bins",
     "discretizer",
     "joint_codes",
-    "source_frame",
     "starting_bin_count",
     "starting_cuts",
 ]
@@ -56,14 +56,14 @@ Cuts = dict[int, NDArray[np.float64]]
 """Inner cuts by position of the column in the table."""
 
 DISCRETIZERS = {
-    "bayesian": ("gomea_bn.discretization.bayesian", "BayesianDiscretizer"),
+    "bayesian": ("gomea_bn.discretization.bayesian.bayesian", "BayesianDiscretizer"),
     "equal-frequency": ("gomea_bn.discretization.baselines", "EqualFrequency"),
     "equal-width": ("gomea_bn.discretization.baselines", "EqualWidth"),
     "k-means": ("gomea_bn.discretization.baselines", "KMeans"),
-    "latent": ("gomea_bn.discretization.latent", "LatentDiscretizer"),
-    "mdl": ("gomea_bn.discretization.mdl", "MDLDiscretizer"),
+    "latent": ("gomea_bn.discretization.latent.latent", "LatentDiscretizer"),
+    "mdl": ("gomea_bn.discretization.mdl.mdl", "MDLDiscretizer"),
     "mdlp": ("gomea_bn.discretization.baselines", "MDLP"),
-    "mgcd": ("gomea_bn.discretization.mgcd", "MGCDiscretizer"),
+    "mgcd": ("gomea_bn.discretization.mgcd.mgcd", "MGCDiscretizer"),
 }
 """Module and class of every discretizer by its name."""
 
@@ -305,25 +305,6 @@ def discretizer(name: str, **options: Any) -> Discretizer:
             )
     made: Discretizer = chosen(**options)
     return made
-
-
-def source_frame(source: Any) -> pd.DataFrame:
-    """Return a frame as it is, an array with columns x0, x1, ..., or the rows of a file."""
-    import pandas as pd
-
-    if isinstance(source, (str, os.PathLike)):
-        from gomea_bn.io.frame_files import read_frame
-
-        return read_frame(source)
-    if isinstance(source, np.ndarray):
-        if source.ndim != 2:
-            raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
-        return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
-    if not isinstance(source, pd.DataFrame):
-        raise GomeaBnError(
-            f"A table must be a DataFrame, an array or the path of a file, got {type(source).__name__}."
-        )
-    return source
 
 
 def starting_bin_count(table: Table) -> int:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._columns import Level, column_positions, nearest
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.table import Column, Table
+from gomea_bn.data.columns import Level, column_positions
+from gomea_bn.data.table import Column, Table
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 if TYPE_CHECKING:
     import pandas as pd

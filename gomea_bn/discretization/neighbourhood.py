@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._columns import nearest
-from gomea_bn._network_checks import check_edges, topological_order
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network import DiscretizedBayesNet
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.checks import check_edges, topological_order
 from gomea_bn.problems.policies import midpoint
 
 __all__ = [

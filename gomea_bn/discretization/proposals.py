@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn._columns import nearest
+from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.table import Table
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
     "PROPOSERS",

@@ -1,0 +1,102 @@
+"""A multi-start run for one objective: the best solution of all populations, and who overtakes whom."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.operators.kernels.mixing import Elite
+from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
+
+__all__ = ["EliteRun"]
+
+# an improvement by less than this share of the objective is rounding
+_MEANINGFUL = 1e-10
+
+
+class EliteRun(MultiStartRun):
+    """One run for one objective; a subclass calls `note_best` with what a generation found.
+
+    Its populations have a ``mean``: (violation, objective).
+    """
+
+    def __init__(
+        self,
+        settings: Scheme,
+        problem: Any,
+        limits: Limits,
+        seed: int | np.random.SeedSequence | None,
+        callback: Callback | None,
+        n_threads: int,
+        dtype: type[np.generic],
+    ) -> None:
+        if problem.n_objectives != 1:
+            raise GomeaBnError(
+                f"This search takes one objective, the problem has {problem.n_objectives}; use MOGOMEA."
+            )
+        super().__init__(settings, problem, limits, seed, callback, n_threads)
+        self.elite = Elite(
+            np.zeros(problem.n_variables, dtype), np.full(problem.n_objectives, inf), np.full(1, inf)
+        )
+        self.history: list[HistoryEntry] = []
+
+    def result(self) -> Result:
+        """Return the best solution so far."""
+        return Result(
+            X=self.elite.genotype.copy(),
+            F=self.elite.objectives.copy(),
+            time_to_best=self.history[-1].seconds if self.history else 0.0,
+            history=self.history,
+            extra={"violation": float(self.elite.violation[0])},
+            **self.totals(),
+        )
+
+    def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the best solution, its objectives and violation, each with a leading axis of 1."""
+        return self.elite.genotype[None], self.elite.objectives[None], self.elite.violation
+
+    def progress(self) -> Progress:
+        """Return the state of the run."""
+        return Progress(best=float(self.elite.objectives[0]), **self.counts())
+
+    def note_best(
+        self,
+        genotypes: NDArray[Any],
+        objectives: NDArray[np.float64],
+        violations: NDArray[np.float64],
+        population_size: int,
+    ) -> None:
+        """Take over the best of some solutions, the first of equals, and keep the history of improvements."""
+        best = int(np.lexsort((objectives[:, 0], violations))[0])
+        found = (violations[best], objectives[best, 0])
+        if found < (self.elite.violation[0], self.elite.objectives[0]):
+            self.elite.genotype[:] = genotypes[best]
+            self.elite.objectives[:] = objectives[best]
+            self.elite.violation[0] = violations[best]
+        objective = float(self.elite.objectives[0])
+        former = self.history[-1].objective if self.history else inf
+        if not self.history or objective != former:
+            if not 0 <= former - objective < _MEANINGFUL * abs(former):
+                self.n_eval_at_best = self.n_eval
+            self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population_size))
+
+    def _overtaken(self) -> list[Any]:
+        """Return the populations than which a larger one has a better mean, and all that are smaller than those."""
+        best_larger = (inf, inf)
+        found: list[Any] = []
+        for population in reversed(self.populations):
+            if not population.active:
+                continue
+            if found or best_larger < population.mean:
+                found.append(population)
+            elif not population.converged:
+                best_larger = min(best_larger, population.mean)
+        return found
+
+    def _target_met(self, target: float) -> bool:
+        return bool(self.elite.violation[0] == 0 and self.elite.objectives[0] <= target)

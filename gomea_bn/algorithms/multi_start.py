@@ -1,0 +1,257 @@
+"""The interleaved multi-start scheme: whose turn it is, when a population stops, when the run ends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
+from gomea_bn.runtime.threads import StopFlag, Workers
+
+__all__ = ["MultiStartRun", "ScheduledPopulation", "Scheme", "check_scheme"]
+
+# (class of kernel data, kind of work) whose kernels this process has compiled or loaded
+_COMPILED: set[tuple[type, str]] = set()
+
+
+class Scheme(Protocol):
+    """The options of the scheme, which the algorithms' own options include."""
+
+    @property
+    def base_population(self) -> int:
+        """Size of the first population."""
+
+    @property
+    def growth(self) -> int:
+        """Factor from one population's size to the next."""
+
+    @property
+    def subgenerations(self) -> int:
+        """Generations of a population per generation of the next larger one."""
+
+    @property
+    def max_population_size(self) -> int:
+        """No larger population is started."""
+
+
+def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tuple[str, int]]) -> None:
+    """Raise `GomeaBnError` unless the named options are bools, or integers of at least the least value given."""
+    for name in switches:
+        if not isinstance(getattr(settings, name), bool):
+            raise GomeaBnError(f"{name} must be True or False, got {getattr(settings, name)!r}.")
+    for name, least in sizes:
+        value = getattr(settings, name)
+        if not is_integer(value) or value < least:
+            raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    if settings.max_population_size < settings.base_population:
+        raise GomeaBnError(
+            f"max_population_size must be at least base_population ({settings.base_population}), "
+            f"got {settings.max_population_size}."
+        )
+
+
+class ScheduledPopulation(Protocol):
+    """What the scheme needs of a population."""
+
+    generations: int
+    active: bool
+
+    @property
+    def size(self) -> int:
+        """Number of solutions."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether further generations would change nothing."""
+
+
+class MultiStartRun(ABC):
+    """One run, advanced by `step`; a context manager that owns the threads.
+
+    Every method works on the calling thread; only kernels run elsewhere. A subclass adds populations and runs their
+    generations, keeps what they find, and counts in `n_eval`, `touched`, `n_generations` and `n_eval_at_best`.
+    """
+
+    populations: list[Any]
+
+    def __init__(
+        self,
+        settings: Scheme,
+        problem: Any,
+        limits: Limits,
+        seed: int | np.random.SeedSequence | None,
+        callback: Callback | None,
+        n_threads: int,
+    ) -> None:
+        self.scheme = settings
+        self.problem = problem
+        self.limits = limits
+        self.callback = callback
+        self.n_threads = n_threads
+        if (
+            seed is not None
+            and not isinstance(seed, np.random.SeedSequence)
+            and (not is_integer(seed) or seed < 0)
+        ):
+            raise GomeaBnError(f"seed must be a non-negative integer, a SeedSequence or None, got {seed!r}.")
+        if isinstance(seed, np.random.SeedSequence):
+            # spawning counts up inside a sequence: a copy lets the same one be used again
+            self.seeds = np.random.SeedSequence(
+                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
+            )
+        else:
+            self.seeds = np.random.SeedSequence(seed)
+        self.stop = StopFlag(limits.max_seconds)
+        self._data_class = type(problem.kernel_data(1)[0])
+        self.populations = []
+        self.n_eval = 0
+        self.touched = 0
+        self.n_generations = 0
+        self.n_eval_at_best = 0
+        self._turn = 0
+
+    @abstractmethod
+    def _add_population(self, size: int) -> None:
+        """Append a population and initialise it; counts as a generation."""
+
+    @abstractmethod
+    def _generation(self, population: Any) -> None:
+        """Run one generation of a population."""
+
+    @abstractmethod
+    def _overtaken(self) -> list[Any]:
+        """Return the active populations that larger ones have made useless."""
+
+    @abstractmethod
+    def result(self) -> Result:
+        """Return what was found so far."""
+
+    @abstractmethod
+    def progress(self) -> Progress:
+        """Return the state of the run."""
+
+    @abstractmethod
+    def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the best solutions, their objectives and violations."""
+
+    def __enter__(self) -> Self:
+        self.workers = Workers(self.n_threads, self.stop)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        self.workers.__exit__(kind, error, trace)
+
+    def finish(self) -> Result:
+        """Run to a limit and return the best solution."""
+        with self, self.stop.catching_interrupts():
+            while self.step():
+                pass
+        return self.result()
+
+    @abstractmethod
+    def newest(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return solutions, objectives and violations of the population whose turn it was."""
+
+    def step(self) -> bool:
+        """Run one generation of the population whose turn it is; returns whether the run goes on."""
+        index = self._turn
+        if index < len(self.populations):
+            self._generation(self.populations[index])
+        else:
+            size = self.scheme.base_population * self.scheme.growth ** len(self.populations)
+            if size <= self.scheme.max_population_size:
+                self._add_population(size)
+            else:
+                index = self._smallest()
+                if index == len(self.populations):
+                    self.stop.raise_for("max_population_size")
+                    return False
+                self._generation(self.populations[index])
+        self._retire()
+        if self.callback is not None and self.callback(self.progress()):
+            self.stop.raise_for("callback")
+        self._check_limits()
+        self._turn = self._next(index)
+        return not self.stop.reason
+
+    def counts(self) -> dict[str, Any]:
+        """Return the part of a `Progress` that every run has."""
+        active = [p for p in self.populations if p.active]
+        return {
+            "seconds": self.stop.seconds,
+            "n_eval": self.n_eval,
+            "n_generations": self.n_generations,
+            "population_sizes": tuple(p.size for p in active),
+            "population_generations": tuple(p.generations for p in active),
+            "statistics": self.problem.statistics(),
+        }
+
+    def totals(self) -> dict[str, Any]:
+        """Return the part of a `Result` that every run has."""
+        return {
+            "n_eval": self.n_eval,
+            "n_eval_full": self.touched / max(self.problem.n_terms, 1),
+            "exec_time": self.stop.seconds,
+            "stopped_by": self.stop.reason,
+            "n_generations": self.n_generations,
+            "statistics": self.problem.statistics(),
+        }
+
+    def execute(
+        self, task: Callable[[int, int], Any], n_blocks: int, *, what: str, n_threads: int, inline: bool
+    ) -> None:
+        """Run the blocks of `what`; a run that is stopped at once still evaluates one solution.
+
+        The first time for a kind of problem stays in the calling thread, for it compiles, and compiling on another
+        thread waits for ever if a module that is being imported started the run.
+        """
+        first = (self._data_class, what)
+        inline |= first not in _COMPILED
+        _COMPILED.add(first)
+        n_certain = 1 if self.n_eval == 0 else 0
+        self.workers.run(task, n_blocks, n_threads=n_threads, inline=inline, n_certain=n_certain)
+
+    def _target_met(self, target: float) -> bool:
+        """Return whether a feasible solution has an objective of at most `target`."""
+        return False
+
+    def _smallest(self) -> int:
+        return next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
+
+    def _next(self, index: int) -> int:
+        """Return the population whose turn it is, by the counter schedule."""
+        population = self.populations[index]
+        if population.active and population.generations == 0:
+            return index
+        if population.active and population.generations % self.scheme.subgenerations:
+            return self._smallest()
+        following = index + 1
+        while following < len(self.populations) and not self.populations[following].active:
+            following += 1
+        return max(following, self._smallest())
+
+    def _retire(self) -> None:
+        """Stop populations that a larger one has overtaken, or that have converged."""
+        for population in self._overtaken():
+            population.active = False
+        for population in self.populations:
+            population.active &= not population.converged
+
+    def _check_limits(self) -> None:
+        limits = self.limits
+        self.stop.check_deadline()
+        if self.n_eval >= limits.evaluations:
+            self.stop.raise_for("max_evaluations")
+        if limits.max_generations is not None and self.n_generations >= limits.max_generations:
+            self.stop.raise_for("max_generations")
+        if limits.target is not None and self._target_met(limits.target):
+            self.stop.raise_for("target")
+        if limits.patience is not None:
+            least = 1000 * max(self.problem.n_variables, 1)
+            if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
+                self.stop.raise_for("patience")

@@ -1,0 +1,7 @@
+"""The command line `gomea-bn`."""
+
+from __future__ import annotations
+
+from gomea_bn.cli.app import main
+
+__all__ = ["main"]

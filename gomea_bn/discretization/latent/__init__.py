@@ -1,0 +1,1 @@
+"""Discretization by a latent variable (Monti & Cooper 1999)."""

@@ -1,0 +1,442 @@
+"""Finite mixtures over continuous and discrete columns, fitted by EM; the number of classes by BIC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from math import inf, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.table import Column, Table
+from gomea_bn.discretization.latent.kernels import (
+    MixtureRows,
+    MixtureRule,
+    MixtureState,
+    MixtureWork,
+    best_class_cut,
+    count_assigned,
+    em_steps,
+    expect,
+    fill_memberships,
+)
+
+__all__ = [
+    "Mixture",
+    "MixtureOptions",
+    "MixtureSearch",
+    "MixtureSelection",
+    "MixtureTable",
+    "compile_latent_kernels",
+]
+
+STARTS = ("both", "spread", "random")
+_SHORT_STEPS = 30  # of EM from every start, before the best one goes on
+_SHORT_TOLERANCE = 1e-4  # nats per row
+_ENTRIES_PER_CALL = 10_000_000  # of rows times classes times columns, a fraction of a second
+_FARTHEST = 1e100  # standard deviations; the squares of more would not be numbers
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureOptions:
+    """How mixtures are fitted; see `LatentDiscretizer`."""
+
+    n_restarts: int = 20
+    start: str = "both"
+    start_rows: int = 2000
+    tol: float = 1e-5
+    max_iterations: int = 500
+    sd_floor: float = 0.01
+    pseudo_count: float = 1.0
+    min_class_rows: float = 1.0
+
+
+class MixtureTable:
+    """The columns of a table as a mixture sees them: numbers standardised, levels numbered through.
+
+    Rows are sorted, so that their order in the table has no influence on what is found.
+
+    Parameters
+    ----------
+    table : Table
+        No continuous column of one value.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    order : ndarray of shape (n_rows,), int64
+        The table's row at every position of `rows`.
+    rows : MixtureRows
+    location, scale : ndarray of shape (n_continuous,)
+        Mean and standard deviation of every continuous column, in the data's units.
+    level_counts : ndarray of shape (n_discrete,), int64
+    first_levels : list of int
+        Where the levels of each discrete column begin.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.columns = table.columns
+        self.n_rows = table.n_rows
+        self.order: NDArray[np.int64] = np.lexsort([c.values for c in table.columns]).astype(np.int64)
+        numbers = [c.values[self.order] for c in table.columns if c.levels is None]
+        codes = [c.values[self.order] for c in table.columns if c.levels is not None]
+        self.level_counts = np.array([len(c.levels) for c in table.columns if c.levels is not None], np.int64)
+        self.first_levels: list[int] = (np.cumsum(self.level_counts) - self.level_counts).tolist()
+        # first by the range: the squares of very small and very large numbers do not exist
+        self._low = np.array([x.min() for x in numbers])
+        self._range = np.array([x.max() for x in numbers]) - self._low
+        unit = [(x - low) / width for x, low, width in zip(numbers, self._low, self._range)]
+        self._unit_mean = np.array([x.mean() for x in unit])
+        self._unit_sd = np.array([x.std() for x in unit])
+        self.location = self._low + self._range * self._unit_mean
+        self.scale = self._range * self._unit_sd
+        self.rows = self.rows_of(numbers, codes)
+
+    def rows_of(self, numbers: list[NDArray[np.float64]], codes: list[NDArray[np.int32]]) -> MixtureRows:
+        """Return rows of the continuous columns' values and of the discrete columns' codes, in column order."""
+        n_rows = len((numbers or codes)[0])
+        values = np.empty((n_rows, len(numbers)))
+        for c, x in enumerate(numbers):
+            with np.errstate(over="ignore"):  # far outside the table; infinities are clipped
+                standard = ((x - self._low[c]) / self._range[c] - self._unit_mean[c]) / self._unit_sd[c]
+            values[:, c] = np.clip(standard, -_FARTHEST, _FARTHEST)
+        joined = np.empty((n_rows, len(codes)), np.int32)
+        for d, first in enumerate(self.first_levels):
+            joined[:, d] = codes[d] + first
+        return MixtureRows(values, joined)
+
+    @property
+    def n_levels(self) -> int:
+        """The levels of all discrete columns together."""
+        return int(self.level_counts.sum())
+
+    @property
+    def log_scale(self) -> float:
+        """Return how much lower a row's log density is in the data's units than in standard ones."""
+        return float(np.log(self._range).sum() + np.log(self._unit_sd).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Classes within which all columns are independent: normal where continuous.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_classes,)
+        Of the classes, largest first.
+    log_likelihood : float
+        Of the table, in nats, densities in the data's units; where a deadline ended EM, of the last whole pass.
+    n_iterations : int
+        EM steps over all rows.
+    converged : bool
+    """
+
+    table: MixtureTable
+    state: MixtureState
+    log_likelihood: float
+    n_iterations: int
+    converged: bool
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Return the share of every class."""
+        return self.state.weights
+
+    @property
+    def n_classes(self) -> int:
+        """Return the number of classes."""
+        return len(self.state.weights)
+
+    @property
+    def n_parameters(self) -> int:
+        """Return the number of free parameters."""
+        per_class = 2 * len(self.table.location) + int((self.table.level_counts - 1).sum())
+        return self.n_classes - 1 + self.n_classes * per_class
+
+    @property
+    def bic(self) -> float:
+        """Return the log likelihood less (ln n)/2 nats for every free parameter; higher is better."""
+        return self.log_likelihood - self.n_parameters * log(self.table.n_rows) / 2
+
+    @property
+    def means(self) -> dict[str, NDArray[np.float64]]:
+        """Return the classes' means of every continuous column, each of shape (n_classes,), in the data's units."""
+        table = self.table
+        return {
+            name: table.location[c] + table.scale[c] * self.state.means[c]
+            for c, name in enumerate(self._names(continuous=True))
+        }
+
+    @property
+    def standard_deviations(self) -> dict[str, NDArray[np.float64]]:
+        """Return the classes' standard deviations of every continuous column, in the data's units."""
+        return {
+            name: self.table.scale[c] * np.sqrt(self.state.variances[c])
+            for c, name in enumerate(self._names(continuous=True))
+        }
+
+    @property
+    def level_probabilities(self) -> dict[str, NDArray[np.float64]]:
+        """Return the probability of every level in every class, shape (n_classes, n_levels), by discrete column."""
+        table = self.table
+        return {
+            name: self.state.probabilities[first : first + size].T
+            for name, first, size in zip(
+                self._names(continuous=False), table.first_levels, table.level_counts.tolist()
+            )
+        }
+
+    def memberships(self, rows: MixtureRows | None = None) -> NDArray[np.float64]:
+        """Return the probability of every class given each row, (n_rows, n_classes); by default the table's rows."""
+        rows = self.table.rows if rows is None else rows
+        out = np.empty((len(rows.values), self.n_classes))
+        fill_memberships(rows, self.state, _work(self.state), out)
+        return out
+
+    def _names(self, *, continuous: bool) -> list[str]:
+        return [column.name for column in self.table.columns if column.is_continuous == continuous]
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureSelection:
+    """The mixture of highest BIC, and the BIC by the number of classes that was tried."""
+
+    mixture: Mixture
+    bic: dict[int, float]
+
+
+class MixtureSearch:
+    """Fits mixtures to one table.
+
+    Parameters
+    ----------
+    table : MixtureTable
+    options : MixtureOptions
+    seed : int or None
+        One seed always gives the same mixtures; those of K classes do not depend on which other K are tried.
+    run : callable
+        Calls a compiled function, such as `DiscretizationTask.interruptible`.
+    expired : callable
+        Whether to end; asked several times a second.
+    stop : ndarray of shape (1,), uint8
+        Raised to leave a running pass.
+    """
+
+    def __init__(
+        self,
+        table: MixtureTable,
+        options: MixtureOptions,
+        seed: int | None = 0,
+        *,
+        run: Callable[[Callable[[], int]], int] = lambda call: call(),
+        expired: Callable[[], bool] = lambda: False,
+        stop: NDArray[np.uint8] | None = None,
+    ) -> None:
+        self.table = table
+        self.options = options
+        self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self._run = run
+        self._expired = expired
+        self._stop = np.zeros(1, np.uint8) if stop is None else stop
+
+    def select(self, max_classes: int) -> MixtureSelection | None:
+        """Return the best of 1, 2, ... up to `max_classes` classes, or None if no time was left for one.
+
+        Ends where two numbers in a row were no improvement.
+        """
+        best: Mixture | None = None
+        bic: dict[int, float] = {}
+        worse = 0
+        for n_classes in range(1, min(max_classes, self.table.n_rows) + 1):
+            found = self.fit(n_classes)
+            if found is None:
+                break
+            bic[n_classes] = found.bic
+            worse += 1
+            if best is None or found.bic > best.bic:
+                best, worse = found, 0
+            if worse == 2 or self._expired():
+                break
+        return None if best is None else MixtureSelection(best, bic)
+
+    def fit(self, n_classes: int) -> Mixture | None:
+        """Return a mixture of at most so many classes, or None if no time was left for one pass.
+
+        Short runs of EM from several starts, on a sample where there are many rows; the best goes on with all rows
+        (Biernacki, Celeux & Govaert 2003). Classes that lose their rows on the way are left out.
+        """
+        generator = np.random.default_rng([n_classes, self._seed])
+        rows = self._sample(generator)
+        short: _Run | None = None
+        for n_tried in range(1 if n_classes == 1 else self.options.n_restarts):
+            if short is not None and self._expired():
+                break
+            spread = self.options.start == "spread" or (self.options.start == "both" and n_tried % 2 == 0)
+            start = self._spread_classes if spread else _random_classes
+            found = self._from_labels(rows, start(rows, n_classes, generator))
+            found.advance(_SHORT_STEPS, max(_SHORT_TOLERANCE, self.options.tol))
+            if short is None or found.log_likelihood > short.log_likelihood:
+                short = found
+        assert short is not None
+        if short.rows is self.table.rows:
+            whole = short
+        else:
+            whole = self._from_state(short.state)
+        whole.advance(self.options.max_iterations, self.options.tol)
+        return whole.mixture(self.table)
+
+    def _spread_classes(
+        self, rows: MixtureRows, n_classes: int, generator: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return for every row the nearest of seeds drawn far apart as in k-means++ (Arthur & Vassilvitskii 2007).
+
+        Two rows are on average as far apart in a discrete column as in a standardised continuous one: a mismatch
+        counts 2 / (probability of a mismatch). There are fewer classes where there are fewer distinct rows.
+        """
+        n_rows = len(rows.values)
+        nearest = np.full(n_rows, inf)
+        labels = np.zeros(n_rows, np.int64)
+        chosen = int(generator.integers(n_rows))
+        for k in range(n_classes):
+            distance = ((rows.values - rows.values[chosen]) ** 2).sum(axis=1)
+            distance += (rows.codes != rows.codes[chosen]) @ self._mismatch_costs
+            closer = distance < nearest
+            labels[closer] = k
+            nearest[closer] = distance[closer]
+            total = np.cumsum(nearest)
+            if total[-1] == 0.0:  # no distinct rows are left
+                break
+            chosen = int(np.searchsorted(total, generator.random() * total[-1], side="right"))
+        return labels
+
+    @cached_property
+    def _mismatch_costs(self) -> NDArray[np.float64]:
+        found = np.zeros(len(self.table.level_counts))
+        for d, first in enumerate(self.table.first_levels):
+            shares = np.bincount(self.table.rows.codes[:, d] - first) / self.table.n_rows
+            mismatch = 1.0 - float((shares**2).sum())
+            found[d] = 2.0 / mismatch if mismatch > 0.0 else 0.0
+        return found
+
+    def _sample(self, generator: np.random.Generator) -> MixtureRows:
+        rows, most = self.table.rows, self.options.start_rows
+        if self.table.n_rows <= most:
+            return rows
+        chosen = np.sort(generator.choice(self.table.n_rows, most, replace=False))
+        return MixtureRows(rows.values[chosen], rows.codes[chosen])
+
+    def _from_labels(self, rows: MixtureRows, labels: NDArray[np.int64]) -> _Run:
+        n_columns, n_classes = len(self.table.location), int(labels.max()) + 1
+        state = MixtureState(
+            np.ones(n_classes),
+            np.zeros((n_columns, n_classes)),
+            np.ones((n_columns, n_classes)),
+            np.ones((self.table.n_levels, n_classes)),
+        )
+        run = _Run(self, rows, state)
+        count_assigned(rows, labels, state, run.work)
+        return run
+
+    def _from_state(self, state: MixtureState) -> _Run:
+        run = _Run(self, self.table.rows, state)
+        run.expect()
+        return run
+
+    def rule(self, tolerance: float) -> MixtureRule:
+        """Return the compiled form of the options."""
+        pseudo_count = self.options.pseudo_count if self.table.n_levels else 0.0
+        sizes = self.table.level_counts
+        return MixtureRule(
+            self.options.sd_floor**2,
+            np.repeat(pseudo_count / sizes, sizes),
+            pseudo_count,
+            self.options.min_class_rows,
+            tolerance,
+        )
+
+
+def _random_classes(rows: MixtureRows, n_classes: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return a random class for every row."""
+    return generator.integers(0, n_classes, len(rows.values))
+
+
+class _Run:
+    """EM on some rows; goes on where it was left."""
+
+    def __init__(self, search: MixtureSearch, rows: MixtureRows, state: MixtureState) -> None:
+        self.search = search
+        self.rows = rows
+        self.state = state
+        self.work = _work(state, search._stop)
+        self.n_steps = 0
+        self.log_likelihood = -inf
+
+    def expect(self) -> None:
+        """Make the statistics of the parameters."""
+        self.search._run(lambda: int(expect(self.rows, self.state, self.work) < 0.0))
+
+    def advance(self, max_steps: int, tol: float) -> None:
+        """Take up to so many more steps, or until one gains at most `tol` nats per row."""
+        n_rows, n_classes = len(self.rows.values), len(self.state.weights)
+        per_step = n_rows * n_classes * (1 + self.rows.values.shape[1] + self.rows.codes.shape[1])
+        per_call = max(_ENTRIES_PER_CALL // per_step, 1)
+        rule = self.search.rule(tol * n_rows)
+        self.work.reached[2] = 0.0
+        left = max_steps
+        while left and not self.converged and not self.search._stop[0]:
+            n_steps = min(left, per_call)
+            step = partial(em_steps, self.rows, self.state, self.work, rule, n_steps)
+            self.n_steps += self.search._run(step)
+            self.log_likelihood = float(self.work.reached[0])
+            left -= n_steps
+            if self.search._expired():
+                break
+
+    @property
+    def converged(self) -> bool:
+        return bool(self.work.reached[2])
+
+    def mixture(self, table: MixtureTable) -> Mixture | None:
+        """Return the living classes, largest first, or None before the first whole pass."""
+        if not np.isfinite(self.log_likelihood):
+            return None
+        order = np.argsort(-self.state.weights, kind="stable")
+        living = order[self.state.weights[order] > 0.0]
+        state = MixtureState(
+            *(np.ascontiguousarray(part[..., living]) for part in self.state)  # classes are the last axis
+        )
+        found = self.log_likelihood - table.n_rows * table.log_scale
+        return Mixture(table, state, found, self.n_steps, self.converged)
+
+
+def _work(state: MixtureState, stop: NDArray[np.uint8] | None = None) -> MixtureWork:
+    n_classes = len(state.weights)
+    columns, levels = state.means.shape, state.probabilities.shape
+    return MixtureWork(
+        np.zeros(n_classes),
+        np.zeros(columns),
+        np.zeros(columns),
+        np.zeros(levels),
+        np.zeros(n_classes),
+        np.zeros(columns),
+        np.zeros(levels),
+        np.zeros(n_classes),
+        np.array([-inf, -inf, 0.0]),
+        np.zeros(1, np.uint8) if stop is None else stop,
+    )
+
+
+@cache
+def compile_latent_kernels() -> None:
+    """Compile or load the kernels on a tiny table, so that no deadline pays for it."""
+    values = np.arange(8.0)
+    codes: NDArray[np.int32] = np.repeat(np.arange(2, dtype=np.int32), 4)
+    table = Table((Column("x", values, None, ""), Column("k", codes, (0, 1), "")), 8, ())
+    search = MixtureSearch(MixtureTable(table), MixtureOptions(start_rows=4))
+    found = search.fit(2)
+    assert found is not None
+    memberships = found.memberships()
+    below = np.concatenate((np.zeros((1, found.n_classes)), np.cumsum(memberships, axis=0)))
+    best_class_cut(below, np.arange(9, dtype=np.int64), 0, 8)

@@ -1,0 +1,246 @@
+"""Compiled searches for the thresholds of one variable under a description length that is additive over intervals."""
+
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.kernels.intervals import Cells, absorb
+from gomea_bn.runtime.jit import kernel
+
+__all__ = [
+    "LayerWork",
+    "MergeData",
+    "MergeWork",
+    "SplitWork",
+    "best_partitions",
+    "best_split",
+    "interval_gains",
+    "merge_path",
+    "pair_losses",
+]
+
+
+class LayerWork(NamedTuple):
+    """Work space and result of `best_partitions`; mutated."""
+
+    counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
+    values: NDArray[
+        np.float64
+    ]  # (n_layers + 1, n_cells + 1) largest sum of gains of k intervals before an edge
+    origin: NDArray[np.int32]  # same shape: where the last of these intervals begins
+    stop: NDArray[np.uint8]  # (1,) raised to give up
+
+
+class MergeData(NamedTuple):
+    """The intervals' counts, sparse and sorted by counter; mutated by `merge_path`."""
+
+    start: NDArray[np.int64]  # (n_cells,) first entry
+    length: NDArray[np.int64]  # (n_cells,)
+    entries: NDArray[np.int32]  # counters, ascending inside a cell
+    amounts: NDArray[np.int32]  # rows at that counter
+    table: NDArray[np.float64]  # (n_rows + 1,) x ln x
+    first_row: int  # counters from here on are rows of tables, which count negatively
+
+
+class MergeWork(NamedTuple):
+    """Work space and result of `merge_path`; mutated."""
+
+    after: NDArray[np.int64]  # (n_cells + 1,) next interval of an interval, both named by their first cell
+    before: NDArray[np.int64]  # (n_cells + 1,)
+    loss: NDArray[np.float64]  # (n_leaves,) of merging an interval with the next
+    tree: NDArray[np.int64]  # (2 * n_leaves,) tournament of least losses; n_leaves is a power of two
+    held_entries: NDArray[np.int32]
+    held_amounts: NDArray[np.int32]
+    removed: NDArray[np.int64]  # (n_cells - 1,) result: the cell whose left threshold goes, in order
+    lost: NDArray[np.float64]  # (n_cells - 1,) result: what that merge loses, in nats
+
+
+class SplitWork(NamedTuple):
+    """Work space of `best_split`; mutated."""
+
+    left: NDArray[np.int32]  # (n_counters,) all 0 between calls
+    right: NDArray[np.int32]  # (n_counters,) all 0 between calls
+    gain: NDArray[np.float64]  # (n_cells,) result: of the best split of the interval that begins at a cell
+    place: NDArray[np.int64]  # (n_cells,) result: the cell before which it is split; -1 for none
+
+
+@kernel
+def best_partitions(
+    cells: Cells, shift: NDArray[np.int64], table: NDArray[np.float64], work: LayerWork
+) -> None:
+    """Fill ``work.values`` and ``work.origin``: layer k holds the best partitions into exactly k intervals."""
+    values, origin, counts = work.values, work.origin, work.counts
+    n_cells = values.shape[1] - 1
+    n_layers = values.shape[0] - 1
+    values[:] = -inf
+    values[0, 0] = 0.0
+    for a in range(n_cells):
+        if work.stop[0] != 0:
+            return
+        first = 0 if a == 0 else 1
+        last = min(a, n_layers - 1)
+        counts[:] = 0
+        gain = 0.0
+        for b in range(a + 1, n_cells + 1):
+            gain += absorb(cells, b - 1, shift, table, counts)
+            for k in range(first, last + 1):
+                if values[k, a] + gain > values[k + 1, b]:
+                    values[k + 1, b] = values[k, a] + gain
+                    origin[k + 1, b] = a
+    counts[:] = 0
+
+
+@kernel
+def interval_gains(
+    cells: Cells,
+    shift: NDArray[np.int64],
+    table: NDArray[np.float64],
+    counts: NDArray[np.int32],
+    gains: NDArray[np.float64],
+) -> None:
+    """Fill `gains` (n_cells,) with the gain of every cell as an interval of its own; `counts` stays 0."""
+    for c in range(gains.shape[0]):
+        gains[c] = absorb(cells, c, shift, table, counts)
+        for e in range(cells.starts[c], cells.starts[c + 1]):
+            counts[cells.entries[e]] = 0
+
+
+@kernel
+def _release(cells: Cells, c: int, table: NDArray[np.float64], counts: NDArray[np.int32]) -> float:
+    """Take cell `c` out of an interval's `counts` and return by how much its gain grows."""
+    grown = 0.0
+    for e in range(cells.starts[c], cells.starts[c + 1]):
+        j = cells.entries[e]
+        old = counts[j]
+        counts[j] = old - cells.amounts[e]
+        step = table[counts[j]] - table[old]
+        grown += step if e < cells.middles[c] else -step
+    return grown
+
+
+@kernel
+def best_split(
+    cells: Cells, shift: NDArray[np.int64], table: NDArray[np.float64], first: int, last: int, work: SplitWork
+) -> None:
+    """Find the best split of the interval of cells `first` to `last` - 1 into two; ties go to the left."""
+    left, right = work.left, work.right
+    work.gain[first], work.place[first] = -inf, -1
+    for c in range(first, last):
+        absorb(cells, c, shift, table, right)
+    gain = 0.0
+    for c in range(first, last - 1):
+        gain += absorb(cells, c, shift, table, left) + _release(cells, c, table, right)
+        if gain > work.gain[first]:
+            work.gain[first], work.place[first] = gain, c + 1
+    for c in range(first, last):
+        for e in range(cells.starts[c], cells.starts[c + 1]):
+            left[cells.entries[e]] = 0
+            right[cells.entries[e]] = 0
+
+
+@kernel
+def _pair_loss(data: MergeData, i: int, j: int) -> float:
+    """Return what the gain loses if the intervals with entries at `i` and `j` become one."""
+    entries, amounts, table = data.entries, data.amounts, data.table
+    x, y = data.start[i], data.start[j]
+    x_end, y_end = x + data.length[i], y + data.length[j]
+    loss = 0.0
+    while x < x_end and y < y_end:
+        if entries[x] < entries[y]:
+            x += 1
+        elif entries[y] < entries[x]:
+            y += 1
+        else:
+            a, b = amounts[x], amounts[y]
+            term = table[a] + table[b] - table[a + b]
+            loss += term if entries[x] < data.first_row else -term
+            x += 1
+            y += 1
+    return loss
+
+
+@kernel
+def pair_losses(data: MergeData, losses: NDArray[np.float64]) -> None:
+    """Fill `losses` (n_cells - 1,) with what merging every cell with its right neighbour alone would lose."""
+    for i in range(losses.shape[0]):
+        losses[i] = _pair_loss(data, i, i + 1)
+
+
+@kernel
+def _join(data: MergeData, work: MergeWork, i: int, j: int) -> None:
+    """Put the entries of interval `j` into those of `i`, whose room ends where `j` ends."""
+    entries, amounts = data.entries, data.amounts
+    x, y = data.start[i], data.start[j]
+    x_end, y_end = x + data.length[i], y + data.length[j]
+    n = 0
+    while x < x_end or y < y_end:
+        if y >= y_end or (x < x_end and entries[x] < entries[y]):
+            work.held_entries[n], work.held_amounts[n] = entries[x], amounts[x]
+            x += 1
+        elif x >= x_end or entries[y] < entries[x]:
+            work.held_entries[n], work.held_amounts[n] = entries[y], amounts[y]
+            y += 1
+        else:
+            work.held_entries[n], work.held_amounts[n] = entries[x], amounts[x] + amounts[y]
+            x += 1
+            y += 1
+        n += 1
+    base = data.start[i]
+    for e in range(n):
+        entries[base + e] = work.held_entries[e]
+        amounts[base + e] = work.held_amounts[e]
+    data.length[i] = n
+
+
+@kernel
+def _settle(work: MergeWork, leaf: int) -> None:
+    """Play the tournament of least losses again from `leaf` up; ties go to the left."""
+    loss, tree = work.loss, work.tree
+    node = (tree.shape[0] // 2 + leaf) // 2
+    while node >= 1:
+        left, right = tree[2 * node], tree[2 * node + 1]
+        tree[node] = left if loss[left] <= loss[right] else right
+        node //= 2
+
+
+@kernel
+def merge_path(data: MergeData, work: MergeWork, stop: NDArray[np.uint8]) -> int:
+    """Merge the two neighbours that lose least, until one interval is left; returns how many merges were done.
+
+    Neighbours in work.after and work.before, losses and tree are set up here.
+    """
+    n_cells = data.start.shape[0]
+    n_leaves = work.loss.shape[0]
+    for c in range(n_cells + 1):
+        work.after[c], work.before[c] = c + 1, c - 1
+    for c in range(n_leaves):
+        work.loss[c] = _pair_loss(data, c, c + 1) if c + 1 < n_cells else inf
+        work.tree[n_leaves + c] = c
+    for node in range(n_leaves - 1, 0, -1):
+        left, right = work.tree[2 * node], work.tree[2 * node + 1]
+        work.tree[node] = left if work.loss[left] <= work.loss[right] else right
+    for step in range(n_cells - 1):
+        if stop[0] != 0:
+            return step
+        i = work.tree[1]
+        j = work.after[i]
+        work.removed[step], work.lost[step] = j, work.loss[i]
+        _join(data, work, i, j)
+        k = work.after[j]
+        work.after[i] = k
+        work.before[k] = i
+        work.loss[j] = inf
+        _settle(work, j)
+        work.loss[i] = _pair_loss(data, i, k) if k < n_cells else inf
+        _settle(work, i)
+        if i > 0:
+            h = work.before[i]
+            work.loss[h] = _pair_loss(data, h, i)
+            _settle(work, h)
+    return n_cells - 1

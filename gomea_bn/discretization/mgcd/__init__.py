@@ -1,0 +1,1 @@
+"""Discretization by shared Gaussians per parent configuration (MGCD, Mabrouk et al. 2015)."""

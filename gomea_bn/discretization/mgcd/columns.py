@@ -1,0 +1,206 @@
+"""The columns that MGCD cuts, one after the other, given a graph and the bins of all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from math import inf, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.discretization.base import (
+    CodedColumn,
+    Cuts,
+    DiscretizationTask,
+    Graph,
+    coded_bins,
+    starting_cuts,
+)
+from gomea_bn.discretization.mgcd.shared_gaussians import (
+    ColumnCells,
+    Configurations,
+    MixtureOptions,
+    MixtureSearch,
+    SharedMixture,
+    separating_cuts,
+)
+from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
+from gomea_bn.discretization.structure_search.tabu import Parents
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+__all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "density_score"]
+
+
+@dataclass(frozen=True, slots=True)
+class MGCDOptions:
+    """How columns are cut; see `MGCDiscretizer`."""
+
+    mixture: MixtureOptions
+    univariate: bool
+    weighted_cuts: bool
+    start: str
+    start_bins: int | None
+    max_cycles: int
+    min_deviation: float
+    width_floor: float
+    min_bin_count: int
+    n_cells: int
+    seed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MGCDState:
+    """A graph, the bins of all continuous columns, and the mixtures behind those that moved."""
+
+    graph: Graph
+    cuts: Cuts
+    mixtures: dict[int, SharedMixture]
+
+    def key(self) -> tuple[Parents, tuple[bytes, ...]]:
+        """Return what tells states apart."""
+        return self.graph.parents, tuple(self.cuts[v].tobytes() for v in sorted(self.cuts))
+
+
+class MGCDColumns:
+    """The columns of a table, each sorted once; remembers what every column was last fitted to."""
+
+    def __init__(self, task: DiscretizationTask, options: MGCDOptions) -> None:
+        self.task = task
+        self.options = options
+        self.n_cycles = 0
+        self.converged = True
+        self._cells: dict[int, ColumnCells] = {}
+        self._seed = np.random.SeedSequence(options.seed).entropy
+        self._coded: dict[int, tuple[NDArray[np.float64], CodedColumn]] = {}
+        self._fitted: dict[int, tuple[list[CodedColumn], int, SharedMixture]] = {}
+
+    def first_cuts(self) -> Cuts:
+        """Return the bins before the first round."""
+        options, task = self.options, self.task
+        if options.start != "univariate":
+            return starting_cuts(task, options.start, options.start_bins)
+        cuts = starting_cuts(task, "equal-frequency", options.start_bins)
+        for v in task.movable:
+            mixture = self._mixture(v, [], options.mixture.max_components)
+            if mixture is not None:
+                cuts[v] = self._cuts(v, mixture)
+        return cuts
+
+    def discretized(self, state: MGCDState, max_table_cells: float = inf) -> MGCDState:
+        """Return the state after passes over the columns, children first, until no row changes its bin."""
+        cuts, mixtures = dict(state.cuts), dict(state.mixtures)
+        order = [v for v in state.graph.reverse_topological_order() if v in self.task.movable]
+        coded = self._recoded(cuts)
+        for _ in range(self.options.max_cycles):
+            self.n_cycles += 1
+            self.converged = True
+            for v in order:
+                around = [] if self.options.univariate else sorted(state.graph.blanket(v))
+                most = min(self.options.mixture.max_components, _room(v, state.graph, coded, max_table_cells))
+                mixture = self._mixture(v, [coded[u] for u in around], most)
+                if mixture is None:
+                    return MGCDState(state.graph, cuts, mixtures)
+                mixtures[v], cuts[v] = mixture, self._cuts(v, mixture)
+                before, coded = coded[v], self._recoded(cuts)
+                self.converged &= coded[v] is before
+            if self.converged:
+                break
+        return MGCDState(state.graph, cuts, mixtures)
+
+    def scorer(self, cuts: Cuts) -> FamilyScorer:
+        """Return the scorer of graphs under the bins, by log density, so that different bins compare."""
+        table = self.task.table
+        method = scoring_method("density-bic")
+        variables = [
+            ScoredVariable(c.name, c.values, 0, (Policy(cuts[v]),))
+            if c.levels is None
+            else ScoredVariable(c.name, c.values, len(c.levels))
+            for v, c in enumerate(table.columns)
+        ]
+        return FamilyScorer(variables, method, score_rule(method, table.n_rows))
+
+    def _recoded(self, cuts: Cuts) -> list[CodedColumn]:
+        """Return all columns as codes; a column whose rows stay in their bins is the same object as before."""
+        for v, column in enumerate(self.task.table.columns):
+            if column.levels is not None:
+                self._coded.setdefault(v, (np.empty(0), CodedColumn(column.values, len(column.levels))))
+            elif v not in self._coded or self._coded[v][0] is not cuts[v]:
+                new = coded_bins(column.values, cuts[v])
+                if v in self._coded and np.array_equal(new.codes, self._coded[v][1].codes):
+                    new = self._coded[v][1]
+                self._coded[v] = cuts[v], new
+        return [self._coded[v][1] for v in range(len(self.task.table.columns))]
+
+    def _mixture(self, v: int, blanket: list[CodedColumn], most: int) -> SharedMixture | None:
+        """Return the best mixture of one column given others; None once the time is up."""
+        if self.task.expired:
+            return None
+        near = None
+        if v in self._fitted:
+            former, limit, near = self._fitted[v]
+            if limit == most and len(former) == len(blanket) and all(a is b for a, b in zip(former, blanket)):
+                return near
+        options, task = self.options, self.task
+        if v not in self._cells:
+            column = SortedColumn(task.table.columns[v].values)
+            self._cells[v] = ColumnCells(column, options.n_cells, options.min_deviation)
+        search = MixtureSearch(
+            self._cells[v],
+            Configurations.of(blanket, task.table.n_rows),
+            replace(
+                options.mixture,
+                min_components=min(options.mixture.min_components, most),
+                max_components=most,
+            ),
+            np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(v,))),
+            stop=task.stop.flag,
+            run=task.interruptible,
+        )
+        found = search.best(near)
+        if found is not None:
+            self._fitted[v] = blanket, most, found
+        return found
+
+    def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
+        """Return the mixture's cuts that separate enough rows and range."""
+        options, column = self.options, self._cells[v].column
+        found = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
+        wide = with_wide_bins(found, (column.low, column.high), options.width_floor)
+        return with_full_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
+
+
+def density_score(scorer: FamilyScorer, parents: Parents) -> float:
+    """Return the "density-bic" of a graph, in nats."""
+    families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(parents)]
+    return float(scorer.score(families).sum())
+
+
+def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:
+    """Return the most bins of a column with which no table outgrows its limit; at least 1."""
+    if max_table_cells == inf:
+        return MAX_CARDINALITY
+    others = [
+        prod(float(coded[u].cardinality) for u in (child, *graph.parents[child]) if u != v)
+        for child in (v, *graph.children[v])
+    ]
+    return max(1, min(MAX_CARDINALITY, int(max_table_cells / max(others))))
+
+
+@cache
+def compile_mgcd_kernels() -> None:
+    """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
+    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10, 1e-3)
+    halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
+    search = MixtureSearch(
+        cells,
+        Configurations.of([halves], 12),
+        MixtureOptions(),
+        np.random.default_rng(0),
+        stop=np.zeros(1, np.uint8),
+        run=lambda call: call(),
+    )
+    search.fitted(2)

@@ -1,0 +1,369 @@
+"""MGCD: bins between the Gaussians that a column's Markov blanket mixes (Mabrouk et al. 2015)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.table import Table
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, Graph, Network
+from gomea_bn.discretization.mgcd.columns import (
+    MGCDColumns,
+    MGCDOptions,
+    MGCDState,
+    compile_mgcd_kernels,
+    density_score,
+)
+from gomea_bn.discretization.mgcd.shared_gaussians import MixtureOptions, SharedMixture
+from gomea_bn.discretization.structure_search.tabu import (
+    TabuList,
+    TabuSearch,
+    check_tabu_options,
+    compile_tabu_kernels,
+    permitted_start,
+)
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.policies import MAX_CARDINALITY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MGCDiscretizer"]
+
+_LEAST_RANGE = 1e-303  # of a column: deviations of a small share of it must be numbers
+
+_CHOICES = {
+    "cut_rule": ("published", "weighted"),
+    "penalty": ("nml", "observed", "all"),
+    "start": ("equal-frequency", "equal-width", "network", "univariate"),
+    "keep": ("best", "last"),
+}
+
+
+class MGCDiscretizer(Discretizer):
+    """Cuts every column where the Gaussians cross that its Markov blanket mixes; learns the graph if none is given.
+
+    Given the configuration of its blanket under the others' bins, a column is a mixture of Gaussians: the same ones
+    for every configuration, with weights of its own. EM finds them, BIC their number, and a cut lies between every two
+    neighbours.
+
+    Parameters
+    ----------
+    univariate : bool
+        Leave the blankets out: one mixture per column. Stands in for the univariate method of Cai et al. (2013), to
+        which the paper compares MGCD.
+    min_bins, max_bins : int
+        Fewest and most Gaussians of a column; bins without rows merge afterwards.
+    cut_rule : {"published", "weighted"}
+        Whether two Gaussians count alike at the cut between them, or by their rows.
+    penalty : {"nml", "observed", "all"}
+        What the weights cost when the number of Gaussians is chosen. "observed" and "all": (ln n)/2 nats each, for the
+        configurations that occur or for all there are (BIC, as published). "nml": the stochastic complexity of the rows
+        of each configuration, see Notes.
+    start : {"equal-frequency", "equal-width", "network", "univariate"}
+        First bins; "univariate" takes those of `univariate`, and "network" those of the network given to `fit`.
+    start_bins : int, optional
+        Their number, see `base.starting_cuts`.
+    max_cycles : int
+        Most passes over the columns for one graph.
+    n_starts : int
+        Starts of EM: one from quantiles, all others from rows drawn far apart.
+    min_deviation : float
+        Least standard deviation of a Gaussian, relative to the column's.
+    width_floor : float
+        Least bin width, as a fraction of the column's range; narrower bins join a neighbour, even below `min_bins`.
+        Without it, bins around repeated values would have a density without bound.
+    min_bin_count : int
+        Fewest rows of a bin; bins with fewer join a neighbour.
+    n_cells : int
+        Columns with more distinct values are fitted as so many cells of near values.
+    tabu_steps : int, optional
+        Tabu steps between two discretizations; by default a whole search. The paper makes one step at a time.
+    tabu_length, patience
+        See `Tabu`.
+    max_rounds : int
+        Most alternations of search and discretization.
+    keep : {"best", "last"}
+        Which round is the result: that of the best "density-bic", which can be compared whatever the bins, or the last.
+    max_indegree, knowledge
+        Of the search; see `Tabu`.
+    pseudo_count : float
+        Smoothing of the network's tables, per row of a table.
+    random_state : int, optional
+        Seed of the starts.
+    kinds, missing, max_levels
+        See `gomea_bn.read_table`.
+    max_seconds : float, optional
+        Deadline; columns not finished by then stay as they were, and the bins and the graph of an unfinished round are
+        kept if their score is the best.
+
+    Attributes
+    ----------
+    mixtures_ : dict of str to SharedMixture
+        The Gaussians behind the cuts.
+    n_cycles_ : int
+        Passes over the columns.
+    edges_, network_, score_, round_scores_
+        Only where the graph was learned: the (parent, child) pairs, the network, its "density-bic" in nats, higher is
+        better, and that of every round.
+    stopped_by_ : str
+        "fixpoint", "cycle" (rounds repeat), "max_cycles", "max_rounds", "max_seconds" or "interrupt".
+
+    Notes
+    -----
+    BIC for g cuts is ``ln L - (q g + 2 (g + 1)) / 2 ln n``, q the configurations (paper, Section 3). It charges every
+    configuration as if it had all n rows, so that a large blanket leaves hardly a cut; "nml" charges what as many rows
+    as it has can gain (Kontkanen & Myllymaki 2007), and leaves a column of pure noise whole whatever the blanket.
+
+    The paper leaves open where the alternation starts and how its rounds compare. Bins are (a, b] here and [a, b) in
+    the paper: a cut equal to a value lies just below it, so that the same rows share a bin.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 400)
+    >>> frame = pd.DataFrame({"x": rng.normal(4.0 * y, 0.5), "y": y})
+    >>> found = MGCDiscretizer(random_state=0).fit(frame, network=[("y", "x")])
+    >>> bool(1.5 < found.cut_points_["x"].item() < 2.5)
+    True
+    """
+
+    mixtures_: dict[str, SharedMixture]
+    n_cycles_: int
+    edges_: list[tuple[str, str]]
+    network_: DiscretizedBayesNet
+    score_: float
+    round_scores_: list[float]
+
+    def __init__(
+        self,
+        *,
+        univariate: bool = False,
+        min_bins: int = 1,
+        max_bins: int = 15,
+        cut_rule: str = "published",
+        penalty: str = "nml",
+        start: str = "equal-frequency",
+        start_bins: int | None = None,
+        max_cycles: int = 3,
+        n_starts: int = 6,
+        min_deviation: float = 1e-3,
+        width_floor: float = 1e-3,
+        min_bin_count: int = 1,
+        n_cells: int = 300,
+        tabu_steps: int | None = None,
+        tabu_length: int = 50,
+        patience: int = 100,
+        max_rounds: int = 10,
+        keep: str = "best",
+        max_indegree: int | None = 6,
+        knowledge: ExpertKnowledge | None = None,
+        pseudo_count: float = 1.0,
+        random_state: int | None = None,
+        kinds: Mapping[str, str] | None = None,
+        missing: str = "error",
+        max_levels: int = 50,
+        max_seconds: float | None = None,
+    ) -> None:
+        self.univariate = univariate
+        self.min_bins = min_bins
+        self.max_bins = max_bins
+        self.cut_rule = cut_rule
+        self.penalty = penalty
+        self.start = start
+        self.start_bins = start_bins
+        self.max_cycles = max_cycles
+        self.n_starts = n_starts
+        self.min_deviation = min_deviation
+        self.width_floor = width_floor
+        self.min_bin_count = min_bin_count
+        self.n_cells = n_cells
+        self.tabu_steps = tabu_steps
+        self.tabu_length = tabu_length
+        self.patience = patience
+        self.max_rounds = max_rounds
+        self.keep = keep
+        self.max_indegree = max_indegree
+        self.knowledge = knowledge
+        self.pseudo_count = pseudo_count
+        self.random_state = random_state
+        self.kinds = kinds
+        self.missing = missing
+        self.max_levels = max_levels
+        self.max_seconds = max_seconds
+
+    def fit(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: Any = None,
+        *,
+        network: Network | None = None,
+    ) -> Self:
+        """Find the cuts of every continuous column, and the graph if none is given, and return self.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
+            Never changed. An array's columns are named x0, x1, ...
+        y : ignored
+            Present for scikit-learn's tools; classes belong into the table as a column.
+        network : DiscretizedBayesNet or list of (parent, child), optional
+            The graph over columns of X, ``[]`` for none of the edges; by default the graph is learned as well.
+
+        Raises
+        ------
+        GomeaBnError
+            For a table, an option or a graph that cannot be used; the message says what to do.
+        """
+        self._learns_graph = network is None
+        for name in ("edges_", "network_", "score_", "round_scores_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        return super().fit(X, network=network)
+
+    def _check_options(self) -> None:
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise GomeaBnError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
+                )
+        for name, least, most in (
+            ("min_bins", 1, MAX_CARDINALITY),
+            ("max_bins", 1, MAX_CARDINALITY),
+            ("start_bins", 1, MAX_CARDINALITY),
+            ("max_cycles", 1, inf),
+            ("n_starts", 1, inf),
+            ("min_bin_count", 1, inf),
+            ("n_cells", 10, inf),
+            ("max_rounds", 1, inf),
+        ):
+            value = getattr(self, name)
+            if not (name == "start_bins" and value is None) and not (
+                is_integer(value) and least <= value <= most
+            ):
+                wanted = f"of at least {least}" if most == inf else f"from {least} to {most}"
+                raise GomeaBnError(f"{name} must be an integer {wanted}, got {value!r}.")
+        if self.min_bins > self.max_bins:
+            raise GomeaBnError(f"min_bins={self.min_bins} is more than max_bins={self.max_bins}.")
+        if not isinstance(self.univariate, (bool, np.bool_)):
+            raise GomeaBnError(f"univariate must be True or False, got {self.univariate!r}.")
+        if not is_real(self.min_deviation) or not 0 < self.min_deviation < 1:
+            raise GomeaBnError(f"min_deviation must be between 0 and 1, got {self.min_deviation!r}.")
+        if not is_real(self.width_floor) or not 0 <= self.width_floor < 1:
+            raise GomeaBnError(f"width_floor must be from 0 to less than 1, got {self.width_floor!r}.")
+        if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < inf:
+            raise GomeaBnError(
+                f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
+            )
+        if self.random_state is not None and not (is_integer(self.random_state) and self.random_state >= 0):
+            raise GomeaBnError(
+                f"random_state must be a non-negative integer or None, got {self.random_state!r}."
+            )
+        check_tabu_options(
+            self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.tabu_steps, "tabu_steps"
+        )
+
+    def _compile(self) -> None:
+        compile_mgcd_kernels()
+        compile_tabu_kernels()
+
+    def _find_cuts(self, task: DiscretizationTask) -> Cuts:
+        options = MGCDOptions(
+            MixtureOptions(self.min_bins, self.max_bins, self.n_starts, penalty=self.penalty),
+            univariate=bool(self.univariate),
+            weighted_cuts=self.cut_rule == "weighted",
+            start=self.start,
+            start_bins=self.start_bins,
+            max_cycles=self.max_cycles,
+            min_deviation=self.min_deviation,
+            width_floor=self.width_floor,
+            min_bin_count=self.min_bin_count,
+            n_cells=self.n_cells,
+            seed=self.random_state,
+        )
+        for column in (task.table.columns[v] for v in task.movable):
+            if np.ptp(column.values) < _LEAST_RANGE:
+                raise GomeaBnError(
+                    f"Column '{column.name}' ranges from {column.values.min():g} to {column.values.max():g}, too "
+                    "narrow for the densities of float64; rescale it."
+                )
+        columns = MGCDColumns(task, options)
+        state = MGCDState(task.graph, columns.first_cuts(), {})
+        if self._learns_graph:
+            state = self._alternate(columns, state)
+        else:
+            state = columns.discretized(state)
+            if not columns.converged:
+                self.stopped_by_ = "max_cycles"
+        self.mixtures_ = {task.table.names[v]: state.mixtures[v] for v in sorted(state.mixtures)}
+        self.n_cycles_ = columns.n_cycles
+        return {v: state.cuts[v] for v in task.movable}
+
+    def _alternate(self, columns: MGCDColumns, start: MGCDState) -> MGCDState:
+        """Return the kept round of search and discretization in turn."""
+        task, table = columns.task, columns.task.table
+        sizes = [1 if column.levels is None else len(column.levels) for column in table.columns]
+        rules = edge_rules(self.knowledge, table.names, sizes, max_indegree=self.max_indegree)
+        parents = permitted_start(task.graph, rules, self.knowledge, sizes)
+        state = replace(start, graph=Graph(table.names, parents))
+        scorer = columns.scorer(state.cuts)
+        best, best_score = state, density_score(scorer, parents)
+        self.round_scores_ = []
+        visited = {state.key()}
+        self.stopped_by_ = "max_rounds"
+        for _ in range(self.max_rounds):
+            search = TabuSearch(scorer, rules, TabuList(len(table.names), self.tabu_length))
+            found = search.run(
+                state.graph.parents, task.stop, patience=self.patience, max_steps=self.tabu_steps
+            )
+            if self.round_scores_ and found.parents == state.graph.parents:
+                self.stopped_by_ = "fixpoint"
+                break
+            moved = columns.discretized(
+                replace(state, graph=Graph(table.names, found.parents)), rules.max_table_cells
+            )
+            if task.expired:
+                searched = replace(state, graph=moved.graph)
+                if self.keep == "best" or not self.round_scores_:
+                    best, best_score = self._best_of(columns, (best, best_score), (searched, moved))
+                break
+            before, state = state.key(), moved
+            scorer = columns.scorer(state.cuts)
+            score = density_score(scorer, state.graph.parents)
+            if not self.round_scores_ or score > best_score or self.keep == "last":
+                best, best_score = state, score
+            self.round_scores_.append(score)
+            if state.key() in visited:
+                self.stopped_by_ = "fixpoint" if state.key() == before else "cycle"
+                break
+            visited.add(state.key())
+        self.edges_ = best.graph.edges
+        self.score_ = best_score
+        self.network_ = DiscretizedBayesNet.from_table(
+            table,
+            self.edges_,
+            {table.names[v]: cuts for v, cuts in best.cuts.items()},
+            pseudo_count=self.pseudo_count,
+            metadata={"scoring_method": "density-bic", "score": best_score, "n_rows": table.n_rows},
+        )
+        return best
+
+    @staticmethod
+    def _best_of(
+        columns: MGCDColumns, kept: tuple[MGCDState, float], states: tuple[MGCDState, ...]
+    ) -> tuple[MGCDState, float]:
+        """Return the best state and its score, of a kept one and of others."""
+        best, best_score = kept
+        for state in states:
+            score = density_score(columns.scorer(state.cuts), state.graph.parents)
+            if score > best_score:
+                best, best_score = state, score
+        return best, best_score

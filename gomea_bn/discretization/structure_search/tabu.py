@@ -1,0 +1,409 @@
+"""Tabu search for a network's structure from discretized columns (Glover 1989; Bouckaert 1995)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import inf, prod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.table import Table
+from gomea_bn.discretization.neighbourhood import Graph, Network
+from gomea_bn.discretization.structure_search.k2 import discrete_table, named_edges
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.parameters import Parameters
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
+from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.threads import StopFlag
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Found",
+    "Tabu",
+    "TabuList",
+    "TabuSearch",
+    "check_tabu_options",
+    "compile_tabu_kernels",
+    "permitted_start",
+]
+
+DISCRETE_SCORES = ("aic", "bdeu", "bic", "k2")
+_LEAST_GAIN = 1e-10  # of a graph's score: smaller gains are rounding
+Parents = tuple[tuple[int, ...], ...]
+
+
+class Tabu(Parameters):
+    """Learns the structure of discretized columns: always the best move to a neighbouring graph, even downhill.
+
+    A move adds, removes or reverses one edge. The pair of columns that a move has changed then rests for some steps,
+    so that the search leaves a local optimum behind; only a move to a graph better than all before may touch a resting
+    pair. Up to the first local optimum this is greedy hill climbing.
+
+    Parameters
+    ----------
+    scoring_method : {"bic", "aic", "bdeu", "k2"}
+    max_indegree : int, optional
+        Most parents of a column.
+    knowledge : ExpertKnowledge, optional
+        Edges that are required or forbidden, tiers, and limits.
+    tabu_length : int
+        For how many steps a changed pair rests; at most half of all pairs rest at a time.
+    patience : int
+        Ends after so many steps in a row without a new best graph.
+    max_steps : int, optional
+        Most steps.
+    equivalent_sample_size : float
+        Rows that the prior of "bdeu" weighs.
+    pseudo_count : float
+        Smoothing of the network's tables, per row of a table.
+    max_levels : int
+        Most distinct values of a column, at most 255.
+    max_seconds : float, optional
+        Deadline; the best graph so far is kept.
+
+    Attributes
+    ----------
+    edges_ : list of (parent, child)
+    score_ : float
+        Of the best graph, in nats; higher is better.
+    network_ : DiscretizedBayesNet
+        All columns discrete.
+    n_steps_ : int
+        Moves that were made.
+    stopped_by_ : str
+        "patience", "no_moves" (where the rules leave none), "max_steps", "max_seconds" or "interrupt".
+    feature_names_in_ : ndarray of str
+    n_features_in_ : int
+
+    Notes
+    -----
+    Moves of equal score go to additions before removals before reversals, and then to the first parent and child, so
+    that the result does not depend on chance.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [0, 0, 1, 1] * 10, "b": [0, 0, 1, 1] * 10, "c": [0, 1, 0, 1] * 10})
+    >>> Tabu().fit(frame).edges_
+    [('a', 'b')]
+    """
+
+    def __init__(
+        self,
+        scoring_method: str = "bic",
+        *,
+        max_indegree: int | None = 6,
+        knowledge: ExpertKnowledge | None = None,
+        tabu_length: int = 50,
+        patience: int = 100,
+        max_steps: int | None = None,
+        equivalent_sample_size: float = 1.0,
+        pseudo_count: float = 1.0,
+        max_levels: int = 50,
+        max_seconds: float | None = None,
+    ) -> None:
+        self.scoring_method = scoring_method
+        self.max_indegree = max_indegree
+        self.knowledge = knowledge
+        self.tabu_length = tabu_length
+        self.patience = patience
+        self.max_steps = max_steps
+        self.equivalent_sample_size = equivalent_sample_size
+        self.pseudo_count = pseudo_count
+        self.max_levels = max_levels
+        self.max_seconds = max_seconds
+
+    def fit(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        network: Network | None = None,
+    ) -> Self:
+        """Learn the structure and return self.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
+            Discretized columns, such as `Discretizer.transform` returns; their distinct values (or the categories of
+            a pandas categorical) are the levels.
+        y : ignored
+            Present for scikit-learn's tools.
+        network : DiscretizedBayesNet or list of (parent, child), optional
+            The first graph; by default the required edges alone.
+
+        Raises
+        ------
+        GomeaBnError
+            For columns with missing values or too many levels, for options out of range, and for a first graph that
+            breaks the rules.
+        """
+        self._check_options()
+        table = discrete_table(X, self.max_levels, "Tabu", "MGCDiscretizer")
+        names = table.names
+        cardinality = [len(column.levels or ()) for column in table.columns]
+        rules = edge_rules(self.knowledge, names, cardinality, max_indegree=self.max_indegree)
+        start = permitted_start(Graph.of(network, names), rules, self.knowledge, cardinality)
+        method = scoring_method(self.scoring_method)
+        rule = score_rule(method, table.n_rows, equivalent_sample_size=self.equivalent_sample_size)
+        compile_tabu_kernels()
+        stop = StopFlag(self.max_seconds)
+        variables = [ScoredVariable(c.name, c.values, r) for c, r in zip(table.columns, cardinality)]
+        search = TabuSearch(
+            FamilyScorer(variables, method, rule), rules, TabuList(len(names), self.tabu_length)
+        )
+        with stop.catching_interrupts():
+            found = search.run(start, stop, patience=self.patience, max_steps=self.max_steps)
+        self.edges_ = named_edges(found.parents, names)
+        self.score_ = found.score
+        self.n_steps_ = found.n_steps
+        self.stopped_by_ = found.stopped_by
+        self.network_ = DiscretizedBayesNet.from_table(
+            table,
+            self.edges_,
+            {},
+            pseudo_count=self.pseudo_count,
+            metadata={"scoring_method": method.name, "score": found.score, "n_rows": table.n_rows},
+        )
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return self
+
+    def _check_options(self) -> None:
+        if self.scoring_method not in DISCRETE_SCORES:
+            raise GomeaBnError(
+                f"scoring_method must be one of {', '.join(map(repr, DISCRETE_SCORES))}, got {self.scoring_method!r}."
+            )
+        check_tabu_options(self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.max_steps)
+        if self.max_seconds is not None and not (is_real(self.max_seconds) and self.max_seconds > 0):
+            raise GomeaBnError(f"max_seconds must be a positive number or None, got {self.max_seconds!r}.")
+
+
+class TabuList:
+    """Which pairs of columns rest.
+
+    Parameters
+    ----------
+    n : int
+        Columns.
+    length : int
+        Steps for which a pair rests; at most half the pairs, or none would be left to change.
+    """
+
+    def __init__(self, n: int, length: int) -> None:
+        self.length = min(length, n * (n - 1) // 4)
+        self.step = 0
+        self._until = np.zeros((n, n), np.int64)
+
+    @property
+    def resting(self) -> NDArray[np.bool_]:
+        """Bool (n, n), symmetric: the pairs that rest at the step to come."""
+        return self._until > self.step
+
+    def note(self, i: int, j: int) -> None:
+        """Count a step that changed the pair."""
+        self.step += 1
+        self._until[i, j] = self._until[j, i] = self.step + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best graph of a search, its score in nats, the moves made, and why it ended."""
+
+    parents: Parents
+    score: float
+    n_steps: int
+    stopped_by: str
+
+
+class TabuSearch:
+    """Moves from graph to graph over columns under fixed bins.
+
+    Parameters
+    ----------
+    scorer : FamilyScorer
+        With one policy per column.
+    rules : EdgeRules
+    tabu : TabuList
+        Goes on counting over several runs.
+    """
+
+    def __init__(self, scorer: FamilyScorer, rules: EdgeRules, tabu: TabuList) -> None:
+        self.scorer = scorer
+        self.rules = rules
+        self.tabu = tabu
+        n = self.n = len(scorer.variables)
+        upper = np.triu(np.ones((n, n), np.bool_), 1)
+        allowed = rules.allowed
+        self._may_lead = np.where(upper, allowed[:, :, 1], allowed[:, :, 2].T)  # [p, c]
+        np.fill_diagonal(self._may_lead, False)
+        self._may_lack = np.where(upper, allowed[:, :, 0], allowed[:, :, 0].T)
+        self._added = np.full((n, n), -inf)  # [p, c]: what adding p -> c changes, in nats
+        self._removed = np.full((n, n), -inf)
+        self._scores = np.zeros(n)
+
+    def run(
+        self,
+        start: Sequence[Sequence[int]],
+        stop: StopFlag,
+        *,
+        patience: int,
+        max_steps: int | None = None,
+    ) -> Found:
+        """Return the best graph on a way from `start`, every column's parents."""
+        parents = [set(found) for found in start]
+        families = [Family((c, 0), tuple((p, 0) for p in sorted(own))) for c, own in enumerate(parents)]
+        best = total = float(self.scorer.score(families).sum())
+        best_parents = _frozen(parents)
+        due = list(range(self.n))
+        n_steps = idle = 0
+        while True:
+            for c in due:
+                stop.check_deadline()
+                if stop.reason:
+                    return Found(best_parents, best, n_steps, stop.reason)
+                self._price(c, parents[c])
+            total = float(self._scores.sum())
+            if total > best + _LEAST_GAIN * max(1.0, abs(best)):
+                best, best_parents, idle = total, _frozen(parents), 0
+            if idle >= patience:
+                return Found(best_parents, best, n_steps, "patience")
+            if max_steps is not None and n_steps >= max_steps:
+                return Found(best_parents, best, n_steps, "max_steps")
+            gains = self._moves(parents)
+            slack = _LEAST_GAIN * max(1.0, abs(best))
+            gains[self.tabu.resting & (total + gains <= best + slack)] = -inf
+            highest = float(gains.max())
+            if highest == -inf:
+                return Found(best_parents, best, n_steps, "no_moves")
+            first = int(np.argmax(gains >= highest - slack))
+            kind, p, c = (int(i) for i in np.unravel_index(first, gains.shape))
+            if kind == 0:
+                parents[c].add(p)
+            else:
+                parents[c].discard(p)
+            if kind == 2:
+                parents[p].add(c)
+            due = [c, p] if kind == 2 else [c]
+            self.tabu.note(p, c)
+            n_steps += 1
+            idle += 1
+
+    def _price(self, c: int, own: set[int]) -> None:
+        """Fill column `c` with what the lone removals and additions of its parents change."""
+        cardinality = self.scorer.rows.cardinality
+        self._added[:, c] = self._removed[:, c] = -inf
+        removable = [p for p in sorted(own) if self._may_lack[p, c] or self._may_lead[c, p]]
+        room = self.rules.max_table_cells / prod(float(cardinality[k]) for k in (c, *own))
+        addable = [
+            p
+            for p in range(self.n)
+            if p not in own
+            and self._may_lead[p, c]
+            and cardinality[p] <= room
+            and len(own) < self.rules.max_indegree
+        ]
+        sets = [own, *(own - {p} for p in removable), *(own | {p} for p in addable)]
+        scores = self.scorer.score([Family((c, 0), tuple((p, 0) for p in found)) for found in sets])
+        changes = scores[1:] - scores[0]
+        self._removed[removable, c] = changes[: len(removable)]
+        self._added[addable, c] = changes[len(removable) :]
+        self._scores[c] = scores[0]
+
+    def _moves(self, parents: Sequence[set[int]]) -> NDArray[np.float64]:
+        """Return what every move changes, (3, n, n) by kind, parent and child; -inf where it is not allowed."""
+        present = np.zeros((self.n, self.n), np.bool_)
+        for c, own in enumerate(parents):
+            present[list(own), c] = True
+        reach = _reachability(present)
+        # a reversal closes a cycle where another parent of the child descends from the parent
+        others = reach.astype(np.float32) @ present.astype(np.float32) - present
+        turnable = present & (others < 0.5)
+        return np.stack(
+            (
+                np.where(reach.T, -inf, self._added),
+                np.where(self._may_lack, self._removed, -inf),
+                np.where(turnable, self._removed + self._added.T, -inf),
+            )
+        )
+
+
+def _frozen(parents: Sequence[set[int]]) -> Parents:
+    return tuple(tuple(sorted(found)) for found in parents)
+
+
+def _reachability(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return bool (n, n): [i, j] where edges [p, c] lead from i to j, and on the diagonal."""
+    reach: NDArray[np.bool_] = present | np.eye(len(present), dtype=np.bool_)
+    while True:
+        weights = reach.astype(np.float32)
+        further = (weights @ weights) > 0.5
+        if np.array_equal(further, reach):
+            return reach
+        reach = further
+
+
+def permitted_start(
+    given: Graph, rules: EdgeRules, knowledge: ExpertKnowledge | None, cardinality: Sequence[int]
+) -> Parents:
+    """Return the parents in a given graph with the required edges.
+
+    Raises
+    ------
+    GomeaBnError
+        If it breaks the rules.
+    """
+    names = given.names
+    edges = sorted({*given.edges, *(knowledge.required_edges if knowledge else ())})
+    graph = Graph.of(edges, names)
+    places = [(p, c) for c, found in enumerate(graph.parents) for p in found]
+    broken = rules.violations(names, places, cardinality)
+    if broken:
+        raise GomeaBnError(
+            f"The first graph breaks the rules: {'; '.join(broken)}. Leave network out to start without it."
+        )
+    return graph.parents
+
+
+def check_tabu_options(
+    max_indegree: Any,
+    knowledge: Any,
+    tabu_length: Any,
+    patience: Any,
+    max_steps: Any,
+    steps_name: str = "max_steps",
+) -> None:
+    """Refuse options of the search that are out of range."""
+    for name, value, least, optional in (
+        ("max_indegree", max_indegree, 0, True),
+        ("tabu_length", tabu_length, 0, False),
+        ("patience", patience, 1, False),
+        (steps_name, max_steps, 1, True),
+    ):
+        if not (optional and value is None) and not (is_integer(value) and value >= least):
+            raise GomeaBnError(
+                f"{name} must be an integer of at least {least}{' or None' if optional else ''}, got {value!r}."
+            )
+    if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
+        raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
+
+
+@cache
+def compile_tabu_kernels() -> None:
+    """Compile or load the kernels on a tiny table, so that no deadline pays for it."""
+    codes = np.arange(4, dtype=np.int32) % 2
+    for name in ("bic", "k2", "bdeu"):
+        method = scoring_method(name)
+        variables = [ScoredVariable(one, codes, 2) for one in ("a", "b")]
+        scorer = FamilyScorer(variables, method, score_rule(method, 4))
+        scorer.reserve(len(scorer.caches.shared.keys))  # a cache that grows needs a kernel too
+        scorer.score([Family((0, 0), ((1, 0),))])

@@ -1,0 +1,212 @@
+"""Networks of a front beside a single learned one, with an expert who is half right: Figure 6 of Ha et al. (2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gomea_bn.experiments.algorithms import learn, learning_seed
+from gomea_bn.experiments.random_networks import LAWS, PAPER_NETS, SOURCE
+from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
+from gomea_bn.experiments.runner.report import (
+    Figure,
+    Panel,
+    Report,
+    Series,
+    figure_of,
+    group_by,
+    rank_tests,
+    summary_sheet,
+)
+from gomea_bn.experiments.runner.statistics import Finding, is_even, is_lower, number, summarise
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.front.front import Front
+
+__all__ = ["EXPERIMENTS"]
+
+N_VARIABLES, MAX_BINS, PSEUDO_COUNT = 10, 9, 1.0
+SIZES = (200, 400, 800, 1_600, 3_200, 6_400)
+STRATEGIES = {"EF": "equal-frequency", "EW": "equal-width", "optimal": "optimal"}
+PUBLISHED = ("EF", "EW")
+UNTOLD = "the paper does not tell which member's KL it shows"
+SINGLE, ORACLE, KNEE, CLOSEST, EXPERT = "single", "oracle", "knee", "closest to expert", "expert's own"
+PANELS = ("accuracy to truth", "KL to truth", "accuracy to expert", "KL to expert")
+NOTE = (
+    "oracle: the member with the best accuracy, the truth known, as in the paper; of equals the one that fits best. "
+    "knee and closest to expert know nothing of the truth. The expert knows half of the true edges and as many wrong "
+    "ones; the expert's own network has tables from the same rows. All tables have one pseudo-count a row. "
+    "Networks from the same rows are compared by signed ranks."
+)
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """Return one task per law of networks, kind of bins, number of rows and network."""
+    return [
+        {
+            "law": law,
+            "variables": N_VARIABLES,
+            "bins": name,
+            "rows": size,
+            "net": plan.seed + net,
+            **plan.limits,
+        }
+        for law in plan.variants
+        for name in plan.algorithms
+        for size in plan.sizes
+        for net in range(plan.nets)
+    ]
+
+
+class _Divergence:
+    """KL from one network to others, all over the same rows."""
+
+    def __init__(self, source: DiscretizedBayesNet, seed: int, n_rows: int = 50_000) -> None:
+        self.rows: pd.DataFrame = source.sample(n_rows, random_state=seed)
+        self.own = float(source.log_density(self.rows).mean())
+
+    def to(self, network: DiscretizedBayesNet) -> float:
+        return self.own - float(network.log_density(self.rows).mean())
+
+
+def _oracle(front: Front, truth: DiscretizedBayesNet) -> DiscretizedBayesNet:
+    """Return the member with the best accuracy; of equals the one with the least misfit."""
+    from gomea_bn.metrics.distances import accuracy
+
+    found = np.array([accuracy(truth, candidate.network) for candidate in front])
+    return front[int(np.argmax(found))].network  # the first of equals, as a front is ordered by misfit
+
+
+def measure(task: Task) -> Measured:
+    """Return the four panels' numbers for every kind of network, learned from one sample."""
+    from gomea_bn.data.table import read_table
+    from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
+    from gomea_bn.learning.warm_up import compile_front_kernels
+    from gomea_bn.metrics.distances import accuracy
+    from gomea_bn.simulation.random_experts import simulated_expert
+    from gomea_bn.simulation.random_networks import random_network
+
+    net = task["net"]
+    truth = random_network(task["variables"], law=task["law"], kind="random", random_state=net)
+    frame = truth.sample(task["rows"], random_state=10_000 + net)
+    expert = simulated_expert(truth, table=read_table(frame), random_state=20_000 + net)
+    single = learn(task["bins"], frame, task, net, max_bins=MAX_BINS, pseudo_count=PSEUDO_COUNT)
+    compile_front_kernels()
+    many = ParetoBayesNetLearner(
+        STRATEGIES[task["bins"]],
+        expert=expert,
+        max_bins=MAX_BINS,
+        pseudo_count=PSEUDO_COUNT,
+        max_seconds=task["seconds"],
+        max_evaluations=task["evaluations"],
+        n_jobs=1,
+        random_state=learning_seed(net),
+    ).fit(frame)
+    front, own = many.front_, many.expert_
+    assert own is not None
+    from_truth, from_expert = _Divergence(truth, 40_000 + net), _Divergence(own, 50_000 + net)
+    networks = {
+        SINGLE: single.network,
+        ORACLE: _oracle(front, truth),
+        KNEE: front.knee().network,
+        CLOSEST: front.closest_to_expert().network,
+        EXPERT: own,
+    }
+    values: dict[str, Any] = {
+        name: dict(
+            zip(
+                PANELS,
+                (accuracy(truth, one), from_truth.to(one), accuracy(own, one), from_expert.to(one)),
+                strict=True,
+            )
+        )
+        for name, one in networks.items()
+    }
+    return Measured(
+        {"networks": values, "members": len(front), "n_eval": many.n_eval_},
+        {"single": single.seconds, "front": many.fit_seconds_},
+    )
+
+
+def report(_plan: Plan, rows: Sequence[Row]) -> Report:
+    """Return the four panels for every kind of bins, and what is told of them."""
+    sheets, panels, findings = [], [], []
+    for (law, bins), group in group_by(rows, "law", "bins").items():
+        of = f'{bins}, law "{law}"'
+        for panel in PANELS:
+            found: dict[tuple[int, str], list[float]] = {}
+            for row in group:
+                for name, values in row["measured"]["networks"].items():
+                    found.setdefault((row["task"]["rows"], name), []).append(values[panel])
+            sheets.append(summary_sheet(f"{panel}, {of}", ("rows", "network"), found))
+            series: list[Series] = []
+            for name in dict.fromkeys(name for _, name in found):
+                series += figure_of(
+                    name, {n: values for (n, other), values in found.items() if other == name}
+                )
+            panels.append(Panel(f"{panel}, {of}", "rows", panel, tuple(series), log_x=True))
+            by_size: dict[int, dict[str, list[float]]] = {}
+            for (size, name), values in found.items():
+                if name in (SINGLE, ORACLE, KNEE):
+                    by_size.setdefault(size, {})[name] = values
+            if panel in PANELS[:2]:
+                sheets.append(rank_tests(f"{panel}, {of}: single, oracle and knee", "rows", by_size))
+                if bins in PUBLISHED:
+                    findings += _findings(panel, law, bins, by_size)
+    figure = Figure(
+        "fronts", "Networks of the front beside a single one: medians and quartiles", tuple(panels), 4
+    )
+    return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
+
+
+def _findings(panel: str, law: str, bins: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
+    """Return what is told of Figure 6: the front's best accuracy is above the single network's, its KL equal."""
+    found = []
+    for size, values in by_size.items():
+        paired = {name: dict(enumerate(own)) for name, own in values.items()}  # one row has all of them
+        single, oracle, knee = (summarise(values[name]).median for name in (SINGLE, ORACLE, KNEE))
+        ours = f"oracle {number(oracle)}, knee {number(knee)}, single {number(single)}"
+        what, setting = f"median {panel}, {bins}, {size} rows", f'{N_VARIABLES} variables, law "{law}"'
+        if panel == PANELS[0]:
+            holds = is_lower(paired[SINGLE], paired[ORACLE], len(by_size))
+            found.append(Finding(what, setting, "front's best above single", ours, holds))
+        elif bins == "EF":
+            lower = is_lower(paired[ORACLE], paired[SINGLE], len(by_size))
+            equal = is_even(paired[ORACLE], paired[SINGLE], len(by_size))
+            found.append(
+                Finding(what, setting, "equal", ours, equal, lower is True, f"the oracle's; {UNTOLD}")
+            )
+            lower = is_lower(paired[KNEE], paired[SINGLE], len(by_size))
+            what = f"{what}, knee beside single"
+            found.append(Finding(what, setting, f"single {number(single)}", number(knee), lower, same=False))
+    return found
+
+
+def prepare(announce: Callable[[str], object]) -> float:
+    """Compile both searches; returns the seconds."""
+    from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
+
+    return compile_kernels(announce) + compile_front_kernels(announce)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="fig6",
+        title="Fronts beside single networks, with an expert",
+        source=f"{SOURCE}, Figure 6: random networks of 10 variables, at most 9 bins.",
+        plan=Plan(10, (200, 800, 3_200), tuple(STRATEGIES), LAWS, 3.0),
+        full=Plan(PAPER_NETS, SIZES, tuple(STRATEGIES), LAWS, 120.0),
+        known_algorithms=tuple(STRATEGIES),
+        known_variants=LAWS,
+        tasks=tasks,
+        measure=measure,
+        report=report,
+        least_size=10,
+        prepare=prepare,
+    ),
+)

@@ -1,0 +1,198 @@
+"""Cut points moved after the structure search: Figure 5 of Ha et al. (2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gomea_bn.experiments.algorithms import learn, learning_seed
+from gomea_bn.experiments.random_networks import N_VARIABLES, PAPER_NETS, SOURCE, TABLE_ROWS
+from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
+from gomea_bn.experiments.runner.report import (
+    Figure,
+    Panel,
+    Report,
+    Series,
+    figure_of,
+    group_by,
+    rank_tests,
+    summary_sheet,
+)
+from gomea_bn.experiments.runner.statistics import Finding, is_lower, number, summarise
+
+__all__ = ["EXPERIMENTS"]
+
+NONE = "none"
+METHODS = {
+    NONE: None,
+    "rv-gomea": ("rv-gomea", "fixed"),
+    "bayesian": ("bayesian", "free"),
+    "dp": ("dp", "fixed"),
+    "dp-free": ("dp", "free"),
+}
+"""Method and bin counts of `refine_boundaries` by name; Ha et al. have the first three."""
+STARTS = ("EW", "EF", "optimal")
+"""What learned the network whose cuts move; Ha et al. have the first two."""
+OWN_START = STARTS[-1]
+LAW = "ide-cozman"
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """Return one task per start, number of rows and network: all methods move the cuts of the same network."""
+    return [
+        {
+            "law": LAW,
+            "variables": N_VARIABLES,
+            "start": start,
+            "rows": size,
+            "net": plan.seed + net,
+            "methods": list(plan.algorithms),
+            **plan.limits,
+        }
+        for start in plan.variants
+        for size in plan.sizes
+        for net in range(plan.nets)
+    ]
+
+
+def measure(task: Task) -> Measured:
+    """Return the KL of a learned network after each method moved its cuts, and each one's seconds."""
+    from gomea_bn.learning.refinement import refine_boundaries
+    from gomea_bn.metrics.distances import kl_divergence
+    from gomea_bn.simulation.random_networks import random_network
+
+    net = task["net"]
+    truth = random_network(task["variables"], law=task["law"], kind="random", random_state=net)
+    frame = truth.sample(task["rows"], random_state=10_000 + net)
+    learned = learn(task["start"], frame, task, net)
+    kinds = dict.fromkeys(learned.network.levels, str)
+    values: dict[str, Any] = {"kl": {}, "bins": {}}
+    assert learned.time_to_best is not None  # no start is LDBN
+    seconds = {"search": learned.seconds, "to_best": learned.time_to_best}
+    weight = learned.network.pseudo_count  # so that methods differ by the cuts alone
+    for name in task["methods"]:
+        network, used, to_best = learned.network, 0.0, 0.0
+        how = METHODS[name]
+        if how is not None:
+            result = refine_boundaries(
+                network,
+                frame.astype(kinds),
+                *how,
+                max_seconds=task["seconds"],
+                random_state=learning_seed(net),
+                pseudo_count=1.0 if weight is None else weight,
+                callback=_until(task["evaluations"]) if how[0] == "rv-gomea" else None,
+            )
+            network, used = result.network, result.seconds
+            to_best = result.history[-1].seconds if result.history else used
+        values["kl"][name] = kl_divergence(truth, network, random_state=20_000 + net).mean
+        values["bins"][name] = sum(len(cuts) + 1 for cuts in network.cut_points.values())
+        seconds[name], seconds[f"{name}, to best"] = used, to_best
+    return Measured(values, seconds)
+
+
+def _until(evaluations: int | None) -> Callable[[Any], bool] | None:
+    """Return a callback that ends a search at the first generation with so many evaluations."""
+    if evaluations is None:
+        return None
+    return lambda progress: bool(progress.n_eval >= evaluations)
+
+
+def report(_plan: Plan, rows: Sequence[Row]) -> Report:
+    """Return KL and seconds by start, method and rows."""
+    sheets, panels, findings = [], [], []
+    for (start,), group in group_by(rows, "start").items():
+        found: dict[tuple[int, str], list[float]] = {}
+        seconds: dict[tuple[int, str], list[float]] = {}
+        to_best: dict[tuple[int, str], list[float]] = {}
+        for row in group:
+            for method, kl in row["measured"]["kl"].items():
+                found.setdefault((row["task"]["rows"], method), []).append(kl)
+                key = (row["task"]["rows"], method)
+                seconds.setdefault(key, []).append(row["seconds"][method])
+                to_best.setdefault(key, []).append(row["seconds"][f"{method}, to best"])
+        beside = {"median s": _medians(seconds), "median s to best": _medians(to_best)}
+        sheets.append(summary_sheet(f"KL in nats, from {start}", ("rows", "method"), found, beside))
+        best = {
+            key: [row["seconds"]["to_best"] for row in cell] for key, cell in group_by(group, "rows").items()
+        }
+        sheets.append(summary_sheet(f"Seconds to the best network of the search, {start}", ("rows",), best))
+        by_size: dict[int, dict[str, list[float]]] = {}
+        for (size, method), values in found.items():
+            by_size.setdefault(size, {})[method] = values
+        sheets.append(rank_tests(f"KL, pairs of methods, from {start}", "rows", by_size))
+        series: list[Series] = []
+        times: list[Series] = []
+        for method in dict.fromkeys(method for _, method in found):
+            series += figure_of(
+                method, {n: values for (n, other), values in found.items() if other == method}
+            )
+            if method != NONE:
+                times += figure_of(method, {n: v for (n, other), v in to_best.items() if other == method})
+        panels.append(Panel(f"from {start}", "rows", "KL, nats", tuple(series), log_x=True, log_y=True))
+        panels.append(Panel(f"from {start}", "rows", "s to the best", tuple(times), log_x=True, log_y=True))
+        findings += _findings(start, by_size) if start != OWN_START else []
+    caption = "KL after the cuts were moved, and the seconds to the best cuts: medians and quartiles"
+    return Report(tuple(sheets), (Figure("refinement", caption, tuple(panels), 2),), tuple(findings))
+
+
+def _medians(values: dict[tuple[int, str], list[float]]) -> Callable[[tuple[Any, ...]], str]:
+    """Return the function from a setting to its median as text."""
+    return lambda key: number(summarise(values[key[0], key[1]]).median)
+
+
+def _findings(start: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
+    """Return what is told of Figure 5: RV-GOMEA lowers the median KL, and the Bayesian cuts are poor for few rows."""
+    claims = []
+    setting = f'{N_VARIABLES} variables, law "{LAW}"'
+    for size, methods in by_size.items():
+        medians = {name: summarise(values).median for name, values in methods.items()}
+        paired = {
+            name: dict(enumerate(values)) for name, values in methods.items()
+        }  # one row has all of them
+        told = ", ".join(f"{name} {number(value)}" for name, value in medians.items())
+        if "rv-gomea" in medians and NONE in medians:
+            holds = is_lower(paired["rv-gomea"], paired[NONE], len(by_size))
+            what = f"KL from {start}, {size} rows"
+            claims.append(Finding(what, setting, "rv-gomea below none", told, holds))
+        for name in ("dp", "dp-free"):
+            if name in medians and "rv-gomea" in medians:
+                holds = is_lower(paired[name], paired["rv-gomea"], 2 * len(by_size))
+                what = f"KL from {start}, {size} rows, {name} beside rv-gomea"
+                claims.append(Finding(what, setting, "rv-gomea", told, holds, same=False))
+        if size <= 800 and "bayesian" in medians and NONE in medians:
+            holds = is_lower(paired[NONE], paired["bayesian"], len(by_size))
+            what = f"KL from {start}, {size} rows, Bayesian cuts"
+            claims.append(
+                Finding(what, setting, "poor for few rows: above none", told, holds, holds is False)
+            )
+    return claims
+
+
+def prepare(announce: Callable[[str], object]) -> float:
+    """Compile the search and the refinement; returns the seconds."""
+    from gomea_bn.learning.refinement import compile_refinement_kernels
+    from gomea_bn.learning.warm_up import compile_kernels
+
+    seconds = compile_kernels(announce)
+    for method in ("dp", "rv-gomea"):
+        compile_refinement_kernels(method)
+    return seconds
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="fig5",
+        title="Cut points moved after the search",
+        source=f"{SOURCE}, Figure 5: random networks of 8 variables; none, RV-GOMEA, Bayesian; ours adds exact cuts.",
+        plan=Plan(8, (200, 1_600, 6_400), tuple(METHODS), STARTS, 2.0),
+        full=Plan(PAPER_NETS, TABLE_ROWS, tuple(METHODS), STARTS, 60.0),
+        known_algorithms=tuple(METHODS),
+        known_variants=STARTS,
+        tasks=tasks,
+        measure=measure,
+        report=report,
+        least_size=10,
+        prepare=prepare,
+    ),
+)

@@ -1,0 +1,329 @@
+"""A report as files: one HTML page that needs nothing else, a Markdown section, and the figures."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.experiments.runner.experiment import Experiment, Plan, Row
+from gomea_bn.experiments.runner.report import Figure, Panel, Report, Sheet
+from gomea_bn.experiments.runner.results import failed
+from gomea_bn.experiments.runner.statistics import (
+    BEATEN,
+    BEHIND,
+    EVEN,
+    NOT_REPRODUCED,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+    Claim,
+    Finding,
+    number,
+    summarise,
+    verdict,
+)
+from gomea_bn.plots.axes import LITERAL
+from gomea_bn.runtime.atomic_files import write_bytes, write_text
+
+__all__ = ["claims_sheet", "html_page", "markdown_section", "settings_line", "write_report", "write_summary"]
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c6d31")
+_STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0 1.5rem}
+td:not(:last-child){white-space:nowrap} td:last-child{min-width:16rem}
+td,th{border-bottom:1px solid #ccc;padding:.15rem .7rem;text-align:left}
+th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padding:1rem;overflow:auto}
+.note{color:#555} .wide{overflow-x:auto}"""
+_COLUMNS = ("published number", "paper", "ours", "setting", "verdict", "why")
+_VERDICTS = (REPRODUCED, BEATEN, EVEN, BEHIND, NOT_REPRODUCED, UNDECIDED, NOT_RUN)
+_CLAIMS = "claims.json"
+_TABLES_BEGIN = "<details><summary>Tables</summary>"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def write_report(
+    folder: Path, experiment: Experiment, plan: Plan, rows: Sequence[Row], n_missing: int = 0
+) -> Report:
+    """Return the report of an experiment's rows; writes `report.html`, `report.md`, `claims.json` and a PNG per figure.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist.
+    experiment : Experiment
+    plan : Plan
+    rows : sequence of dict
+        Failed rows are listed with their tracebacks.
+    n_missing : int
+        Tasks without a row, told on the page.
+    """
+    report = experiment.report(plan, [row for row in rows if not failed(row)])
+    versions = sorted({str(row["version"]) for row in rows if "version" in row})
+    if len(versions) > 1:
+        told = f"The rows were made by versions {' and '.join(versions)} of this package."
+        report = replace(report, notes=(*report.notes, told))
+    warned = Counter(text for row in rows for text in row.get("warnings", ()))
+    notes = tuple(f"{count} runs warned: {text}" for text, count in warned.items())
+    report = replace(report, notes=(*report.notes, *notes))
+    images = {figure.name: draw(figure) for figure in report.figures if figure.panels}
+    for name, image in images.items():
+        write_bytes(folder / f"{name}.png", image)
+    broken = [row for row in rows if failed(row)]
+    claims = [dict(zip(_COLUMNS, cells, strict=True)) for cells in claims_sheet(report).rows]
+    write_text(folder / _CLAIMS, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / "report.html", html_page(experiment, plan, report, images, broken, n_missing))
+    write_text(folder / "report.md", markdown_section(experiment, plan, report, len(broken), n_missing))
+    return report
+
+
+def settings_line(experiment: Experiment, plan: Plan) -> str:
+    """Return what a plan runs, in words."""
+    limit = " and ".join(
+        f"{value:,} {unit}" if isinstance(value, int) else f"{value:g} {unit}"
+        for value, unit in ((plan.seconds, "s"), (plan.evaluations, "evaluations"))
+        if value is not None
+    )
+    parts = [
+        f"{plan.nets} repetitions",
+        f"sizes {', '.join(map(str, plan.sizes))}",
+        f"algorithms {', '.join(plan.algorithms)}",
+        *([f"variants {', '.join(plan.variants)}"] if plan.variants else []),
+        f"at most {limit} a search",
+        f"seed {plan.seed}",
+    ]
+    return "; ".join(parts) + "."
+
+
+def claims_sheet(report: Report) -> Sheet:
+    """Return every published number beside ours, the setting and the verdict."""
+    rows = [_claim_cells(claim) for claim in report.claims]
+    return Sheet("Published numbers", _COLUMNS, tuple(rows))
+
+
+def _claim_cells(claim: Claim | Finding) -> tuple[str, ...]:
+    said, why = verdict(claim)
+    if isinstance(claim, Finding):
+        return claim.what, claim.paper, claim.ours, claim.setting, said, why
+    paper = number(claim.paper) + ("" if claim.paper_sd is None else f" ± {number(claim.paper_sd)}")
+    return claim.what, paper, summarise(claim.ours).spread if claim.ours else "-", claim.setting, said, why
+
+
+def html_page(
+    experiment: Experiment,
+    plan: Plan,
+    report: Report,
+    images: dict[str, bytes],
+    broken: Sequence[Row],
+    n_missing: int,
+) -> str:
+    """Return one page without scripts and without links to other files; every text is escaped."""
+    parts = [
+        f"<h1>{escape(experiment.title)}</h1>",
+        f"<p>{escape(experiment.source)}</p>",
+        f"<p class=note>{escape(settings_line(experiment, plan))}</p>",
+        *(f"<p>{escape(text)}</p>" for text in (*report.notes, *_gaps(len(broken), n_missing))),
+    ]
+    for figure in report.figures:
+        if figure.name not in images:
+            continue
+        code = base64.b64encode(images[figure.name]).decode()
+        parts.append(
+            f'<figure><img alt="{escape(figure.caption)}" src="data:image/png;base64,{code}">'
+            f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+        )
+    if report.claims:
+        parts.append(_html_table(claims_sheet(report)))
+    parts += [_html_table(sheet) for sheet in report.sheets]
+    for row in broken:
+        parts.append(
+            f"<h2>Failed: {escape(str(row['key']))}</h2><p>{escape(str(row['task']))}</p>"
+            f"<pre>{escape(row['error'])}</pre>"
+        )
+    body = "\n".join(parts)
+    return (
+        f'<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta http-equiv="Content-Security-Policy" '
+        f'content="{_POLICY}"><meta name=viewport content="width=device-width"><title>{escape(experiment.title)}'
+        f"</title><style>{_STYLE}</style></head><body>\n{body}\n</body></html>\n"
+    )
+
+
+def markdown_section(
+    experiment: Experiment, plan: Plan, report: Report, n_broken: int, n_missing: int
+) -> str:
+    """Return the section of `docs/results.md`: the setting, every published number, the tables."""
+    parts = [
+        f"## {experiment.title}: `gomea-bn bench {experiment.name}`",
+        experiment.source,
+        settings_line(experiment, plan),
+        *report.notes,
+        *_gaps(n_broken, n_missing),
+    ]
+    parts += [f"![{figure.caption}](./{figure.name}.png)" for figure in report.figures if figure.panels]
+    if report.claims:
+        parts.append(_markdown_table(claims_sheet(report)))
+    if report.sheets:
+        tables = [_markdown_table(sheet) for sheet in report.sheets]
+        parts += [_TABLES_BEGIN, *tables, "</details>"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _gaps(n_broken: int, n_missing: int) -> list[str]:
+    """Return what is said of tasks that gave nothing."""
+    told = []
+    if n_broken:
+        told.append(
+            f"{n_broken} tasks failed; their tracebacks are in rows.jsonl, and nothing below counts them."
+        )
+    if n_missing:
+        told.append(f"{n_missing} tasks are not run yet.")
+    return told
+
+
+def _html_table(sheet: Sheet) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    note = f"<p class=note>{escape(sheet.note)}</p>" if sheet.note else ""
+    body = "\n".join(line(cells, "td") for cells in sheet.rows)
+    return (
+        f"<h2>{escape(sheet.heading)}</h2>{note}<div class=wide><table>"
+        f"<thead>{line(sheet.columns, 'th')}</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _markdown_table(sheet: Sheet) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    lines = [line(sheet.columns), "|" + "---|" * len(sheet.columns), *map(line, sheet.rows)]
+    heading = f"### {sheet.heading}\n\n" + (f"{sheet.note}\n\n" if sheet.note else "")
+    return heading + "\n".join(lines)
+
+
+def draw(figure: Figure) -> bytes:
+    """Return a figure as PNG, one legend for all panels beneath them; the same data give the same bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    n_columns = min(figure.columns, len(figure.panels))
+    n_rows = -(-len(figure.panels) // n_columns)
+    canvas = Canvas(figsize=(4.6 * n_columns, 3.3 * n_rows), layout="constrained", dpi=100)
+    FigureCanvasAgg(canvas)
+    lines: dict[str, Any] = {}
+    for place, panel in enumerate(figure.panels):
+        _draw_panel(canvas.add_subplot(n_rows, n_columns, place + 1), panel, lines)
+    if lines:
+        n_beside = min(len(lines), 3 * n_columns)
+        canvas.set_figheight(3.3 * n_rows + 0.3 + 0.17 * -(-len(lines) // n_beside))
+        legend = canvas.legend(
+            lines.values(),
+            lines.keys(),
+            loc="outside lower center",
+            ncols=n_beside,
+            fontsize=8,
+        )
+        for text in legend.get_texts():
+            text.set(**LITERAL)
+    buffer = io.BytesIO()
+    canvas.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
+    """Draw a panel; `lines` gets the first line of every label, whose colour all panels share.
+
+    Where there is but one x, the series stand beside each other, with their quartiles as bars.
+    """
+    places = sorted({x for series in panel.series for x in series.x})
+    for beside, series in enumerate(panel.series):
+        stem = series.label.removesuffix(", published")
+        stems = list(dict.fromkeys([label.removesuffix(", published") for label in lines] + [stem]))
+        colour = _COLOURS[stems.index(stem) % len(_COLOURS)]
+        style = "--" if series.dashed else "-"
+        x = series.x if len(places) > 1 else [beside] * len(series.x)
+        (line,) = axes.plot(x, series.y, style, color=colour, marker="o", markersize=3)
+        lines.setdefault(series.label, line)
+        if series.low and len(places) == 1:
+            axes.vlines(x, series.low, series.high, color=colour)
+        elif series.low:
+            axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
+    if len(places) == 1:
+        axes.set_xticks([(len(panel.series) - 1) / 2], [f"{places[0]:,g}"], fontsize=7)
+    elif panel.log_x and places:
+        axes.set_xscale("log")
+        axes.set_xticks(places, [f"{x:,g}" for x in places], fontsize=7)
+        axes.set_xticks([], minor=True)
+    if panel.log_y:
+        axes.set_yscale("log")
+    axes.set_title(panel.title, fontsize=10, **LITERAL)
+    axes.set_xlabel(panel.x_label, **LITERAL)
+    axes.set_ylabel(panel.y_label, **LITERAL)
+    axes.grid(True, color="#e5e5e5")
+
+
+def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
+    """Write one file on the experiments that are in a folder: the verdicts at a glance, then a section of each.
+
+    Tables stay in the experiments' own `report.md`, and figures beside it; links lead there.
+    """
+    counts, misses, sections = [], [], []
+    for name in names:
+        section = folder / name / "report.md"
+        if not section.is_file():
+            continue
+        place = quote(Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix())
+        text = section.read_text(encoding="utf-8").replace("](./", f"]({place}/")
+        told, _, tables = text.partition(_TABLES_BEGIN)
+        more = (
+            f"\nMeans, quartiles and rank tests: [{name}/report.md]({place}/report.md).\n" if tables else ""
+        )
+        sections.append(told.rstrip() + "\n" + more)
+        claims = _verdicts(folder / name)
+        said = Counter(claim["verdict"] for claim in claims)
+        counts.append((name, *(str(said[one]) if said[one] else "-" for one in _VERDICTS)))
+        misses += [
+            (name, *(claim[column] for column in (*_COLUMNS[:4], "why")))
+            for claim in claims
+            if claim["verdict"] == NOT_REPRODUCED
+        ]
+    glance = [_markdown_table(Sheet("At a glance", ("experiment", *_VERDICTS), tuple(counts)))]
+    if misses:
+        glance.append(
+            _markdown_table(Sheet("Not reproduced", ("experiment", *_COLUMNS[:4], "why"), tuple(misses)))
+        )
+    write_text(path, "\n\n".join([_HEAD, *glance, *sections]))
+
+
+def _verdicts(folder: Path) -> list[dict[str, str]]:
+    """Return what `write_report` wrote of an experiment's claims; nothing of a report of an earlier version."""
+    path = folder / _CLAIMS
+    if not path.is_file():
+        return []
+    try:
+        found: list[dict[str, str]] = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise GomeaBnError(
+            f"'{path}' is damaged ({error}); make it anew with gomea-bn bench {folder.name} --report-only."
+        ) from error
+    return found
+
+
+_HEAD = (
+    "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the published "
+    "method gives a mean that does not differ by more than the tolerance of a printed number, or than chance explains "
+    "(Welch's 95 % interval). *Beaten*: ours is on the better side by more. *Even* and *behind* are said of another "
+    "method, or another law of networks, that is held against the published one. *Undecided*: too few runs to tell. "
+    "A finding, which has no number of its own, is reproduced where ours shows the same order or direction. The last "
+    "column tells how far apart the means are, and why, where this is known. `gomea-bn bench NAME` with a section's "
+    "options makes it and its figures anew."
+)

@@ -1,0 +1,40 @@
+"""Every experiment by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.experiments.runner.experiment import Experiment
+
+__all__ = ["experiment", "experiments"]
+
+_MODULES = ("random_networks", "moved_cuts", "fronts", "chen", "topdown", "search_engine", "monti", "mgcd")
+
+
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """Return all experiments by name, in the order in which `all` runs them."""
+    found = [
+        one for module in _MODULES for one in import_module(f"gomea_bn.experiments.{module}").EXPERIMENTS
+    ]
+    return MappingProxyType({one.name: one for one in found})
+
+
+def experiment(name: str) -> Experiment:
+    """Return the experiment of a name.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown name.
+    """
+    known = experiments()
+    if name not in known:
+        raise GomeaBnError(
+            f"No experiment {name!r}; there are {', '.join(known)}.{nearest(name, list(known))}"
+        )
+    return known[name]

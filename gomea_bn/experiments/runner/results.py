@@ -1,0 +1,237 @@
+"""The folder of one experiment's rows: one file per finished task, merged when the run ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.experiments.runner.experiment import Row, Task, plain, task_key
+from gomea_bn.runtime.atomic_files import write_text
+
+__all__ = ["ResultFolder", "failed", "measured_part"]
+
+_DESCRIPTION, _ROWS, _TABLE, _TASKS = "description.json", "rows.jsonl", "rows.csv", "tasks"
+_ASIDE, _LOCK = "set_aside.jsonl", ".lock"
+
+
+class ResultFolder:
+    """Rows by the key of their task, safe against being killed at any moment.
+
+    A finished task becomes a file of its own that appears whole; `merge` then writes all rows, in the order of the
+    tasks, as one file of JSON lines and one of comma-separated values.
+
+    Parameters
+    ----------
+    path : Path
+        Made if absent.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def check(
+        self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
+    ) -> None:
+        """Return if the folder is absent or empty, or holds results that may be continued.
+
+        Raises
+        ------
+        GomeaBnError
+            If there are results and `resume` is not set, or another description and `accept_changes` is not.
+        """
+        former = self.description()
+        if former is None:
+            if self.path.exists() and (not self.path.is_dir() or any(map(_kept, self.path.iterdir()))):
+                raise GomeaBnError(
+                    f"'{self.path}' is no folder of results: it has no {_DESCRIPTION}. Give another folder."
+                )
+        elif not self.rows():
+            return  # a run that was stopped before its first row
+        elif not resume:
+            raise GomeaBnError(
+                f"'{self.path}' holds results already; continue them with --resume, or give another --out."
+            )
+        elif former != plain(description) and not accept_changes:
+            changed = sorted(
+                name for name in {*former, *description} if former.get(name) != plain(description).get(name)
+            )
+            told = "; ".join(
+                f"{name} was {former.get(name)!r}, is {description.get(name)!r}" for name in changed
+            )
+            raise GomeaBnError(
+                f"'{self.path}' holds results of another description ({told}). Give the same options, another --out, "
+                "or --accept-changes, which keeps the rows of tasks that are still wanted and sets the others aside."
+            )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from writing here, until the end of a `with`; the folder is made if absent.
+
+        Raises
+        ------
+        GomeaBnError
+            If another process has the folder.
+        """
+        try:
+            locket = import_module("locket")
+        except ImportError:
+            raise GomeaBnError('Benchmarks need locket: pip install "gomea-bn[bench]".') from None
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with locket.lock_file(str(self.path / _LOCK), timeout=0):
+                yield
+        except locket.LockError:
+            raise GomeaBnError(
+                f"Another run writes into '{self.path}'; wait for its end, or give another --out."
+            ) from None
+
+    def open(
+        self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
+    ) -> None:
+        """Make the folder after `check`, which raises what it raises."""
+        self.check(description, resume=resume, accept_changes=accept_changes)
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_text(self.path / _DESCRIPTION, json.dumps(plain(description), indent=1) + "\n")
+        (self.path / _TASKS).mkdir(exist_ok=True)
+
+    def description(self) -> dict[str, Any] | None:
+        """Return the description that the folder was made with, None if it has none."""
+        path = self.path / _DESCRIPTION
+        if not path.is_file():
+            return None
+        found = _parsed(path, path.read_bytes())
+        if not isinstance(found, dict):
+            raise GomeaBnError(f"'{path}' holds no description; move the folder away and run again.")
+        return found
+
+    def add(self, row: Row) -> None:
+        """Write one row; a former one of the same task is replaced."""
+        write_text(self.path / _TASKS / f"{row['key']}.json", json.dumps(row, allow_nan=False) + "\n")
+
+    def rows(self) -> dict[str, Row]:
+        """Return all rows by key, those of unmerged tasks included."""
+        found: dict[str, Row] = {}
+        for merged in (self.path / _ASIDE, self.path / _ROWS):
+            lines = merged.read_bytes().split(b"\n") if merged.is_file() else []
+            for place, line in enumerate(lines, 1):
+                if line:
+                    row = _parsed_row(merged, line, place)
+                    found[row["key"]] = row
+        folder = self.path / _TASKS
+        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+            row = _parsed_row(path, path.read_bytes())
+            found[row["key"]] = row
+        return found
+
+    def missing(self, tasks: Iterable[Task]) -> list[Task]:
+        """Return the tasks without a measured row: not run yet, or failed."""
+        found = self.rows()
+        return [task for task in tasks if (key := task_key(task)) not in found or failed(found[key])]
+
+    def merge(self, tasks: Sequence[Task]) -> list[Row]:
+        """Return the rows of the given tasks in their order, after writing them to one file and a table.
+
+        Rows of tasks that are not among these are set aside in a file of their own, and found again by `rows`.
+        """
+        folder = self.path / _TASKS
+        own = list(folder.iterdir()) if folder.is_dir() else []
+        found = self.rows()
+        rows = [found.pop(key) for key in map(task_key, tasks) if key in found]
+        aside = self.path / _ASIDE
+        if found:  # all rows are in one file or the other at any moment
+            write_text(aside, _lines([*found.values(), *rows]))
+        write_text(self.path / _ROWS, _lines(rows))
+        if found:
+            write_text(aside, _lines(found.values()))
+        else:
+            aside.unlink(missing_ok=True)
+        write_text(self.path / _TABLE, _table(rows))
+        for path in own:
+            if path.suffix == ".json" or not _kept(path):
+                path.unlink(missing_ok=True)
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        return rows
+
+
+def _kept(path: Path) -> bool:
+    """Return whether a file is more than a lock, or what a process left that was killed while it wrote."""
+    return path.name != _LOCK and not (path.name.startswith(".") and path.name.endswith(".part"))
+
+
+def failed(row: Row) -> bool:
+    """Return whether a row tells of an error."""
+    return "error" in row
+
+
+def measured_part(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return rows without wall times and without how often they were tried: what two runs have in common."""
+    return [{name: row[name] for name in ("key", "task", "measured") if name in row} for row in rows]
+
+
+def _lines(rows: Iterable[Row]) -> str:
+    return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+
+
+def _parsed_row(path: Path, text: bytes, line: int | None = None) -> Row:
+    """Return the row that a text of JSON holds."""
+    row = _parsed(path, text, line)
+    if not isinstance(row, dict) or not {"key", "task"} <= set(row):
+        raise _damaged(path, line, "it is no row")
+    return row
+
+
+def _parsed(path: Path, text: bytes, line: int | None = None) -> Any:
+    """Return what a text of JSON holds; `line` is its place where it is one line of a file."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise _damaged(path, line, str(error)) from error
+
+
+def _damaged(path: Path, line: int | None, why: str) -> GomeaBnError:
+    """Return the error that tells what to do about a file that something has damaged."""
+    where, advice = f"'{path}'", "delete it, and its tasks run again"
+    if line is not None:
+        where, advice = f"Line {line} of {where}", "delete that line, and its task runs again"
+    elif path.name == _DESCRIPTION:
+        advice = "move the folder away and run again"
+    return GomeaBnError(f"{where} is damaged ({why}); {advice}.")
+
+
+def _table(rows: Sequence[Row]) -> str:
+    """Return rows as comma-separated values, nested results with dotted names."""
+    flat = [
+        {
+            "key": row["key"],
+            **_flat(row["task"]),
+            **_flat(row.get("measured", {})),
+            **_flat(row.get("seconds", {}), "seconds"),
+            "error": row.get("error", ""),
+        }
+        for row in rows
+    ]
+    names = list(dict.fromkeys(name for line in flat for name in line))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        dotted = f"{prefix}.{name}" if prefix else name
+        if isinstance(value, dict):
+            found.update(_flat(value, dotted))
+        else:
+            found[dotted] = value
+    return found

@@ -1,0 +1,21 @@
+"""A domain expert's network: what it states, how a table completes it, and the distance to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gomea_bn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from gomea_bn.expert.expert_network import ExpertNetwork
+
+__all__ = [
+    "ExpertNetwork",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "ExpertNetwork": "gomea_bn.expert.expert_network",
+    },
+)

@@ -1,0 +1,156 @@
+"""An expert's network completed over the columns of a table, with the tables that were given or counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import Level, same_as_text
+from gomea_bn.data.table import Column, Table
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.expert.bins import column_range, default_cuts, shared_support
+from gomea_bn.expert.parts import ExpertParts
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.checks import check_pseudo_count
+from gomea_bn.network.smoothing import PseudoCount
+
+__all__ = [
+    "completed",
+    "no_column",
+]
+
+_WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
+
+
+def completed(expert: ExpertParts, table: Table, pseudo_count: PseudoCount) -> DiscretizedBayesNet:
+    """Return the network of `ExpertNetwork.fitted`; all of the expert's names are columns of the table."""
+    cut_points, network = expert.cut_points, expert.network
+    weight = check_pseudo_count(pseudo_count)
+    if weight is None:
+        raise GomeaBnError("pseudo_count must be a number of at least 0 or 'auto', got None.")
+    for column in table.columns:
+        if column.name in cut_points and not column.is_continuous:
+            raise GomeaBnError(
+                f"The expert cuts '{column.name}' into bins, but the column is discrete ({column.reason}); read "
+                f"the data with kinds={{'{column.name}': 'continuous'}}, or leave its cut points out."
+            )
+    record = {
+        "not_mentioned": [name for name in table.names if name not in (expert.names or ())],
+        "default_bins": [
+            one.name for one in table.columns if one.is_continuous and one.name not in cut_points
+        ],
+        "counted_tables": [name for name in table.names if network is None or name not in network.names],
+    }
+    if network is None:
+        cuts = {column.name: _cuts(column, cut_points) for column in table.columns if column.is_continuous}
+        return DiscretizedBayesNet.from_table(
+            table, expert.edges, cuts, pseudo_count=weight, metadata={"expert_fit": record}
+        )
+    return _with_given_tables(table, cut_points, network, weight, record)
+
+
+def _cuts(column: Column, cut_points: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    if column.name not in cut_points:
+        return default_cuts(column)
+    column_range(column, cut_points[column.name], "leave it out")
+    return cut_points[column.name]
+
+
+def _with_given_tables(
+    table: Table,
+    cut_points: Mapping[str, NDArray[np.float64]],
+    network: DiscretizedBayesNet,
+    pseudo_count: PseudoCount,
+    record: dict[str, list[str]],
+) -> DiscretizedBayesNet:
+    """Return the expert's tables in the table's order, beside counted ones of columns without edges."""
+    columns = {column.name: column for column in table.columns}
+    parts: dict[str, dict[str, Any]] = {"cut_points": {}, "support": {}, "levels": {}, "tables": {}}
+    codes: dict[str, list[int]] = {}
+    for name in network.names:
+        column = columns[name]
+        if name in cut_points:
+            parts["cut_points"][name] = cut_points[name]
+            parts["support"][name] = (
+                shared_support(column, network.support[name])
+                if name in network.support
+                else column_range(column, cut_points[name], f"give support={{'{name}': (min, max)}}")
+            )
+        else:
+            codes[name] = _level_codes(column, network.levels[name])
+            parts["levels"][name] = column.levels
+    place = {name: position for position, name in enumerate(table.names)}
+    for name in network.names:
+        parents = network.parents(name)
+        order = sorted(range(len(parents)), key=lambda axis: place[parents[axis]])
+        found = network.tables[name].transpose([*order, len(parents)])
+        for axis, variable in enumerate([*(parents[one] for one in order), name]):
+            if variable in codes:
+                found = found.take(codes[variable], axis=axis)
+        parts["tables"][name] = found
+    others = tuple(column for column in table.columns if column.name not in network.names)
+    if others:
+        alone = Table(others, table.n_rows, table.dropped_rows)
+        cuts = {column.name: default_cuts(column) for column in others if column.is_continuous}
+        counted = DiscretizedBayesNet.from_table(alone, [], cuts, pseudo_count=pseudo_count)
+        for kind, part in parts.items():
+            part.update(getattr(counted, kind))
+    same_smoothing = not others or network.pseudo_count == pseudo_count
+    return DiscretizedBayesNet(
+        table.names,
+        network.edges,
+        pseudo_count=network.pseudo_count if same_smoothing else None,
+        metadata={**network.metadata, "expert_fit": record},
+        **parts,
+    )
+
+
+def _level_codes(column: Column, given: Sequence[Level]) -> list[int]:
+    """Return for each level of a column its code among the expert's levels, of which none may be left over."""
+    name = column.name
+    if column.levels is None:
+        raise GomeaBnError(
+            f"Column '{name}' is continuous ({column.reason}), but the expert's network gives it the states "
+            f"{_shown(given)}. If these are bins, give their cut points, lowest first: "
+            f"ExpertNetwork.from_bif(path, cut_points={{'{name}': [...]}}); if they are values, read the data with "
+            f"kinds={{'{name}': 'discrete'}}."
+        )
+    by_value = {level: code for code, level in enumerate(given)}
+    codes: list[int] = []
+    for level in column.levels:
+        same_text = [code for code, other in enumerate(given) if same_as_text(level, other)]
+        code = by_value.get(level, same_text[0] if len(same_text) == 1 else -1)
+        if code < 0 or code in codes:
+            raise GomeaBnError(
+                f"Column '{name}' has the level {level!r}, which the expert's table of '{name}' lacks; its "
+                f"levels are {_shown(given)}.{nearest(str(level), map(str, given))} Rename levels in the data or "
+                f"in the expert's network, or drop the expert's tables: {_WITHOUT_TABLES}."
+            )
+        codes.append(code)
+    left = [level for code, level in enumerate(given) if code not in codes]
+    if left:
+        raise GomeaBnError(
+            f"The expert's table of '{name}' has the level {_shown(left)}, which column '{name}' lacks; its "
+            f"levels are {_shown(column.levels)}. Declare it in the data, frame['{name}'] = "
+            f"pandas.Categorical(frame['{name}'], categories=[...]), or drop the expert's tables: "
+            f"{_WITHOUT_TABLES}."
+        )
+    return codes
+
+
+def _shown(levels: Sequence[Level]) -> str:
+    return ", ".join(map(repr, levels[:10])) + (", …" if len(levels) > 10 else "")
+
+
+def no_column(name: str, edges: Sequence[tuple[str, str]], columns: tuple[str, ...]) -> str:
+    """Return what to say of a name that is no column."""
+    hint = nearest(name, columns)
+    if not hint:
+        shown = ", ".join(map(repr, columns[:10])) + (", …" if len(columns) > 10 else "")
+        hint = f" Columns are {shown}."
+    edge = next((edge for edge in edges if name in edge), None)
+    what = f"edge '{edge[0]}' -> '{edge[1]}'" if edge else f"variable '{name}'"
+    return f"Expert {what}: no column '{name}'.{hint}"

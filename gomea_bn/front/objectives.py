@@ -1,0 +1,193 @@
+"""What the columns of a front mean, and checks of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.errors import GomeaBnError, is_integer, is_real, nearest
+
+__all__ = [
+    "COMPLEXITY",
+    "EXPERT_DISTANCE",
+    "MISFIT",
+    "Objective",
+    "aic_prices",
+    "check_objectives",
+    "check_original_index",
+    "check_point",
+    "check_values",
+    "check_weights",
+    "objective_column",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What one column of a front's values means; every objective is minimised.
+
+    Attributes
+    ----------
+    name : str
+        How code and files call it, for example "misfit".
+    label : str
+        How people call it, for example "Misfit".
+    unit : str
+        For example "nats per row".
+    better : str
+        Plain words for small values, for example "fits the data better".
+    """
+
+    name: str
+    label: str
+    unit: str
+    better: str
+
+
+MISFIT = Objective("misfit", "Misfit", "nats per row", "fits the data better")
+"""Minus the mean log density of the training rows."""
+
+COMPLEXITY = Objective("complexity", "Complexity", "free parameters", "simpler")
+"""The number of free probabilities in the network's tables."""
+
+EXPERT_DISTANCE = Objective(
+    "expert_distance", "Distance to the expert", "nats", "closer to the expert's network"
+)
+"""KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
+
+# columns that tables of a front have beside the objectives
+_RESERVED = ("id", "n_edges", "n_parameters", "largest_table", "complexity_nats", "knee", "closest", "file")
+
+
+def check_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    """Return the objectives as a tuple of at least one, names all different."""
+    checked = tuple(objectives)
+    for objective in checked:
+        if not isinstance(objective, Objective):
+            raise GomeaBnError(f"objectives must be Objective values, got {objective!r:.80}.")
+    names = [objective.name for objective in checked]
+    doubled = [name for name in names if names.count(name) > 1]
+    if doubled:
+        raise GomeaBnError(f"Objective name '{doubled[0]}' occurs more than once; rename one.")
+    for name in names:
+        if name in _RESERVED:
+            raise GomeaBnError(
+                f"'{name}' cannot name an objective: tables of fronts have a column of that name."
+            )
+    if not checked:
+        raise GomeaBnError("A front needs at least one objective, got none.")
+    return checked
+
+
+def check_values(values: ArrayLike, names: Sequence[str], what: str = "values") -> NDArray[np.float64]:
+    """Return a copy of the values, float64 (n, m), at least one row, finite, negative zeros as zeros."""
+    try:
+        checked = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(f"{what} must be numbers, one row per network: {error}.") from error
+    if len(checked.shape) == 2 and len(checked) == 0:
+        raise GomeaBnError(f"{what} must hold at least one network, got none.")
+    if checked.ndim != 2 or checked.shape[1] != len(names):
+        raise GomeaBnError(
+            f"{what} must have shape (n_networks, {len(names)}), one column per objective "
+            f"({', '.join(names)}), got {checked.shape}."
+        )
+    if not np.isfinite(checked).all():
+        row, column = np.argwhere(~np.isfinite(checked))[0].tolist()
+        raise GomeaBnError(
+            f"{what} must be finite, got {checked[row, column].item()!r} for '{names[column]}' in row {row}."
+        )
+    return checked + 0.0  # -0.0 and 0.0 are equal but differ in their bytes, hence in the hash
+
+
+def check_point(point: ArrayLike, names: Sequence[str], what: str) -> NDArray[np.float64]:
+    """Return one finite number per objective, float64 (m,); a single number counts for all."""
+    try:
+        checked = np.array(point, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(f"{what} must be numbers: {error}.") from error
+    if checked.ndim == 0:
+        checked = np.full(len(names), checked)
+    if checked.shape != (len(names),) or not np.isfinite(checked).all():
+        raise GomeaBnError(
+            f"{what} must be {len(names)} finite numbers, one per objective ({', '.join(names)}), got {point!r:.80}."
+        )
+    return checked
+
+
+def check_weights(
+    weights: Mapping[str, float] | Sequence[float], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return one weight of at least 0 per objective, float64 (m,), not all 0; objectives not named weigh 0."""
+    if isinstance(weights, Mapping):
+        for name in weights:
+            objective_column(name, names)
+        listed = [weights.get(name, 0.0) for name in names]
+    elif isinstance(weights, (str, bytes)) or not np.iterable(weights):
+        raise GomeaBnError(
+            f"weights must be numbers by objective, such as {{'{names[0]}': 2}}, or one number per objective "
+            f"({', '.join(names)}), got {weights!r:.80}."
+        )
+    else:
+        listed = list(weights)
+    if len(listed) != len(names):
+        raise GomeaBnError(f"weights must be {len(names)} numbers ({', '.join(names)}), got {len(listed)}.")
+    for name, weight in zip(names, listed, strict=True):
+        if not is_real(weight) or not 0 <= weight < np.inf:
+            raise GomeaBnError(
+                f"The weight of '{name}' must be a finite number of at least 0, got {weight!r:.80}."
+            )
+    checked = np.array(listed, dtype=np.float64)
+    if not checked.any():
+        raise GomeaBnError(f"At least one weight must be above 0, got 0 for {', '.join(names)}.")
+    return np.asarray(checked / checked.max())  # so that sums of huge or tiny weights stay finite and above 0
+
+
+def objective_column(name: str, names: Sequence[str]) -> int:
+    """Return the column of an objective, or raise naming those there are."""
+    if not isinstance(name, str) or name not in names:
+        raise GomeaBnError(
+            f"The front has no objective {name!r}; it has {', '.join(names)}.{nearest(str(name), names)}"
+        )
+    return list(names).index(name)
+
+
+def aic_prices(names: Sequence[str], n_rows: int | None) -> NDArray[np.float64]:
+    """Return the price of one unit of each objective in nats per row by Akaike's criterion, float64 (m,)."""
+    missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in names]
+    if missing:
+        raise GomeaBnError(
+            f"method='aic' needs the objective '{missing[0]}'; the front has {', '.join(names)}. Use "
+            "method='hyperplane'."
+        )
+    if n_rows is None:
+        raise GomeaBnError(
+            "method='aic' needs the number of rows: give the front its table or record={'n_rows': ...}."
+        )
+    prices = {MISFIT.name: 1.0, COMPLEXITY.name: 1.0 / n_rows}
+    return np.array([prices.get(name, 0.0) for name in names])
+
+
+def check_original_index(record: Mapping[str, Any], size: int) -> tuple[int, ...]:
+    """Return the ids in the whole front, from the record of a thinned one."""
+    thinned = record.get("thinned_from")
+    if thinned is None:
+        return tuple(range(size))
+    whole = thinned.get("n_networks") if isinstance(thinned, dict) else None
+    indices = thinned.get("indices") if isinstance(thinned, dict) else None
+    if (
+        not is_integer(whole)
+        or not isinstance(indices, list)
+        or not all(is_integer(index) and 0 <= index < whole for index in indices)
+        or len(indices) != size
+        or len(set(indices)) != size
+    ):
+        raise GomeaBnError(
+            f'record["thinned_from"] must hold "n_networks" and "indices", {size} different integers from 0 to below '
+            f"n_networks, got {thinned!r:.80}."
+        )
+    return tuple(indices)

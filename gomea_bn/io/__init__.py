@@ -1,1 +1,0 @@
-"""Reading and writing networks: JSON, BIF, DOT."""

@@ -1,0 +1,155 @@
+"""The folder of one run: the network in three formats and a record that says how to repeat it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.atomic_files import check_folder, write_text
+from gomea_bn.runtime.environment import environment
+
+if TYPE_CHECKING:
+    from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+__all__ = [
+    "check_run_folder",
+    "plain_parameters",
+    "run_record",
+    "write_run_folder",
+]
+
+RECORD_FORMAT = "gomea-bn run"
+RECORD_FORMAT_VERSION = 1
+FILES = ("network.json", "network.bif", "network.dot", "run.json")
+
+
+def check_run_folder(folder: Path, *, inputs: Iterable[Path] = ()) -> None:
+    """Raise `GomeaBnError` if the files of a run could not be written to `folder`; see `check_folder`."""
+    check_folder(folder, FILES, inputs=inputs)
+
+
+def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[str, Any]) -> list[Path]:
+    """Return the paths of network.json, network.bif, network.dot and run.json, after writing all of them.
+
+    They are completed beside their places first, so that a full disk or an interrupt leaves the files of an
+    earlier run as they were.
+
+    Raises
+    ------
+    GomeaBnError
+        If the folder cannot be made or written.
+    """
+    texts = dict(
+        zip(FILES, (network.to_json(), network.to_bif(), network.to_dot(), _record_text(record)), strict=True)
+    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
+    except OSError as error:
+        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
+    try:
+        for name, text in texts.items():
+            write_text(beside / name, text)
+        for name in texts:
+            os.replace(beside / name, folder / name)
+    except OSError as error:
+        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [folder / name for name in texts]
+
+
+def run_record(
+    learner: BayesNetLearner, source: Path, source_sha256: str, *, compile_seconds: float
+) -> dict[str, Any]:
+    """Return what run.json holds: data, parameters, seed, versions, machine, counts, and how to repeat the run.
+
+    A run whose discretizer the clock cut short has no such way; "repeat" is None then.
+
+    Parameters
+    ----------
+    learner : BayesNetLearner
+        After ``fit``.
+    source : Path
+        The file that it learned from.
+    source_sha256 : str
+        Digest of that file's bytes when it was read.
+    compile_seconds : float
+        Spent on compiling or loading kernels before the search.
+    """
+    from gomea_bn.algorithms.gomea import GOMEA
+
+    table = learner.table_
+    columns = [
+        {"name": c.name, "kind": "continuous" if c.is_continuous else "discrete", "reason": c.reason}
+        for c in table.columns
+    ]
+    return {
+        "format": RECORD_FORMAT,
+        "format_version": RECORD_FORMAT_VERSION,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": {
+            "path": os.path.abspath(source),
+            "file_sha256": source_sha256,
+            "table_sha256": learner.network_.metadata["data_sha256"],
+            "n_rows": table.n_rows,
+            "dropped_rows": list(table.dropped_rows),
+            "columns": columns,
+        },
+        "parameters": plain_parameters(learner),
+        "algorithm": asdict(GOMEA()) if learner.algorithm is None else repr(learner.algorithm),
+        "seed": learner.seed_,
+        "n_jobs": learner.n_jobs,
+        **environment(),
+        "counts": {
+            "n_eval": learner.n_eval_,
+            "n_eval_full": learner.n_eval_full_,
+            "n_generations": learner.n_generations_,
+            "n_candidate_pairs": learner.n_candidate_pairs_,
+            **learner.statistics_,
+        },
+        "seconds": {
+            "compile": compile_seconds,
+            "search": learner.fit_seconds_,
+            "to_best": learner.time_to_best_,
+        },
+        "stopped_by": learner.stopped_by_,
+        "score": learner.score_,
+        "history": [
+            {
+                "seconds": e.seconds,
+                "n_eval": e.n_eval,
+                "score": -e.objective,
+                "population_size": e.population_size,
+            }
+            for e in learner.history_
+        ],
+        "repeat": None
+        if learner.statistics_.get("discretizer_cut_short")
+        else {"random_state": learner.seed_, "max_evaluations": learner.n_eval_, "max_seconds": None},
+    }
+
+
+def plain_parameters(learner: Any) -> dict[str, Any]:
+    """Return a learner's parameters, but those that say only where and how visibly it runs, as plain values."""
+    parameters: dict[str, Any] = learner.get_params(deep=False)
+    for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
+        del parameters[name]
+    if learner.knowledge is not None:
+        parameters["knowledge"] = asdict(learner.knowledge)
+    if not isinstance(learner.discretizer, str):
+        parameters["discretizer"] = repr(learner.discretizer)
+    return parameters
+
+
+def _record_text(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=2, allow_nan=False) + "\n"

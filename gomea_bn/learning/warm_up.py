@@ -1,0 +1,116 @@
+"""Compiling, or loading, every kernel of the learner before the clock of a run starts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
+from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
+from gomea_bn.algorithms.multi_start import MultiStartRun
+from gomea_bn.linkage.models import LinkageTree
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
+from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
+from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.problems.policies import policy_library
+from gomea_bn.problems.pricing import Pricing
+from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.screening import candidate_pairs
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.jit import kernels_are_cached, note_kernels_cached
+from gomea_bn.runtime.limits import Limits
+
+__all__ = ["compile_front_kernels", "compile_kernels"]
+
+_LOG = logging.getLogger("gomea_bn")
+_done: set[str] = set()
+
+
+def _log(message: str) -> None:
+    """Log as a warning, which Python shows on standard error unless told otherwise: the wait needs a reason."""
+    _LOG.warning(message)
+
+
+def compile_kernels(announce: Callable[[str], object] = _log) -> float:
+    """Make sure that every kernel of a learning run is compiled and loaded; returns the seconds this took.
+
+    Parameters
+    ----------
+    announce : callable
+        Gets one line if the kernels are not yet in this machine's cache, before the wait.
+    """
+    return _compile("learner", _learn_once, announce, 30)
+
+
+def compile_front_kernels(announce: Callable[[str], object] = _log) -> float:
+    """Make sure that every kernel of a run for several objectives is compiled; as `compile_kernels`."""
+    return _compile("front", _search_front_once, announce, 60)
+
+
+def _compile(what: str, run: Callable[[int], None], announce: Callable[[str], object], seconds: int) -> float:
+    if what in _done:
+        return 0.0
+    began = perf_counter()
+    if not kernels_are_cached(what):
+        announce(f"Compiling kernels (once per machine and version, about {seconds} seconds) ...")
+    for n_threads in (1, 2):
+        run(n_threads)
+    note_kernels_cached(what)
+    _done.add(what)
+    return perf_counter() - began
+
+
+def _variables() -> list[ScoredVariable]:
+    columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)
+    return [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
+
+
+def _advance(run: MultiStartRun) -> None:
+    """Run to the limit; not `finish`, which keeps Ctrl-C for the end of a generation: compiling would end first."""
+    with run:
+        while run.step():
+            pass
+
+
+def _learn_once(n_threads: int) -> None:
+    method = scoring_method("density-bd")
+    rule = score_rule(method, 16)
+    values = np.random.default_rng(0).random(16)
+    variables = [*_variables(), ScoredVariable("x", values, 0, policy_library(values, "equal-frequency", 3))]
+    scorer = FamilyScorer(variables, method, rule, growth=LibraryGrowth(8, 4))
+    scorer.reserve(1 << 13)
+    rules = edge_rules(None, [v.name for v in variables], [2] * 5)
+    pricing = Pricing(CutLimits(), [IntervalScore(method, rule)])
+    problem = StructureProblem(scorer, rules, pricing=pricing)
+    limits = Limits(max_generations=2)
+    _advance(GomeaRun(GOMEA(base_population=32), problem, limits, 1, n_threads, None, None))
+    _screen_and_link(problem)
+
+
+def _screen_and_link(problem: StructureProblem) -> None:
+    """Compile what only tables of many columns need."""
+    candidate_pairs(problem.scorer, problem.edge_rules, 1)
+    generator = np.random.default_rng(0)
+    LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)
+
+
+def _search_front_once(n_threads: int) -> None:
+    values = np.random.default_rng(0).random(16)
+    policies = policy_library(values, "equal-frequency", 3)
+    variables = [*_variables(), ScoredVariable("x", values, 0, policies)]
+    scorer = smoothed_scorer(variables, 16, 1.0, growth=LibraryGrowth(8, 4))
+    scorer.reserve(1 << 13)
+    rules = edge_rules(None, [v.name for v in variables], [2] * 5)
+    expert = ExpertSample(tuple(v.values for v in variables), 0.0, np.ones(5, np.bool_))
+    objectives = ["misfit", "complexity", "expert_distance"]
+    method = scoring_method("density-bic")
+    pricing = Pricing(CutLimits(), [IntervalScore(method, score_rule(method, 16))])
+    problem = FrontProblem(scorer, rules, objectives, expert=expert, pricing=pricing)
+    problem.reserve(1 << 13)
+    settings = MOGOMEA(base_population=32)
+    _advance(FrontRun(settings, problem, Limits(max_generations=2), 1, n_threads, None, None))
+    _screen_and_link(problem)

@@ -1,0 +1,51 @@
+"""How often networks share edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["edge_frequency"]
+
+
+def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
+    """Return how often each arc occurs: one row per (parent, child) that some network has.
+
+    Columns `arc`, the share of networks with this arc, and `adjacent`, the share with it or its reverse; the most
+    frequent pairs first.
+
+    Raises
+    ------
+    GomeaBnError
+        For networks with different variables.
+    """
+    import pandas as pd
+
+    names = networks[0].names
+    total = np.zeros((len(names), len(names)))
+    for index, network in enumerate(networks):
+        if network.names != names:
+            raise GomeaBnError(
+                f"Networks 0 and {index} have different variables ({', '.join(names)}; "
+                f"{', '.join(network.names)}), so their edges cannot be counted together."
+            )
+        total += network.adjacency_matrix
+    parents, children = np.nonzero(total)
+    frame = pd.DataFrame(
+        {
+            "parent": pd.Series([names[place] for place in parents], dtype=object),
+            "child": pd.Series([names[place] for place in children], dtype=object),
+            "arc": total[parents, children] / len(networks),
+            "adjacent": (total + total.T)[parents, children] / len(networks),
+        }
+    )
+    return frame.sort_values(["adjacent", "arc"], ascending=False, kind="stable", ignore_index=True)

@@ -1,0 +1,232 @@
+"""A reader of BIF files: networks of discrete variables, with the labels as they are written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Callable
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+__all__ = ["parse_bif", "read_bif"]
+
+_TOKEN = re.compile(
+    r"""
+    (?P<skip>\s+ | //[^\n]* | /\*.*?\*/)
+    | (?P<quoted>"[^"]*")
+    | (?P<mark>[{}()\[\],;|])
+    | (?P<word>[^\s{}()\[\],;|"]+)
+    | (?P<bad>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_KEPT_SUM = 1e-6
+_ROUNDED_SUM = 1e-2
+
+
+def read_bif(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
+    """Return the network of a BIF file (also .gz): discrete variables in the file's order, text levels.
+
+    Rows of a table that sum to 1 within 0.01 but not within 1e-6 (rounded files) are scaled to sum to 1.
+
+    Raises
+    ------
+    GomeaBnError
+        For a file that is missing or no BIF, with the line; and for tables that miss rows or do not sum to 1.
+    """
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+        text = content.decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise GomeaBnError(f"File '{name}' does not exist.") from error
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise GomeaBnError(f"File '{name}' cannot be read as text: {error}.") from error
+    try:
+        return parse_bif(text)
+    except GomeaBnError as error:
+        raise GomeaBnError(f"File '{name}': {error}") from error
+
+
+def parse_bif(text: str) -> DiscretizedBayesNet:
+    """Return the network of BIF text; see `read_bif`."""
+    reader = _Reader(text)
+    reader.read()
+    names = list(reader.levels)
+    if not names:
+        raise GomeaBnError("no variable found; this is no BIF.")
+    place = {name: position for position, name in enumerate(names)}
+    edges, tables = [], {}
+    for name in names:
+        if name not in reader.tables:
+            raise GomeaBnError(f"variable '{name}' has no probability block.")
+        parents, table = reader.tables[name]
+        order = sorted(range(len(parents)), key=lambda axis: place[parents[axis]])
+        edges += [(parent, name) for parent in parents]
+        tables[name] = table.transpose([*order, len(parents)])
+    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=reader.levels, tables=tables)
+
+
+class _Reader:
+    """The tokens of one text, and what was found so far."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = [
+            (match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup != "skip"
+        ]
+        self.place = 0
+        self.levels: dict[str, list[str]] = {}
+        self.tables: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
+
+    def read(self) -> None:
+        """Read all blocks."""
+        readers: dict[str, Callable[[], None]] = {
+            "network": self.network,
+            "variable": self.variable,
+            "probability": self.probability,
+        }
+        while self.place < len(self.tokens):
+            word = self.take()
+            if word not in readers:
+                self.fail(f"wanted network, variable or probability, got {word!r:.60}")
+            readers[word]()
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise with the line of the token before the present one."""
+        start = self.tokens[min(self.place, len(self.tokens)) - 1][1] if self.tokens else 0
+        raise GomeaBnError(f"line {self.text.count(chr(10), 0, start) + 1}: {message}.")
+
+    def peek(self) -> str:
+        """Return the next token, or an empty text at the end."""
+        return self.tokens[self.place][0] if self.place < len(self.tokens) else ""
+
+    def take(self, wanted: str = "") -> str:
+        """Return the next token and step over it."""
+        token = self.peek()
+        self.place += 1
+        if not token or (wanted and token != wanted):
+            self.fail(f"wanted {wanted or 'more'!r}, got {token or 'the end of the text'!r:.60}")
+        return token
+
+    def until(self, *ends: str) -> list[str]:
+        """Return the tokens before one of the ends, which is stepped over, without their quotes."""
+        found = []
+        while (token := self.take()) not in ends:
+            found.append(token[1:-1] if token[0] == '"' else token)
+        return found
+
+    def network(self) -> None:
+        """Step over the block of the network's name."""
+        self.until("{")
+        self.until("}")
+
+    def variable(self) -> None:
+        """Read a name and its labels."""
+        name = " ".join(self.until("{"))
+        if name in self.levels:
+            self.fail(f"variable '{name}' occurs more than once")
+        while (word := self.take()) != "}":
+            if word != "type":
+                self.until(";")
+                continue
+            sort = self.take()
+            self.take("[")
+            count = self.take()
+            self.take("]")
+            self.take("{")
+            labels = _entries(self.until("}"))
+            if sort != "discrete" or str(len(labels)) != count:
+                self.fail(
+                    f"variable '{name}': wanted discrete with {count} labels, got {sort} with {len(labels)}"
+                )
+            self.levels[name] = labels
+            if self.peek() == ";":
+                self.take()
+        if name not in self.levels:
+            self.fail(f"variable '{name}' has no type")
+
+    def probability(self) -> None:
+        """Read a table."""
+        self.take("(")
+        tokens = self.until(")")
+        if "|" in tokens:
+            bar = tokens.index("|")
+            child, parents = " ".join(tokens[:bar]), _entries([*tokens[bar + 1 :], ","])
+        else:
+            child, *parents = _entries(tokens)
+        for name in (child, *parents):
+            if name not in self.levels:
+                self.fail(f"probability of '{child}': no variable '{name}' before it")
+        if child in self.tables:
+            self.fail(f"variable '{child}' has two probability blocks")
+        table = np.full([len(self.levels[name]) for name in (*parents, child)], np.nan)
+        default: list[float] | None = None
+        codes = [{label: code for code, label in enumerate(self.levels[name])} for name in parents]
+        self.take("{")
+        while (word := self.take()) != "}":
+            if word == "table":  # the child's states change slowest here
+                values = self.numbers(table.size, child)
+                table[...] = np.moveaxis(np.reshape(values, (table.shape[-1], *table.shape[:-1])), 0, -1)
+            elif word == "default":
+                default = self.numbers(table.shape[-1], child)
+            elif word == "(":
+                states = _entries([*self.until(")"), ","])
+                if len(states) != len(parents):
+                    self.fail(f"probability of '{child}': wanted {len(parents)} parent labels, got {states}")
+                for parent, state, known in zip(parents, states, codes):
+                    if state not in known:
+                        self.fail(f"probability of '{child}': '{parent}' has no label '{state}'")
+                row = tuple(known[state] for state, known in zip(states, codes))
+                table[row] = self.numbers(table.shape[-1], child)
+            else:
+                self.until(";")
+        if default is not None:
+            table[np.isnan(table).any(axis=-1)] = default
+        self.tables[child] = (parents, self.checked(table, child))
+
+    def numbers(self, count: int, child: str) -> list[float]:
+        """Return the numbers up to the semicolon."""
+        words = [word for word in self.until(";") if word != ","]
+        try:
+            values = [float(word) for word in words]
+        except ValueError as error:
+            self.fail(f"probability of '{child}': {error}")
+        if len(values) != count:
+            self.fail(f"probability of '{child}': wanted {count} numbers, got {len(values)}")
+        return values
+
+    def checked(self, table: NDArray[np.float64], child: str) -> NDArray[np.float64]:
+        """Return the table with every row there and summing to 1."""
+        sums = table.sum(axis=-1, keepdims=True)
+        if np.isnan(sums).any():
+            self.fail(
+                f"probability of '{child}': no numbers for parent states "
+                f"{np.argwhere(np.isnan(sums))[0][:-1].tolist()}"
+            )
+        if (table < 0).any() or (np.abs(sums - 1) > _ROUNDED_SUM).any():
+            self.fail(f"probability of '{child}': a row has a negative number or does not sum to 1")
+        return np.where(np.abs(sums - 1) > _KEPT_SUM, table / sums, table)
+
+
+def _entries(tokens: list[str]) -> list[str]:
+    """Return the entries of a list: between commas, else each token for itself."""
+    if "," not in tokens:
+        return tokens
+    found: list[list[str]] = [[]]
+    for token in tokens:
+        if token == ",":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [" ".join(entry) for entry in found if entry]

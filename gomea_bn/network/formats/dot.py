@@ -1,0 +1,40 @@
+"""The graph as Graphviz DOT text."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gomea_bn.runtime.atomic_files import write_text
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["to_dot"]
+
+
+def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
+    """Return the graph as DOT text, and write it to `path` if given.
+
+    Nodes are n0, n1, ... in column order, labelled with the name and the number of bins (ellipses) or levels
+    (boxes).
+    """
+    index = {name: position for position, name in enumerate(network.names)}
+    lines = ["digraph network {", "  node [fontname=Helvetica];"]
+    for name, position in index.items():
+        continuous = name in network.cut_points
+        count, unit = network.cardinality(name), "bin" if continuous else "level"
+        label = f"{_escaped(name)}\\n{count} {unit}{'s' if count != 1 else ''}"
+        lines.append(f'  n{position} [label="{label}", shape={"ellipse" if continuous else "box"}];')
+    lines += [f"  n{index[parent]} -> n{index[child]};" for parent, child in network.edges]
+    text = "\n".join([*lines, "}"]) + "\n"
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
+def _escaped(name: str) -> str:
+    """Return a name for a quoted DOT label, where backslashes, quotes and line ends have meanings."""
+    plain = name.replace("\\", "\\\\").replace('"', '\\"')
+    plain = plain.replace("\r\n", "\\n").replace("\n", "\\n").replace("\r", "\\n").replace("\0", "")
+    return plain.replace("&", "&amp;")  # DOT reads HTML entities in labels

@@ -1,0 +1,40 @@
+"""A network as text for reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["to_text"]
+
+_SHOWN_BINS = 6
+
+
+def to_text(network: NetworkLike) -> str:
+    """Return counts, then per variable its bins or levels and its parents, then the edges."""
+    edges = network.edges
+    n_bins = sum(len(cuts) + 1 for cuts in network.cut_points.values())
+    lines = [
+        f"{_count(len(network.names), 'variable')} ({len(network.cut_points)} continuous, "
+        f"{len(network.levels)} discrete), {_count(len(edges), 'edge')}, {_count(n_bins, 'bin')}, "
+        f"{_count(network.n_parameters, 'free probability', 'free probabilities')}",
+        "",
+    ]
+    width = max(len(name) for name in network.names)
+    for name in network.names:
+        unit = "bin" if name in network.cut_points else "level"
+        parents = ", ".join(network.parents(name))
+        labels = network.bin_labels(name)
+        shown = " ".join(labels[:_SHOWN_BINS]) + (" …" if len(labels) > _SHOWN_BINS else "")
+        lines.append(f"{name:<{width}}  {_count(len(labels), unit):>9}  {shown}")
+        if parents:
+            lines.append(f"{'':<{width}}  {'':>9}  given {parents}")
+    if edges:
+        lines += ["", "Edges:", *(f"  {parent} → {child}" for parent, child in edges)]
+    return "\n".join(lines)
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

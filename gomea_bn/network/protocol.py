@@ -1,0 +1,79 @@
+"""What files, plots, queries and measures need of a network, without the class of networks itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from gomea_bn.data.columns import Level
+    from gomea_bn.network.smoothing import PseudoCount
+
+__all__ = ["NetworkLike", "WithEdges"]
+
+
+class WithEdges(Protocol):
+    """Anything that lists (parent, child) pairs as `edges`."""
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """(parent, child) pairs."""
+
+
+class NetworkLike(WithEdges, Protocol):
+    """The read-only members of a discretized network; `DiscretizedBayesNet` documents them."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables in column order."""
+
+    @property
+    def cut_points(self) -> dict[str, NDArray[np.float64]]:
+        """Inner cuts by continuous variable."""
+
+    @property
+    def support(self) -> dict[str, tuple[float, float]]:
+        """(minimum, maximum) by continuous variable."""
+
+    @property
+    def levels(self) -> dict[str, tuple[Level, ...]]:
+        """Values by discrete variable, in code order."""
+
+    @property
+    def tables(self) -> Mapping[str, NDArray[np.float64]]:
+        """P(name | parents) by variable."""
+
+    @property
+    def pseudo_count(self) -> PseudoCount | None:
+        """Smoothing of the tables."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Anything that is carried along."""
+
+    @property
+    def adjacency_matrix(self) -> NDArray[np.int8]:
+        """[i, j] = 1 for an edge from variable i to variable j."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free probabilities."""
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """Return the parents of a variable in column order."""
+
+    def cardinality(self, name: str) -> int:
+        """Return the number of bins or levels of a variable."""
+
+    def bin_labels(self, name: str) -> tuple[str, ...]:
+        """Return the bins or levels of a variable as text, in code order."""
+
+    def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return bin or level codes of rows."""
+
+    def sample(self, n: int, random_state: int | None = None) -> pd.DataFrame:
+        """Return rows drawn from the network."""

@@ -1,0 +1,59 @@
+"""Rows of a table in the order and coding of a network."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.data.table import Column, Table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.protocol import NetworkLike
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["table_for"]
+
+
+def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
+    """Return the rows of `data` as a table with the network's variables, order and levels.
+
+    Raises
+    ------
+    GomeaBnError
+        For missing columns, missing values, unknown levels, constant continuous columns, too few rows.
+    """
+    import pandas as pd
+
+    frame: Any = data
+    if isinstance(data, Table):
+        frame = data.to_frame()
+    elif isinstance(data, (str, os.PathLike)):
+        from gomea_bn.data.table_files import read_frame
+
+        frame = read_frame(data)
+    elif not isinstance(data, pd.DataFrame):
+        raise GomeaBnError(f"data must be a DataFrame, a Table or a path, got {type(data).__name__}.")
+    if len(frame) < 2:
+        raise GomeaBnError(f"Refining needs at least 2 rows, got {len(frame)}.")
+    positions = column_positions(frame, network.names)
+    columns = []
+    for name in network.names:
+        series = frame.iloc[:, positions[name]]
+        if name in network.levels:
+            levels = network.levels[name]
+            columns.append(Column(name, encode_levels(series, name, levels), levels, "as in the network"))
+            continue
+        values = numeric_values(series, name)
+        low, high = float(values.min()), float(values.max())
+        if low == high:
+            raise GomeaBnError(f"Column '{name}' is constant: {low:g} in all {len(values)} rows.")
+        outside = [cut for cut in network.cut_points[name].tolist() if not low < cut < high]
+        if outside:
+            raise GomeaBnError(
+                f"The network cuts '{name}' at {outside[0]:g}, but its values here lie in ({low:g}, {high:g}); "
+                "refine with the rows that the network was learned from."
+            )
+        columns.append(Column(name, values, None, "as in the network"))
+    return Table(tuple(columns), len(frame), ())

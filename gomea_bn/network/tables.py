@@ -1,0 +1,108 @@
+"""Counting, looking up and drawing from the tables of a network, on plain arrays of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed
+
+__all__ = ["bin_texts", "bin_widths", "draw_codes", "draw_in_bins", "family_index", "smoothed_table"]
+
+_MOST_CELLS = 2**27  # one gigabyte of float64
+_MOST_AXES = 63
+
+
+def bin_widths(cuts: NDArray[np.float64], support: tuple[float, float]) -> NDArray[np.float64]:
+    """Return the widths of the bins, float64 (n_bins,), in original units; end bins reach to the support."""
+    return np.diff(np.concatenate(([support[0]], cuts, [support[1]])))
+
+
+def family_index(
+    codes: Sequence[NDArray[np.int32]], parents: Sequence[int], child: int, cards: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the position, int64 (n_rows,), of every row in the child's flattened table (C order)."""
+    index = np.zeros(len(codes[child]), dtype=np.int64)
+    for position in (*parents, child):
+        index *= cards[position]
+        index += codes[position]
+    return index
+
+
+def smoothed_table(
+    codes: Sequence[NDArray[np.int32]],
+    parents: Sequence[int],
+    child: int,
+    cards: Sequence[int],
+    pseudo_count: PseudoCount,
+    name: str,
+) -> NDArray[np.float64]:
+    """Return P(child | parents), float64 (card(parent_1), ..., card(child)), from counts of rows.
+
+    P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count); a row without any data nor
+    pseudo-count is uniform. With "auto" it is smoothed by `fitted_smoothing`.
+    """
+    shape = tuple(cards[position] for position in (*parents, child))
+    n_cells = 1
+    for card in shape:
+        n_cells *= card
+    if n_cells > _MOST_CELLS or len(shape) > _MOST_AXES:
+        raise GomeaBnError(
+            f"The table of '{name}' with {len(parents)} parents would have {n_cells:,} cells; remove "
+            "parents or merge bins."
+        )
+    index = family_index(codes, parents, child, cards)
+    counts = np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
+    if pseudo_count == "auto":
+        return smoothed(counts, fitted_smoothing(counts))
+    counts = counts.reshape(-1, cards[child])
+    totals = counts.sum(axis=1, keepdims=True) + pseudo_count
+    table = np.full_like(counts, 1.0 / cards[child])
+    np.divide(counts + pseudo_count / cards[child], totals, out=table, where=totals > 0)
+    return table.reshape(shape)
+
+
+def draw_codes(
+    table: NDArray[np.float64], rows: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return one code per row, int32 (n,), drawn from `table[row]`; `table` is (n_table_rows, card)."""
+    cumulated = np.cumsum(table, axis=1)
+    cumulated /= cumulated[:, -1:]  # exactly 1 from the last possible cell on, so no impossible cell is drawn
+    uniform = generator.random(len(rows))
+    codes = np.zeros(len(rows), dtype=np.int32)
+    for cell in range(table.shape[1] - 1):
+        codes += uniform >= cumulated[rows, cell]
+    return codes
+
+
+def draw_in_bins(
+    codes: NDArray[np.int32],
+    cuts: NDArray[np.float64],
+    support: tuple[float, float],
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return one value per code, float64 (n,), uniform in the bin (a, b]."""
+    edges = np.concatenate(([support[0]], cuts, [support[1]]))
+    low, high = edges[codes], edges[codes + 1]
+    values = high - generator.random(len(codes)) * (high - low)
+    inside: NDArray[np.float64] = np.clip(values, np.nextafter(low, high), high)  # (a, b] despite rounding
+    return inside
+
+
+def bin_texts(cuts: NDArray[np.float64], support: tuple[float, float]) -> tuple[str, ...]:
+    """Return the bins as text, "[0, 1.5]", "(1.5, 3]", in as few digits (at least 4) as keep edges apart."""
+    edges = [support[0], *cuts.tolist(), support[1]]
+    texts = [repr(edge) for edge in edges]
+    for digits in range(4, 17):
+        short = [f"{edge:.{digits}g}" for edge in edges]
+        values = [float(text) for text in short]
+        if all(low < high for low, high in pairwise(values)):
+            texts = short
+            break
+    return tuple(
+        f"{'[' if place == 0 else '('}{low}, {high}]" for place, (low, high) in enumerate(pairwise(texts))
+    )

@@ -1,0 +1,110 @@
+"""The part of scikit-learn's estimator protocol that is needed without importing scikit-learn, and renamed options."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, Self, TypeVar
+
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["Parameters", "renamed_options"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def renamed_options(**current_names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that accepts options under their former names, with a `FutureWarning`.
+
+    Parameters
+    ----------
+    **current_names : str
+        The current name of every former one, for example ``seed="random_state"``.
+
+    Raises
+    ------
+    GomeaBnError
+        When the function is called with both names of an option.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for former, current in current_names.items():
+                if former not in kwargs:
+                    continue
+                if current in kwargs:
+                    raise GomeaBnError(f"{former} is the former name of {current}; give only {current}.")
+                warnings.warn(
+                    f"{former} is now called {current}; the former name works until the next version.",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+                kwargs[current] = kwargs.pop(former)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+class Parameters:
+    """`get_params`, `set_params`, a short repr, and tags for scikit-learn's tools."""
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters by name; with `deep` also those of a learner or discretizer in one.
+
+        The latter are called as in scikit-learn: ``learner__max_bins``.
+        """
+        own = {name: getattr(self, name) for name in self._parameter_names()}
+        nested = {
+            f"{name}__{inner}": value
+            for name, held in own.items()
+            if deep and isinstance(held, Parameters)
+            for inner, value in held.get_params().items()
+        }
+        return {**own, **nested}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
+        known = self._parameter_names()
+        # a learner that is replaced comes before what is set in it
+        for path, value in sorted(parameters.items(), key=lambda item: item[0].count("__")):
+            name, _, inner = path.partition("__")
+            if name not in known:
+                raise GomeaBnError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}."
+                )
+            held = getattr(self, name)
+            if not inner:
+                setattr(self, name, value)
+            elif isinstance(held, Parameters):
+                held.set_params(**{inner: value})
+            else:
+                raise GomeaBnError(f"{path} cannot be set: {name} is {held!r}, which has no parameters.")
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if not (value is defaults[name].default or repr(value) == repr(defaults[name].default))
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="density_estimator",
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(string=True, categorical=True),
+        )

@@ -1,0 +1,26 @@
+"""Plots of what was learned, with matplotlib: a front, a network, a variable's density, a run's history.
+
+Every `plot_...` function draws into `ax` if given, else into a new pyplot figure, and returns the axes. Beside
+each stands what returns the data drawn: `front_points`, `network_layout` with `edge_marks`, `density_bins`,
+`history_steps`.
+"""
+
+from __future__ import annotations
+
+from gomea_bn.plots.density import density_bins, plot_density
+from gomea_bn.plots.front import front_points, plot_front
+from gomea_bn.plots.history import history_steps, plot_history
+from gomea_bn.plots.network import edge_marks, plot_network
+from gomea_bn.plots.network_layout import network_layout
+
+__all__ = [
+    "density_bins",
+    "edge_marks",
+    "front_points",
+    "history_steps",
+    "network_layout",
+    "plot_density",
+    "plot_front",
+    "plot_history",
+    "plot_network",
+]

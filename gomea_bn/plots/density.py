@@ -1,0 +1,279 @@
+"""One variable under a network: its density over the bins, or its probabilities, beside data and expert."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.data.table import Column, Table
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.marginals import marginal
+from gomea_bn.network.tables import bin_widths
+from gomea_bn.plots.axes import (
+    BLUE,
+    LITERAL,
+    ORANGE,
+    leave_room_for_legend,
+    new_axes,
+    plain_legend,
+    plain_text,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gomea_bn.data.columns import Level
+    from gomea_bn.expert.expert_network import ExpertNetwork
+
+__all__ = ["density_bins", "plot_density"]
+
+_MANY_LEVELS, _LONG_LEVELS = 8, 40  # levels, and characters in all their names, that fit side by side
+_LONGEST_LEVEL, _LONGEST_NAME = 24, 60  # characters
+_FILL = "#cfcfcf"
+
+
+def density_bins(
+    network: DiscretizedBayesNet,
+    variable: str,
+    *,
+    table: Table | pd.DataFrame | None = None,
+    expert: DiscretizedBayesNet | ExpertNetwork | None = None,
+) -> pd.DataFrame:
+    """Return what `plot_density` draws: one row per bin or level of the network, the data and the expert.
+
+    Parameters
+    ----------
+    network : DiscretizedBayesNet
+        The network looked at.
+    variable : str
+        One of its variables.
+    table : Table or DataFrame, optional
+        Rows of data that have this variable.
+    expert : DiscretizedBayesNet or ExpertNetwork, optional
+        The expert's network, or the bins that the expert gave; nothing comes from an expert who gave neither.
+
+    Returns
+    -------
+    DataFrame
+        Columns: source, "network", "data" or "expert"; how, "exact" or "sampled" (a network's marginal, see
+        `gomea_bn.network.marginals.marginal`), "counted" (data) or "bins only" (an expert's bins without tables).
+        Continuous: low, high and density, the probability of (low, high] per unit of the variable. The data's
+        bins are those of a fine histogram; bins without tables have density nan and infinite outer ends.
+        Discrete: level and probability.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown variable, one of the other kind in the expert's network, or data that are missing or not
+        as the variable demands.
+    """
+    import pandas as pd
+
+    network.cardinality(variable)  # refuses unknown names
+    part = _continuous_part if variable in network.cut_points else _discrete_part
+    parts = [part(network, variable, "network")]
+    if table is not None:
+        parts.append(_data_part(network, variable, table))
+    if expert is not None:
+        parts += _expert_parts(network, variable, expert)
+    return pd.concat(parts, ignore_index=True)
+
+
+def plot_density(
+    network: DiscretizedBayesNet,
+    variable: str,
+    *,
+    table: Table | pd.DataFrame | None = None,
+    expert: DiscretizedBayesNet | ExpertNetwork | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the marginal density of a variable under a network, and return the axes.
+
+    Continuous: a step function over the network's bins, the data's fine histogram behind it, the expert's bins
+    dashed; on the axis a mark for every cut of the network, and above these for the expert's. Discrete: bars
+    of the probabilities. `density_bins` returns what is drawn, and says which densities are exact.
+
+    Parameters
+    ----------
+    network, variable, table, expert
+        As in `density_bins`.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Raises
+    ------
+    GomeaBnError
+        As in `density_bins`.
+    """
+    bins = density_bins(network, variable, table=table, expert=expert)
+    if ax is None:
+        ax = new_axes((6.4, 3.8))
+    ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
+    ax.spines[["top", "right"]].set_visible(False)
+    if variable in network.cut_points:
+        _draw_steps(ax, bins)
+    else:
+        _draw_bars(ax, bins)
+    return ax
+
+
+def _continuous_part(network: DiscretizedBayesNet, variable: str, source: str) -> pd.DataFrame:
+    """Return the density over the bins of a network."""
+    found = marginal(network, variable)
+    cuts, support = network.cut_points[variable], network.support[variable]
+    edges = np.concatenate(([support[0]], cuts, [support[1]]))
+    density = found.probabilities / bin_widths(cuts, support)
+    return _steps(source, "exact" if found.is_exact else "sampled", edges, density)
+
+
+def _discrete_part(network: DiscretizedBayesNet, variable: str, source: str) -> pd.DataFrame:
+    """Return the probabilities of the levels in a network."""
+    found = marginal(network, variable)
+    how = "exact" if found.is_exact else "sampled"
+    return _levels(source, how, network.levels[variable], found.probabilities)
+
+
+def _expert_parts(
+    network: DiscretizedBayesNet, variable: str, expert: DiscretizedBayesNet | ExpertNetwork
+) -> list[pd.DataFrame]:
+    """Return the expert's view of a variable: from tables, else the bins, else nothing."""
+    continuous = variable in network.cut_points
+    whole = expert if isinstance(expert, DiscretizedBayesNet) else expert.network
+    if whole is not None and variable in (whole.cut_points if continuous else whole.levels):
+        part = _continuous_part if continuous else _discrete_part
+        return [part(whole, variable, "expert")]
+    if variable not in expert.names:
+        return []
+    if continuous and variable in expert.cut_points:
+        inner = expert.cut_points[variable]
+        edges = np.concatenate(([-np.inf], inner, [np.inf]))
+        return [_steps("expert", "bins only", edges, np.full(len(edges) - 1, np.nan))]
+    if whole is not None or variable in expert.cut_points:
+        raise GomeaBnError(
+            f"'{variable}' is {'continuous' if continuous else 'discrete'} in the network, but not in the "
+            "expert's; compare networks of one kind, or leave the expert out."
+        )
+    return []
+
+
+def _data_part(network: DiscretizedBayesNet, variable: str, table: Table | pd.DataFrame) -> pd.DataFrame:
+    """Return the data's fine histogram, or the shares of the network's levels."""
+    if isinstance(table, Table):
+        if variable not in table.names:
+            raise GomeaBnError(f"The table has no column '{variable}'.{nearest(variable, table.names)}")
+        column = table.columns[table.names.index(variable)]
+        series: Any = _series(column)
+    else:
+        series = table.iloc[:, column_positions(table, [variable])[variable]]
+    if len(series) == 0:
+        raise GomeaBnError(
+            f"The data's histogram of '{variable}' needs at least one row, got an empty table."
+        )
+    if variable in network.levels:
+        levels = network.levels[variable]
+        codes = encode_levels(series, variable, levels)
+        return _levels("data", "counted", levels, np.bincount(codes, minlength=len(levels)) / len(codes))
+    values = numeric_values(series, variable)
+    summary = column_summary(Table((Column(variable, values, None, ""),), len(values), ()))
+    edges, counts = (np.array(summary[0]["histogram"][part]) for part in ("edges", "counts"))
+    return _steps("data", "counted", edges, counts / (len(values) * np.diff(edges)))
+
+
+def _series(column: Column) -> pd.Series[Any]:
+    """Return a column of a table with its values in place of codes."""
+    import pandas as pd
+
+    if column.levels is None:
+        return pd.Series(column.values)
+    return pd.Series([column.levels[code] for code in column.values.tolist()], dtype=object)
+
+
+def _steps(source: str, how: str, edges: NDArray[np.float64], density: NDArray[np.float64]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {"source": source, "how": how, "low": edges[:-1], "high": edges[1:], "density": density}
+    )
+
+
+def _levels(
+    source: str, how: str, levels: tuple[Level, ...], probability: NDArray[np.float64]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    level = pd.Series(list(levels), dtype=object)
+    return pd.DataFrame({"source": source, "how": how, "level": level, "probability": probability})
+
+
+def _draw_steps(ax: Axes, bins: pd.DataFrame) -> None:
+    """Draw the densities of a continuous variable, and marks of the cuts on the axis: network's, then expert's."""
+    handles: list[Any] = []
+    labels: list[str] = []
+    data, network, expert = (bins[bins["source"] == source] for source in ("data", "network", "expert"))
+    if len(data):
+        handles.append(ax.stairs(data["density"], _edges(data), fill=True, color=_FILL, zorder=1))
+        labels.append("data")
+    handles.append(ax.stairs(network["density"], _edges(network), color=BLUE, linewidth=1.8, zorder=3))
+    labels.append(_labelled("network", network, "bin"))
+    marks: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "linewidth": 1.4, "zorder": 4}
+    ax.vlines(network["high"].iloc[:-1], 0.0, 0.045, color=BLUE, **marks)
+    if len(expert):
+        line: Any = ax.vlines(expert["high"].iloc[:-1], 0.055, 0.1, color=ORANGE, **marks)
+        if expert["density"].notna().all():
+            line = ax.stairs(
+                expert["density"],
+                _edges(expert),
+                color=ORANGE,
+                linestyle=(0, (4, 2)),
+                linewidth=1.6,
+                zorder=4,
+            )
+        handles.append(line)
+        labels.append(_labelled("expert", expert, "bin"))
+    ax.set_ylabel("Density [per unit]")
+    leave_room_for_legend(ax, bins["density"].max(), len(labels))
+    plain_legend(ax, handles, labels, frameon=False, loc="upper right")
+
+
+def _draw_bars(ax: Axes, bins: pd.DataFrame) -> None:
+    """Draw the probabilities of a discrete variable's levels side by side."""
+    levels = list(dict.fromkeys(bins["level"]))
+    sources = [one for one in ("data", "network", "expert") if one in set(bins["source"])]
+    width = 0.8 / len(sources)
+    handles, labels = [], []
+    for place, source in enumerate(sources):
+        part = bins[bins["source"] == source]
+        middles = [levels.index(level) + (place - (len(sources) - 1) / 2) * width for level in part["level"]]
+        style: dict[str, dict[str, Any]] = {
+            "data": {"color": _FILL},
+            "network": {"color": BLUE},
+            "expert": {"color": ORANGE, "hatch": "//"},
+        }
+        handles.append(
+            ax.bar(middles, part["probability"], width=0.92 * width, edgecolor="white", **style[source])
+        )
+        labels.append(source if source == "data" else _labelled(source, part, "level"))
+    texts = [plain_text(str(level), _LONGEST_LEVEL) for level in levels]
+    crowded = len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS
+    tilt: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    ax.set_xticks(range(len(levels)), texts, **tilt, **LITERAL)
+    ax.set_ylabel("Probability")
+    leave_room_for_legend(ax, bins["probability"].max(), len(labels))
+    plain_legend(ax, handles, labels, frameon=False, loc="upper right")
+
+
+def _edges(part: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the edges, float64 (n_bins + 1,), of bins in order."""
+    return np.append(part["low"].to_numpy(), part["high"].iloc[-1])
+
+
+def _labelled(source: str, part: pd.DataFrame, unit: str) -> str:
+    """Return "network (4 bins)", with what the reader must know of how it came about."""
+    remark = {"sampled": ", from a sample", "bins only": ", no tables"}.get(part["how"].iloc[0], "")
+    return f"{source} ({len(part)} {unit}{'s' if len(part) != 1 else ''}{remark})"

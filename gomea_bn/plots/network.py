@@ -1,0 +1,366 @@
+"""The drawing of a network: variables in layers, edges compared with a reference network's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.protocol import WithEdges
+from gomea_bn.plots.axes import (
+    BLUE,
+    GREY,
+    INK,
+    LITERAL,
+    ORANGE,
+    plain_legend,
+    plain_text,
+    size_in_points,
+    text_width,
+)
+from gomea_bn.plots.network_layout import NetworkLayout, network_layout
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["Mark", "edge_marks", "plot_network"]
+
+Dashes: TypeAlias = tuple[float, Sequence[float]]
+Mark: TypeAlias = Literal["common", "reversed", "added", "missing"]
+
+
+_STYLES: dict[Mark, tuple[str, Dashes, float]] = {
+    "common": (INK, (0, ()), 1.3),
+    "reversed": (ORANGE, (0, (6, 2, 1.5, 2)), 1.6),
+    "added": (BLUE, (0, (5, 2)), 1.6),
+    "missing": (GREY, (0, (1.2, 2)), 1.3),
+}
+_LONGEST_NAME, _LINE = 48, 16  # characters
+_PADDING, _PORT_GAP, _SIDE_GAP = 6.0, 9.0, 16.0  # points
+_FLATTEST = 0.14  # height of the room between layers, per width of the widest edge in it
+_LAYER_GAPS = (32.0, 110.0)  # points
+_LARGEST_FIGURE = 20.0  # inches
+_WIDEST, _HIGHEST = 1.4, 1.6  # most that distances grow where the axes have room
+_MARGIN = 5.0  # points
+_LEGEND_SIZE, _LEGEND_LINE, _LEGEND_ENTRY = 9.0, 18.0, 105.0  # points
+
+
+def edge_marks(
+    network: NetworkLike, reference: WithEdges | Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], Mark]:
+    """Return how every edge of a network stands to a reference network's, and the edges that it lacks.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network to look at.
+    reference : NetworkLike, ExpertNetwork or iterable of (parent, child)
+        What it is compared with.
+
+    Returns
+    -------
+    dict of (parent, child) to {"common", "reversed", "added", "missing"}
+        The network's edges in its order: in both, the other way round in the reference, only here; then the
+        edges that only the reference has.
+
+    Raises
+    ------
+    GomeaBnError
+        If the reference names a variable that the network has not.
+    """
+    others = list(reference.edges if hasattr(reference, "edges") else reference)
+    for parent, child in others:
+        for end in (parent, child):
+            if end not in network.names:
+                raise GomeaBnError(
+                    f"The reference has an edge '{parent}' → '{child}', but the network has no variable "
+                    f"'{end}'.{nearest(str(end), network.names)}"
+                )
+    known = set(others)
+    marks: dict[tuple[str, str], Mark] = {}
+    for parent, child in network.edges:
+        if (parent, child) in known:
+            marks[parent, child] = "common"
+        else:
+            marks[parent, child] = "reversed" if (child, parent) in known else "added"
+    for parent, child in others:
+        if (parent, child) not in marks and (child, parent) not in marks:
+            marks[parent, child] = "missing"
+    return marks
+
+
+def plot_network(
+    network: NetworkLike,
+    *,
+    reference: WithEdges | Iterable[tuple[str, str]] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a network in layers, parents above children, and return the axes.
+
+    Rounded boxes are continuous variables with their number of bins, square boxes discrete ones with their
+    number of levels. With a reference, edges are marked as common, reversed (drawn as in the network), added
+    or missing, by colour, dash and a legend that counts them. `network_layout` and `edge_marks` return what is
+    drawn.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network to draw.
+    reference : NetworkLike, ExpertNetwork or iterable of (parent, child), optional
+        What its edges are compared with.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure as large as the network needs. Letters shrink to fit.
+
+    Raises
+    ------
+    GomeaBnError
+        If the reference names a variable that the network has not.
+
+    Notes
+    -----
+    Names of more than 48 characters lose their middle to "…".
+    """
+    marks = None if reference is None else edge_marks(network, reference)
+    edges = list(network.edges if marks is None else marks)
+    boxes = {name: _box(network, name) for name in network.names}
+    layout = network_layout(
+        network.names, edges, widths={name: box.width for name, box in boxes.items()}, gap=_SIDE_GAP
+    )
+    sketch = _Sketch(layout, boxes)
+    room = 0.0 if marks is None else _LEGEND_LINE
+    if ax is None:
+        ax = _fitting_axes(sketch, room)
+    ax.set_axis_off()
+    width, height = size_in_points(ax)
+    columns = min(max(int(width / _LEGEND_ENTRY), 1), len(_STYLES))
+    scale = _fit(ax, sketch, width, height, room * ceil(len(_STYLES) / columns))
+    for name, box in boxes.items():
+        _draw_box(ax, box, sketch.points[name], scale, rounded=name in network.cut_points)
+    for edge in edges:
+        _draw_edge(ax, sketch.path(edge), "common" if marks is None else marks[edge], scale)
+    if marks is not None:
+        _draw_legend(ax, list(marks.values()), columns)
+    return ax
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A variable's texts and size, in points."""
+
+    title: str
+    count: str
+    width: float
+    height: float
+    size: float
+
+
+def _box(network: NetworkLike, name: str) -> _Box:
+    """Return a variable's box at full size."""
+    from matplotlib import rcParams
+
+    size = float(rcParams["font.size"])
+    card, unit = network.cardinality(name), "bin" if name in network.cut_points else "level"
+    count = f"{card} {unit}{'s' if card != 1 else ''}"
+    lines = _lines(plain_text(name, _LONGEST_NAME))
+    texts = [(line, size) for line in lines] + [(count, 0.8 * size)]
+    width = max(text_width(text, points) for text, points in texts) + 2 * _PADDING
+    height = 1.2 * size * (len(lines) + 0.8) + _PADDING
+    return _Box("\n".join(lines), count, max(width, 4 * size), height, size)
+
+
+def _lines(text: str) -> list[str]:
+    """Return a text in lines of about equal length, at most 20 characters, ended after punctuation if near."""
+    found = []
+    for rest in text.split("\n"):
+        for left in range(ceil(len(rest) / _LINE), 1, -1):
+            aim = ceil(len(rest) / left)
+            places = range(max(aim - 6, 1), aim + 5)
+            ends = [place for place in places if not rest[place - 1 : place].isalnum()]
+            end = min(ends, key=lambda place: abs(place - aim), default=aim)
+            found.append(rest[:end])
+            rest = rest[end:]
+        found.append(rest)
+    return found
+
+
+class _Sketch:
+    """Points of boxes and lines in points of full size, y downwards; `stretch` spreads them out."""
+
+    def __init__(self, layout: NetworkLayout, boxes: dict[str, _Box]) -> None:
+        self.layout, self.boxes = layout, boxes
+        nodes = layout["nodes"]
+        self.row_height = max(box.height for box in boxes.values())
+        self.chains = {edge: self._chain(edge) for edge in layout["bends"]}
+        self.tops = self._row_tops(round(max(y for _, y in nodes.values())) + 1)
+        self.width = max(nodes[name][0] + box.width / 2 for name, box in boxes.items())
+        self.width = max(self.width, *(x for chain in self.chains.values() for x, _ in chain), 0.0)
+        self.height = self.tops[-1] + self.row_height
+        self.ports = self._ports()
+        self.points: dict[str, tuple[float, float]] = {}
+        self.stretch(1.0, 1.0)
+
+    def _chain(self, edge: tuple[str, str]) -> list[tuple[float, float]]:
+        """Return the layout's points of an edge from the upper to the lower end."""
+        nodes = self.layout["nodes"]
+        chain = [nodes[edge[0]], *self.layout["bends"][edge], nodes[edge[1]]]
+        return chain if chain[0][1] < chain[-1][1] else chain[::-1]
+
+    def _row_tops(self, n_rows: int) -> list[float]:
+        """Return where rows begin: the flatter the edges between two rows, the farther they are apart."""
+        widest = [0.0] * n_rows
+        for chain in self.chains.values():
+            for (x, y), (next_x, _) in pairwise(chain):
+                widest[round(y)] = max(widest[round(y)], abs(next_x - x))
+        least, most = _LAYER_GAPS
+        tops = [0.0]
+        for one in widest[:-1]:
+            tops.append(tops[-1] + self.row_height + min(max(_FLATTEST * one, least), most))
+        return tops
+
+    def _ports(self) -> dict[tuple[tuple[str, str], bool], float]:
+        """Return how far from a box's middle an edge meets it, by edge and whether that is its upper end."""
+        meeting: dict[tuple[str, bool], list[tuple[float, tuple[str, str]]]] = {}
+        for edge, chain in self.chains.items():
+            upper, lower = self._ends(edge)
+            meeting.setdefault((upper, True), []).append((chain[1][0], edge))
+            meeting.setdefault((lower, False), []).append((chain[-2][0], edge))
+        ports = {}
+        for (name, is_upper), links in meeting.items():
+            step = min(_PORT_GAP, 0.8 * self.boxes[name].width / len(links))
+            for place, (_, edge) in enumerate(sorted(links)):
+                ports[edge, is_upper] = step * (place - (len(links) - 1) / 2)
+        return ports
+
+    def _ends(self, edge: tuple[str, str]) -> tuple[str, str]:
+        """Return the upper and the lower node of an edge."""
+        nodes = self.layout["nodes"]
+        return edge if nodes[edge[0]][1] < nodes[edge[1]][1] else (edge[1], edge[0])
+
+    def stretch(self, wider: float, higher: float) -> None:
+        """Spread the middles of boxes and rows by two factors, boxes keeping their size."""
+        self.wider, self.higher = wider, higher
+        self.points = {
+            name: (x * wider, self.tops[round(y)] * higher + self.row_height / 2)
+            for name, (x, y) in self.layout["nodes"].items()
+        }
+
+    def path(self, edge: tuple[str, str]) -> list[tuple[float, float]]:
+        """Return points from parent to child: verticals within rows, to be joined by curves between rows."""
+        chain = self.chains[edge]
+        upper, lower = self._ends(edge)
+        track: list[tuple[float, float]] = []
+        for place, (x, y) in enumerate(chain):
+            middle = x * self.wider
+            top = self.tops[round(y)] * self.higher
+            bottom = top + self.row_height
+            if place == 0:
+                middle += self.ports[edge, True]
+                top = self.points[upper][1] + self.boxes[upper].height / 2
+            elif place == len(chain) - 1:
+                middle += self.ports[edge, False]
+                bottom = self.points[lower][1] - self.boxes[lower].height / 2
+            track += [(middle, top), (middle, bottom)]
+        return track if upper == edge[0] else track[::-1]
+
+
+def _fitting_axes(sketch: _Sketch, room: float) -> Axes:
+    """Return axes that fill a new figure, as large as the drawing or the largest figure."""
+    import matplotlib.pyplot as plt
+
+    width = max(sketch.width, 0.0 if room == 0 else len(_STYLES) * _LEGEND_ENTRY) + 2 * _MARGIN
+    height = sketch.height + room + 2 * _MARGIN
+    figure = plt.figure(figsize=(min(width / 72, _LARGEST_FIGURE), min(height / 72, _LARGEST_FIGURE)))
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def _fit(ax: Axes, sketch: _Sketch, width: float, height: float, room: float) -> float:
+    """Set limits for a drawing in the middle of axes of a size in points, above `room` points; return its scale."""
+    width, height = max(width - 2 * _MARGIN, 1.0), max(height - 2 * _MARGIN - room, 1.0)
+    scale = min(width / sketch.width, height / sketch.height, 1.0)
+    width, height, room, margin = (size / scale for size in (width, height, room, _MARGIN))
+    sketch.stretch(min(width / sketch.width, _WIDEST), min(height / sketch.height, _HIGHEST))
+    left = (sketch.width * sketch.wider - width) / 2 - margin
+    top = (sketch.height * sketch.higher - height) / 2 - margin
+    ax.set_xlim(left, left + width + 2 * margin)
+    ax.set_ylim(top + height + room + 2 * margin, top)
+    return scale
+
+
+def _draw_box(ax: Axes, box: _Box, point: tuple[float, float], scale: float, *, rounded: bool) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y = point
+    patch = FancyBboxPatch(
+        (x - box.width / 2, y - box.height / 2),
+        box.width,
+        box.height,
+        boxstyle=f"round,pad=0,rounding_size={0.35 * box.height}" if rounded else "square,pad=0",
+        facecolor="#eef3f8" if rounded else "#fdf3ea",
+        edgecolor=GREY,
+        linewidth=0.9 * scale,
+        zorder=2,
+    )
+    ax.add_patch(patch)
+    line = 1.2 * box.size
+    centred = {"ha": "center", "va": "center", "zorder": 3, **LITERAL}
+    ax.text(x, y - 0.4 * line, box.title, size=box.size * scale, color="black", **centred)
+    below = y + box.height / 2 - _PADDING / 2 - 0.4 * line
+    ax.text(x, below, box.count, size=0.8 * box.size * scale, color="#555555", **centred)
+
+
+def _draw_edge(ax: Axes, track: list[tuple[float, float]], mark: Mark, scale: float) -> None:
+    """Draw an arrow along points that pair up to verticals, with curves between the pairs."""
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    points, codes = [track[0]], [Path.MOVETO]
+    for place, (x, y) in enumerate(track[1:], start=1):
+        before_x, before_y = points[-1]
+        if place % 2 == 0:
+            middle = (before_y + y) / 2
+            points += [(before_x, middle), (x, middle), (x, y)]
+            codes += [Path.CURVE4] * 3
+        elif abs(y - before_y) > 0.01:
+            points.append((x, y))
+            codes.append(Path.LINETO)
+    colour, dashes, width = _STYLES[mark]
+    arrow = FancyArrowPatch(
+        path=Path(points, codes),
+        arrowstyle="-|>,head_length=0.5,head_width=0.22",
+        mutation_scale=12 * scale,
+        color=colour,
+        linestyle=dashes,
+        linewidth=width * scale,
+        joinstyle="miter",
+        capstyle="butt",
+        zorder=1,
+    )
+    ax.add_patch(arrow)
+
+
+def _draw_legend(ax: Axes, marks: Sequence[Mark], columns: int) -> None:
+    """Say below the drawing what the marks mean and how many edges have each."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = [], []
+    for mark, (colour, dashes, width) in _STYLES.items():
+        handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=width))
+        labels.append(f"{mark} ({marks.count(mark)})")
+    plain_legend(
+        ax,
+        handles,
+        labels,
+        loc="lower center",
+        ncols=columns,
+        fontsize=_LEGEND_SIZE,
+        frameon=False,
+        borderaxespad=0.2,
+        borderpad=0.2,
+        handlelength=3.2,
+        columnspacing=1.4,
+    )

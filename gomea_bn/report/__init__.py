@@ -1,1 +1,0 @@
-"""The review page: one self-contained HTML file to look through networks and choose one."""

@@ -1,0 +1,222 @@
+"""Where the variables stand and how edges run between them, once for all networks of a page."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.plots.layers import chains, ordered
+from gomea_bn.review.routes import points_on, routes
+
+__all__ = ["Layout", "consensus_arcs", "layout"]
+
+BOX_HEIGHT = 30.0
+_GAP = 40.0  # between boxes of a row
+_ROW_GAP = 84.0  # between the centres of rows
+_MARGIN = 14.0
+_BADGE = 36.0  # width of the bin count and the padding
+_NARROWEST, _WIDEST = 62.0, 172.0
+_OFTEN = 0.3  # an arc that fewer networks have does not shape the layout, unless it alone ties a variable in
+_EXPERT_WEIGHT = 0.5  # the expert's arcs shape it as if half of the networks had them
+_SWEEPS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Fixed positions of all variables and routes of all edges, in pixels at full size.
+
+    Attributes
+    ----------
+    width, height : float
+        Of the drawing.
+    boxes : ndarray of shape (n_variables, 4), float64
+        Centre x, centre y, width and height.
+    curves : dict of (int, int) to ndarray of shape (3 k + 1, 2)
+        For i < j: cubic Bezier pieces from the border of i's box to that of j's.
+    """
+
+    width: float
+    height: float
+    boxes: NDArray[np.float64]
+    curves: dict[tuple[int, int], NDArray[np.float64]]
+
+
+def layout(
+    names: Sequence[str], shares: NDArray[np.float64], expert: NDArray[np.bool_] | None = None
+) -> Layout:
+    """Return positions for the consensus of many networks, and a route for every pair that any of them joins.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The variables; the lengths of their names set the widths of the boxes.
+    shares : ndarray of shape (n_variables, n_variables)
+        [i, j]: share of the networks that have the arc i -> j.
+    expert : ndarray of shape (n_variables, n_variables), optional
+        The expert's arcs.
+    """
+    arcs = consensus_arcs(shares, expert)
+    widths = np.array([box_width(name) for name in names])
+    rows = _uncrossed(_rows(len(names), arcs), arcs, len(names))
+    x = _horizontal(rows, widths, arcs)
+    boxes = np.empty((len(names), 4))
+    for height, row in enumerate(rows):
+        boxes[row, 1] = _MARGIN + BOX_HEIGHT / 2 + height * _ROW_GAP
+    boxes[:, 0], boxes[:, 2], boxes[:, 3] = x, widths, BOX_HEIGHT
+    weight = _weights(shares, expert)
+    strength = np.minimum(weight + weight.T, 1.0)
+    pairs = {(int(i), int(j)): float(strength[i, j]) for i, j in np.argwhere(np.triu(strength, 1) > 0)}
+    return _framed(boxes, routes(boxes, pairs))
+
+
+def box_width(name: str) -> float:
+    """Return the width of a variable's box; a longer name is cut there with an ellipsis."""
+    return min(max(sum(map(_letter_width, name[:60])) + _BADGE, _NARROWEST), _WIDEST)
+
+
+def _letter_width(letter: str) -> float:
+    """Return about how wide a letter of 12.5 pixels is drawn."""
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 13.0
+    if letter in "mwMW@%":
+        return 10.8
+    if letter in "fijlrtI.,:;'|!()[] ":
+        return 4.4
+    return 8.6 if letter.isupper() else 7.1
+
+
+def consensus_arcs(
+    shares: NDArray[np.float64], expert: NDArray[np.bool_] | None = None
+) -> dict[tuple[int, int], float]:
+    """Return arcs without a cycle and their weights: the frequent ones, and the best to tie in each variable.
+
+    Pairs are taken by falling weight (both directions summed), in their commoner direction; one that would
+    close a cycle is turned round, which never closes another.
+    """
+    weight = _weights(shares, expert)
+    n = len(weight)
+    strength = weight + weight.T
+    pairs = [(int(i), int(j)) for i, j in np.argwhere(np.triu(strength, 1) > 0)]
+    pairs.sort(key=lambda pair: -strength[pair])
+    reach = np.eye(n, dtype=bool)  # [i, j]: a directed path from i to j
+    component = list(range(n))
+    chosen: dict[tuple[int, int], float] = {}
+    for i, j in pairs:
+        apart = component[i] != component[j]
+        if not apart and strength[i, j] < _OFTEN:
+            continue
+        tail, head = (i, j) if weight[i, j] >= weight[j, i] else (j, i)
+        if reach[head, tail]:
+            tail, head = head, tail
+        chosen[tail, head] = float(strength[i, j])
+        reach |= np.outer(reach[:, tail], reach[head])
+        if apart:
+            old, new = component[j], component[i]
+            component = [new if one == old else one for one in component]
+    return chosen
+
+
+def _weights(shares: NDArray[np.float64], expert: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    return shares + (_EXPERT_WEIGHT * expert if expert is not None else 0.0)
+
+
+def _rows(n: int, arcs: dict[tuple[int, int], float]) -> list[list[int]]:
+    """Return the variables by row from above: parents over children as far as a compact drawing allows."""
+    rank = _ranks(n, arcs)
+    touched = {place for arc in arcs for place in arc}
+    most_rows = max(3, math.ceil(1.25 * math.sqrt(n)))
+    deepest = max((rank[place] for place in touched), default=0) + 1
+    if deepest > most_rows:
+        rank = [one * most_rows // deepest for one in rank]
+    layers: list[list[int]] = [[] for _ in range(max(rank) + 1)]
+    for place in range(n):
+        if place in touched:
+            layers[rank[place]].append(place)
+    layers = [layer for layer in layers if layer]
+    if len(touched) < n:
+        layers.append([place for place in range(n) if place not in touched])
+    capacity = max(3, round(math.sqrt(1.3 * n)))
+    rows = []
+    for layer in _uncrossed(layers, arcs, n):
+        parts = math.ceil(len(layer) / capacity)
+        rows += [layer[part::parts] for part in range(parts)]
+    return rows
+
+
+def _ranks(n: int, arcs: dict[tuple[int, int], float]) -> list[int]:
+    """Return for each variable the length of the longest path that leads to it."""
+    rank = [0] * n
+    for _ in range(n):
+        before = list(rank)
+        for tail, head in arcs:
+            rank[head] = max(rank[head], rank[tail] + 1)
+        if rank == before:
+            break
+    return rank
+
+
+def _uncrossed(rows: list[list[int]], arcs: Iterable[tuple[int, int]], n: int) -> list[list[int]]:
+    """Return the rows, each in an order with few crossings of the arcs between them."""
+    layers = [0] * n
+    for height, row in enumerate(rows):
+        for place in row:
+            layers[place] = height
+    downward = [(i, j) if layers[i] < layers[j] else (j, i) for i, j in arcs]
+    between = [(upper, lower) for upper, lower in downward if layers[upper] != layers[lower]]
+    pieces = [piece for path in chains(layers, between) for piece in pairwise(path)]
+    full = [
+        [*row, *(place for place in range(n, len(layers)) if layers[place] == height)]
+        for height, row in enumerate(rows)
+    ]
+    return [[place for place in row if place < n] for row in ordered(full, pieces)]
+
+
+def _horizontal(
+    rows: list[list[int]], widths: NDArray[np.float64], arcs: dict[tuple[int, int], float]
+) -> NDArray[np.float64]:
+    """Return x of every variable, (n,): near its neighbours, boxes of a row apart, rows of similar width."""
+    needed = max(widths[row].sum() + _GAP * (len(row) - 1) for row in rows)
+    x = np.zeros(len(widths))
+    for row in rows:
+        spread = np.linspace(0, needed, len(row) + 2)[1:-1]
+        x[row] = _apart(spread, widths[row])
+    pull = np.zeros((len(widths), len(widths)))
+    for (tail, head), weight in arcs.items():
+        pull[tail, head] = pull[head, tail] = weight
+    for _ in range(_SWEEPS):
+        for row in rows:
+            total = pull[row].sum(axis=1) + 0.35
+            wanted = (pull[row] @ x + 0.35 * x[row]) / total  # a share of its own place calms the sweeps
+            order = np.argsort(wanted, kind="stable")
+            row[:] = [row[place] for place in order]
+            x[row] = np.clip(_apart(wanted[order], widths[row]), -needed, 2 * needed)
+            middle = (x[row[0]] - widths[row[0]] / 2 + x[row[-1]] + widths[row[-1]] / 2) / 2
+            x[row] += 0.5 * (needed / 2 - middle)
+    return x
+
+
+def _apart(wanted: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the places, (k,), nearest to the wanted ones by least squares with all gaps kept."""
+    from scipy.optimize import isotonic_regression
+
+    offsets = np.concatenate(([0.0], np.cumsum((widths[:-1] + widths[1:]) / 2 + _GAP)))
+    kept: NDArray[np.float64] = isotonic_regression(wanted - offsets).x + offsets
+    return kept
+
+
+def _framed(boxes: NDArray[np.float64], curves: dict[tuple[int, int], NDArray[np.float64]]) -> Layout:
+    """Return the layout moved so that boxes and curves begin at the margin."""
+    corners = [boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2]
+    corners += [points_on(curve) for curve in curves.values()]
+    points = np.concatenate(corners)
+    shift = _MARGIN - points.min(axis=0)
+    width, height = (points.max(axis=0) + shift + _MARGIN).tolist()
+    moved = boxes.copy()
+    moved[:, :2] += shift
+    return Layout(width, height, moved, {pair: one + shift for pair, one in curves.items()})

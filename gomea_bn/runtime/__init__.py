@@ -1,0 +1,1 @@
+"""What everything runs on: compiled kernels, threads, limits, progress, files written whole."""

@@ -1,0 +1,1 @@
+"""Small compiled functions that the kernels of other packages share."""

@@ -1,0 +1,88 @@
+"""The live table of a run: time, populations, best score, and how fast families are scored."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from gomea_bn.runtime.limits import Progress
+
+__all__ = ["LiveTable"]
+
+_REFRESH_SECONDS = 0.2
+
+
+class LiveTable:
+    """A callback that redraws one table in place; silent where the output is not a terminal.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where to draw; standard error by default, so that printed results stay clean.
+
+    Examples
+    --------
+    >>> from gomea_bn import BayesNetLearner
+    >>> with LiveTable() as table:
+    ...     learner = BayesNetLearner(callback=table)
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self._live: Live | None = None
+        self._drawn = float("-inf")
+        self._former = (0.0, 0)
+        self._rate = 0.0
+
+    def __enter__(self) -> LiveTable:
+        if self.console.is_terminal:
+            self._live = Live(console=self.console, auto_refresh=False, transient=False)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def __call__(self, progress: Progress) -> bool:
+        """Redraw, a few times a second at most; never stops the run."""
+        if self._live is not None and progress.seconds - self._drawn >= _REFRESH_SECONDS:
+            self._live.update(self.render(progress), refresh=True)
+            self._drawn = progress.seconds
+        return False
+
+    def render(self, progress: Progress) -> Table:
+        """Return the table for one state of the run."""
+        scored = progress.statistics.get("families_scored", 0)
+        hits = progress.statistics.get("cache_hits", 0)
+        seconds, asked = self._former
+        if progress.seconds - seconds >= _REFRESH_SECONDS:
+            self._rate = (scored + hits - asked) / (progress.seconds - seconds)
+            self._former = (progress.seconds, scored + hits)
+        table = Table(box=None, pad_edge=False)
+        for heading in (
+            "seconds",
+            "populations",
+            "generation",
+            "networks" if progress.archive_size else "best score",
+            "evaluations",
+            "families/s",
+            "cached",
+        ):
+            table.add_column(heading, justify="right")
+        table.add_row(
+            f"{progress.seconds:.1f}",
+            " ".join(map(str, progress.population_sizes)) or "-",
+            str(progress.n_generations),
+            f"{progress.archive_size:,}" if progress.archive_size else f"{-progress.best:.3f}",
+            f"{progress.n_eval:,}",
+            f"{self._rate:,.0f}",
+            f"{hits / max(scored + hits, 1):.1%}",
+        )
+        return table

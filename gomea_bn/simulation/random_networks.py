@@ -1,0 +1,327 @@
+"""Random discretized networks to learn from: two laws for the graph, three kinds of bins and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from string import ascii_letters
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.simulation.random_graphs import GraphBounds, ide_cozman_edges, tree_edges
+
+__all__ = ["random_network"]
+
+Law: TypeAlias = Literal["tree", "ide-cozman"]
+Kind: TypeAlias = Literal["random", "equal-width", "equal-frequency"]
+Rows: TypeAlias = Literal["uniform", "dirichlet", "constant"]
+
+MAX_JOINT_CELLS = 2**20
+"""Largest joint table that the equal-frequency rescaling holds exactly; above it a sample stands in."""
+
+N_CALIBRATION_ROWS = 2**17
+"""Rows of that sample: marginals are then uniform within about 1e-3."""
+
+
+def random_network(
+    n_variables: int,
+    *,
+    law: Law = "tree",
+    kind: Kind = "random",
+    rows: Rows = "uniform",
+    max_indegree: int = 6,
+    max_edge_fraction: float = 0.4,
+    max_table_rows: int = 3000,
+    discrete_fraction: float = 0.1,
+    cardinality: tuple[int, int] = (2, 6),
+    random_state: int | np.random.Generator | None = None,
+) -> DiscretizedBayesNet:
+    """Return a random network over `X1`, ..., `XN`, its continuous variables on the interval [0, 1].
+
+    Cardinalities are uniform on `cardinality`. The same seed gives the same cardinalities, graph and, where
+    they are random, cut points and raw rows, whatever the `kind`.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables N, at least 2.
+    law : {"tree", "ide-cozman"}
+        Law of the graph, see Notes. Both give connected graphs.
+    kind : {"random", "equal-width", "equal-frequency"}
+        "random": bin widths proportional to U(0, 1) + 0.05, random rows. "equal-width": equal widths, random
+        rows. "equal-frequency": random widths, and random rows rescaled until every marginal is uniform.
+    rows : {"uniform", "dirichlet", "constant"}
+        Raw table rows: normalised independent uniforms, Dirichlet(1), or every value equally likely. The
+        last makes all variables independent, whatever the edges.
+    max_indegree : int
+        Most parents of one variable.
+    max_edge_fraction : float
+        Most edges, as a fraction of the N (N - 1) / 2 pairs; a spanning tree is always allowed.
+    max_table_rows : int
+        Most rows (parent configurations) of one table.
+    discrete_fraction : float
+        Share of variables that are discrete, rounded half up; at least one variable unless it is 0.
+    cardinality : tuple of (int, int)
+        Fewest and most values of a variable, bins or levels.
+    random_state : int, numpy.random.Generator or None
+        Seed.
+
+    Returns
+    -------
+    DiscretizedBayesNet
+        The network, without smoothing; levels of discrete variables are the strings `v1`, `v2`, ...
+
+    Raises
+    ------
+    GomeaBnError
+        If an option is out of range.
+
+    Notes
+    -----
+    Law "tree": over a uniformly random order every variable but the first takes one earlier variable as
+    parent, uniformly, which is a uniform tree among those that grow along the order. Then m - (N - 1) pairs
+    are drawn with replacement, m uniform on N - 1, ..., max(N - 1, floor(max_edge_fraction N (N - 1) / 2)),
+    and an edge from earlier to later is added where the pair is free and in-degree and table rows allow it:
+    so m bounds the number of edges (42 on average for N = 20).
+
+    Law "ide-cozman": the state of a Markov chain that is uniform over *all* connected directed acyclic
+    graphs within the bounds on edges, in-degree and table rows (Ide & Cozman, "Random generation of Bayesian
+    networks", SBIA 2002). It starts from a path in random order and runs for 20 N^2 steps. With probability
+    1/2 a step draws an ordered pair and deletes that edge, or adds it if absent; otherwise it replaces a
+    random edge by a random ordered pair (which may reverse it). Steps that leave the allowed set are void.
+    The replacement is needed where only trees are allowed (N <= 5 for a fraction of 0.4), from which no
+    single edge can be deleted or added.
+
+    "equal-frequency" rescales each variable's rows in turn, parents first, by iterative proportional fitting
+    against the joint distribution of its parents. That joint is exact while the variables that still have
+    children to come span at most 2^20 cells; beyond, 2^17 sampled rows stand in for it, and marginals are
+    uniform within about 1e-3.
+
+    Examples
+    --------
+    >>> network = random_network(8, random_state=1)
+    >>> len(network.names), len(network.levels)
+    (8, 1)
+    """
+    _check_options(
+        n_variables, law, kind, rows, max_indegree, max_edge_fraction, max_table_rows, discrete_fraction
+    )
+    fewest, most = cardinality
+    if not 2 <= fewest <= most <= max_table_rows:
+        raise GomeaBnError(
+            f"cardinality must hold two counts from 2 to max_table_rows = {max_table_rows}, the smaller "
+            f"first, got {cardinality!r}."
+        )
+    seeds = np.random.default_rng(random_state).integers(2**63, size=5)
+    shape_rng, graph_rng, cut_rng, row_rng, sample_rng = (np.random.default_rng(seed) for seed in seeds)
+
+    names = [f"X{number}" for number in range(1, n_variables + 1)]
+    cards = [int(count) for count in shape_rng.integers(fewest, most + 1, size=n_variables)]
+    n_discrete = math.floor(discrete_fraction * n_variables + 0.5)
+    if discrete_fraction > 0:
+        n_discrete = max(1, n_discrete)
+    discrete = {int(i) for i in shape_rng.permutation(n_variables)[:n_discrete]}
+
+    bounds = GraphBounds(cards, _edge_limit(n_variables, max_edge_fraction), max_indegree, max_table_rows)
+    draw_edges = tree_edges if law == "tree" else ide_cozman_edges
+    edges = sorted(draw_edges(bounds, graph_rng))
+    parents = [[i for i, j in edges if j == child] for child in range(n_variables)]
+
+    tables = [_raw_rows([cards[i] for i in parents[v]], cards[v], rows, row_rng) for v in range(n_variables)]
+    if kind == "equal-frequency":
+        tables = equalise_marginals(parents, tables, sample_rng)
+    cut_points = {}
+    for name, count in zip(names, cards):
+        widths = cut_rng.random(count) + 0.05
+        if kind == "equal-width":
+            widths[:] = 1.0
+        cut_points[name] = (np.cumsum(widths) / widths.sum())[:-1]
+    continuous = [name for v, name in enumerate(names) if v not in discrete]
+    return DiscretizedBayesNet(
+        names,
+        [(names[i], names[j]) for i, j in edges],
+        cut_points={name: cut_points[name] for name in continuous},
+        support=dict.fromkeys(continuous, (0.0, 1.0)),
+        levels={names[v]: tuple(f"v{k}" for k in range(1, cards[v] + 1)) for v in sorted(discrete)},
+        tables=dict(zip(names, tables)),
+        metadata={"law": law, "kind": kind, "rows": rows},
+    )
+
+
+def _check_options(
+    n_variables: int,
+    law: str,
+    kind: str,
+    rows: str,
+    max_indegree: int,
+    max_edge_fraction: float,
+    max_table_rows: int,
+    discrete_fraction: float,
+) -> None:
+    """Raise `GomeaBnError` for the first option that is out of range."""
+    for option, value, least in (
+        ("n_variables", n_variables, 2),
+        ("max_indegree", max_indegree, 1),
+        ("max_table_rows", max_table_rows, 2),
+    ):
+        if value < least:
+            raise GomeaBnError(f"{option} must be at least {least}, got {value!r}.")
+    for option, share in (
+        ("max_edge_fraction", max_edge_fraction),
+        ("discrete_fraction", discrete_fraction),
+    ):
+        if not 0 <= share <= 1:
+            raise GomeaBnError(f"{option} must lie between 0 and 1, got {share!r}.")
+    for option, choice, choices in (
+        ("law", law, ("tree", "ide-cozman")),
+        ("kind", kind, ("random", "equal-width", "equal-frequency")),
+        ("rows", rows, ("uniform", "dirichlet", "constant")),
+    ):
+        if choice not in choices:
+            raise GomeaBnError(f"{option} must be one of {', '.join(map(repr, choices))}, got {choice!r}.")
+
+
+def _edge_limit(n_variables: int, max_edge_fraction: float) -> int:
+    """Return the most edges of a graph, never below a spanning tree's."""
+    pairs = n_variables * (n_variables - 1) // 2
+    rounding = 1e-9  # 0.29 * 100 is 28.999999999999996
+    return max(n_variables - 1, math.floor(max_edge_fraction * pairs + rounding))
+
+
+def _raw_rows(parents: Sequence[int], count: int, rows: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return a table of shape (*parents, count) whose rows follow one of the laws of `random_network`."""
+    shape = (*parents, count)
+    if rows == "constant":
+        return np.full(shape, 1.0 / count)
+    table = rng.standard_exponential(shape) if rows == "dirichlet" else 1.0 - rng.random(shape)
+    return np.asarray(table / table.sum(axis=-1, keepdims=True))
+
+
+def equalise_marginals(
+    parents: Sequence[Sequence[int]],
+    tables: Sequence[NDArray[np.float64]],
+    rng: np.random.Generator,
+    *,
+    max_joint_cells: int = MAX_JOINT_CELLS,
+) -> list[NDArray[np.float64]]:
+    """Return the tables rescaled so that every variable's marginal is uniform.
+
+    Parameters
+    ----------
+    parents : sequence of sequences of int
+        Parents of each variable, ascending.
+    tables : sequence of ndarray
+        Table of each variable, shape (*parents' cardinalities, own cardinality), all entries positive.
+    rng : numpy.random.Generator
+        Used only if the joint distribution outgrows `max_joint_cells`.
+    max_joint_cells : int
+        Largest exact joint table.
+    """
+    cards = [table.shape[-1] for table in tables]
+    joint: _Joint | _Sample = _Joint(cards)
+    result = list(tables)
+    done: set[int] = set()
+    while len(done) < len(cards):
+        ready = [v for v in range(len(cards)) if v not in done and done.issuperset(parents[v])]
+        open_after = {v: _still_needed(parents, done | {v}) for v in ready}
+        variable = min(ready, key=lambda v: math.prod(cards[i] for i in open_after[v]))
+        if isinstance(joint, _Joint) and joint.cells.size * cards[variable] > max_joint_cells:
+            joint = joint.sample(N_CALIBRATION_ROWS, rng)
+        weights = joint.marginal(parents[variable])
+        table = tables[variable].reshape(-1, cards[variable])
+        result[variable] = _fit_columns(table, weights).reshape(tables[variable].shape)
+        joint.extend(variable, parents[variable], result[variable], keep=open_after[variable])
+        done.add(variable)
+    return result
+
+
+def _still_needed(parents: Sequence[Sequence[int]], done: set[int]) -> list[int]:
+    """Return the variables among `done` that have a child outside it, ascending."""
+    return sorted({p for v, of in enumerate(parents) if v not in done for p in of if p in done})
+
+
+def _fit_columns(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows, each summing to 1, scaled per column until their weighted mean is uniform."""
+    fitted = rows.copy()
+    target = 1.0 / rows.shape[1]
+    for _ in range(10_000):
+        marginal = weights @ fitted
+        if np.abs(marginal - target).max() < 1e-12:
+            break
+        fitted *= target / marginal
+        fitted /= fitted.sum(axis=1, keepdims=True)
+    return fitted
+
+
+class _Joint:
+    """The exact joint distribution of the variables that still have children to come."""
+
+    def __init__(self, cards: Sequence[int]) -> None:
+        self.cards = cards
+        self.axes: list[int] = []
+        self.cells: NDArray[np.float64] = np.ones(())
+
+    def marginal(self, variables: Sequence[int]) -> NDArray[np.float64]:
+        """Return the flat joint distribution of some variables, ascending, last one fastest."""
+        letters = dict(zip(self.axes, ascii_letters))
+        formula = f"{_spell(letters, self.axes)}->{_spell(letters, variables)}"
+        return np.asarray(np.einsum(formula, self.cells)).reshape(-1)
+
+    def extend(
+        self, variable: int, parents: Sequence[int], table: NDArray[np.float64], keep: Sequence[int]
+    ) -> None:
+        """Multiply by one more table and sum out all but `keep`; mutates the object."""
+        letters = dict(zip([*self.axes, variable], ascii_letters))
+        family = _spell(letters, [*parents, variable])
+        formula = f"{_spell(letters, self.axes)},{family}->{_spell(letters, keep)}"
+        self.cells = np.asarray(np.einsum(formula, self.cells, table))
+        self.axes = list(keep)
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> _Sample:
+        """Return rows drawn from the joint distribution."""
+        cumulative = np.cumsum(self.cells.reshape(-1))
+        flat = np.searchsorted(cumulative[:-1], rng.random(n_rows) * cumulative[-1], side="right")
+        columns = dict(zip(self.axes, np.unravel_index(flat, self.cells.shape)))
+        return _Sample(self.cards, columns, n_rows, rng)
+
+
+def _spell(letters: Mapping[int, str], variables: Sequence[int]) -> str:
+    """Return the variables as axes of an Einstein sum."""
+    return "".join(letters[v] for v in variables)
+
+
+class _Sample:
+    """Rows that stand in for a joint distribution too large to hold."""
+
+    def __init__(
+        self,
+        cards: Sequence[int],
+        columns: dict[int, NDArray[np.intp]],
+        n_rows: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.cards, self.columns, self.n_rows, self.rng = cards, columns, n_rows, rng
+
+    def _configurations(self, variables: Sequence[int]) -> NDArray[np.intp]:
+        if not variables:
+            return np.zeros(self.n_rows, dtype=np.intp)
+        shape = [self.cards[v] for v in variables]
+        return np.ravel_multi_index([self.columns[v] for v in variables], shape)
+
+    def marginal(self, variables: Sequence[int]) -> NDArray[np.float64]:
+        """Return the flat joint frequencies of some variables, last one fastest."""
+        n_cells = math.prod(self.cards[v] for v in variables)
+        return np.bincount(self._configurations(variables), minlength=n_cells) / self.n_rows
+
+    def extend(
+        self, variable: int, parents: Sequence[int], table: NDArray[np.float64], keep: Sequence[int]
+    ) -> None:
+        """Draw one more column and forget all but `keep`; mutates the object."""
+        cumulative = np.cumsum(table.reshape(-1, table.shape[-1]), axis=1)[self._configurations(parents)]
+        draws = self.rng.random((self.n_rows, 1))
+        self.columns[variable] = (draws > cumulative[:, :-1]).sum(axis=1)
+        self.columns = {v: self.columns[v] for v in keep}

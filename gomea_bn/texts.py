@@ -1,0 +1,20 @@
+"""Counts and lists as text, for messages, reports and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["counted", "listed"]
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, "1 edge" or "3 edges"; `plural` is for nouns that do not end in "s"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(items: Iterable[object], most: int | None = None) -> str:
+    """Return "a, b, c"; beyond `most` items "a, b and 5 more"."""
+    texts = [str(item) for item in items]
+    if most is None or len(texts) <= most:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:most])} and {len(texts) - most} more"

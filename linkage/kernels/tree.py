@@ -1,0 +1,306 @@
+"""Compiled linkage learning: similarities of genes over a population, and the tree of merges."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels.bits import bit_count
+from gomea_bn.runtime.kernels.random_draws import random_below
+
+__all__ = [
+    "CountWork",
+    "count_alleles",
+    "fill_bits",
+    "fill_similarities",
+    "pair_similarity",
+    "tree_slices",
+    "upgma",
+]
+
+MI, NMI, CORRECTED = 0, 1, 2
+_WORD_BITS = 64
+# up to this many joint cells, counting by bit sets beats a histogram
+_BITSET_CELLS = 64
+_TWO_LN_2 = 2.0 * np.log(2.0)
+# pairs are visited in squares, so that both halves of the symmetric matrix are written while in the cache
+_SQUARE = 32
+
+
+class CountWork(NamedTuple):
+    """Work space for a population of n genotypes of l genes; all but the table are mutated."""
+
+    x_log_x: NDArray[np.float64]  # (n + 1,) in bits
+    bits: NDArray[np.uint64]  # (alleles of all genes, words of n bits)
+    columns: NDArray[np.uint8]  # (l, n) alleles, gene by gene
+    counts: NDArray[np.int64]  # (alleles of all genes,)
+    joint: NDArray[np.int64]  # (largest joint table,)
+    entropies: NDArray[np.float64]  # (l,)
+    supports: NDArray[np.int64]  # (l,) how many alleles occur
+    stop: NDArray[np.uint8]  # (1,) set from outside to interrupt, which leaves the matrix unfinished
+
+
+@kernel
+def fill_bits(
+    genotypes: NDArray[np.int16],
+    offsets: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+    columns: NDArray[np.uint8],
+) -> None:
+    """Fill allele bit sets, ``bits[offsets[g] + allele]``, and gene-major alleles `columns` (l, n)."""
+    n, n_genes = genotypes.shape
+    bits[:] = np.uint64(0)
+    # a word's rows, gene by gene, stay in the cache: they lie side by side
+    for w in range(bits.shape[1]):
+        first, last = w * _WORD_BITS, min((w + 1) * _WORD_BITS, n)
+        for g in range(n_genes):
+            one = np.uint64(1)
+            for s in range(first, last):
+                allele = np.int64(genotypes[s, g])
+                bits[offsets[g] + allele, w] |= one
+                columns[g, s] = allele
+                one <<= np.uint64(1)
+
+
+@kernel
+def count_alleles(n: int, offsets: NDArray[np.int64], work: CountWork) -> None:
+    """Fill counts, supports and entropies from the bit sets."""
+    log_n = work.x_log_x[n] / n
+    for g in range(work.entropies.shape[0]):
+        total = 0.0
+        support = 0
+        for a in range(offsets[g], offsets[g + 1]):
+            count = 0
+            for w in range(work.bits.shape[1]):
+                count += bit_count(work.bits[a, w])
+            work.counts[a] = count
+            support += count > 0
+            total += work.x_log_x[count]
+        work.supports[g] = support
+        work.entropies[g] = log_n - total / n
+
+
+@kernel
+def _joint_of_two_alleles(
+    first: NDArray[np.uint64],
+    other: NDArray[np.uint64],
+    n_first: int,
+    n_other: int,
+    n: int,
+    table: NDArray[np.float64],
+) -> float:
+    """Return the sum of x log x over a 2 x 2 table, from the bit sets and counts of both genes' first alleles."""
+    both = 0
+    for w in range(first.shape[0]):
+        both += bit_count(first[w] & other[w])
+    total = table[both] + table[n_first - both]
+    return total + table[n_other - both] + table[n - n_first - n_other + both]
+
+
+@kernel
+def _joint_by_bits(
+    bits: NDArray[np.uint64], first: int, last: int, other: int, width: int, table: NDArray[np.float64]
+) -> float:
+    """Return the sum of x log x over a joint table, from the bit sets of all alleles of both genes."""
+    total = 0.0
+    for a in range(first, last):
+        for b in range(other, other + width):
+            count = 0
+            for w in range(bits.shape[1]):
+                count += bit_count(bits[a, w] & bits[b, w])
+            total += table[count]
+    return total
+
+
+@kernel
+def _joint_by_histogram(
+    column: NDArray[np.uint8],
+    other: NDArray[np.uint8],
+    height: int,
+    width: int,
+    joint: NDArray[np.int64],
+    table: NDArray[np.float64],
+) -> float:
+    """Return the sum of x log x over a joint table, counted solution by solution."""
+    cells = height * width
+    for c in range(cells):
+        joint[c] = 0
+    for s in range(column.shape[0]):
+        joint[np.int64(column[s]) * width + np.int64(other[s])] += 1
+    total = 0.0
+    for c in range(cells):
+        total += table[joint[c]]
+    return total
+
+
+@kernel
+def pair_similarity(offsets: NDArray[np.int64], measure: int, work: CountWork, g: int, h: int) -> float:
+    """Return the similarity of two genes of positive entropy, from the counts in `work`; see `fill_similarities`."""
+    bits, counts, table, n = work.bits, work.counts, work.x_log_x, work.columns.shape[1]
+    first, height = offsets[g], offsets[g + 1] - offsets[g]
+    other, width = offsets[h], offsets[h + 1] - offsets[h]
+    if height == 2 and width == 2:
+        total = _joint_of_two_alleles(bits[first], bits[other], counts[first], counts[other], n, table)
+    elif height * width <= _BITSET_CELLS:
+        total = _joint_by_bits(bits, first, first + height, other, width, table)
+    else:
+        total = _joint_by_histogram(work.columns[g], work.columns[h], height, width, work.joint, table)
+    both = table[n] / n - total / n
+    value = max(work.entropies[g] + work.entropies[h] - both, 0.0)
+    if measure == CORRECTED:
+        bias = (work.supports[g] - 1) * (work.supports[h] - 1) / (n * _TWO_LN_2)
+        value = max(value - bias, 0.0)
+    if measure != MI:
+        value = value / both if both > 0.0 else 0.0
+    return value
+
+
+@kernel
+def fill_similarities(
+    genotypes: NDArray[np.int16],
+    offsets: NDArray[np.int64],
+    measure: int,
+    work: CountWork,
+    similarities: NDArray[np.float64],
+) -> None:
+    """Fill the symmetric (l, l) matrix of similarities between genes of a population of shape (n, l).
+
+    MI in bits; NMI, which is MI(X, Y) / H(X, Y), and 0 where H(X, Y) = 0; or corrected: NMI of the MI less its
+    expectation under independence, (s - 1)(t - 1) / (2 n ln 2) for genes with s and t alleles in the population, and
+    at least 0. A constant gene has no similarity to any. `offsets` (l + 1,) are the genes' first rows in
+    ``work.bits``. Mutates `work` and `similarities`.
+    """
+    n_genes = genotypes.shape[1]
+    entropies = work.entropies
+    fill_bits(genotypes, offsets, work.bits, work.columns)
+    count_alleles(genotypes.shape[0], offsets, work)
+    for top in range(0, n_genes, _SQUARE):
+        if work.stop[0] != 0:
+            return
+        for left in range(0, top + 1, _SQUARE):
+            for g in range(top, min(top + _SQUARE, n_genes)):
+                if left == top:
+                    similarities[g, g] = 0.0
+                for h in range(left, min(left + _SQUARE, g)):
+                    value = 0.0
+                    if entropies[g] > 1e-12 and entropies[h] > 1e-12:
+                        value = pair_similarity(offsets, measure, work, g, h)
+                    similarities[g, h] = value
+                    similarities[h, g] = value
+
+
+@kernel
+def _nearest(
+    similarities: NDArray[np.float64], sizes: NDArray[np.int64], n_clusters: int, cluster: int, previous: int
+) -> int:
+    """Return the most similar cluster; ties go to `previous` (so that a chain ends), then to the smaller one."""
+    best = previous if previous >= 0 else (1 if cluster == 0 else 0)
+    for other in range(n_clusters):
+        if other in (cluster, best):
+            continue
+        gain = similarities[cluster, other] - similarities[cluster, best]
+        if gain > 0.0 or (gain == 0.0 and best != previous and sizes[other] < sizes[best]):
+            best = other
+    return best
+
+
+@kernel
+def upgma(
+    similarities: NDArray[np.float64],
+    generator: np.random.Generator,
+    cluster_node: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    chain: NDArray[np.int64],
+    children: NDArray[np.int64],
+    merge_similarity: NDArray[np.float64],
+) -> None:
+    """Merge l genes into one tree by average linkage, with reciprocal nearest neighbours.
+
+    Node ids: 0..l-1 genes, l + t the t-th merge. Fills `children` (l-1, 2) and `merge_similarity` (l-1,);
+    mutates the (l, l) `similarities` and the work arrays `cluster_node`, `sizes` (l,) and `chain` (l + 1,).
+    """
+    n = similarities.shape[0]
+    for g in range(n):
+        cluster_node[g] = g
+        sizes[g] = 1
+    n_clusters = n
+    length = 0
+    for merge in range(n - 1):
+        if length == 0:
+            chain[0] = random_below(generator, n_clusters)
+            length = 1
+        while True:
+            last = chain[length - 1]
+            previous = chain[length - 2] if length > 1 else -1
+            following = _nearest(similarities, sizes, n_clusters, last, previous)
+            if following == previous or length > n_clusters:
+                break
+            chain[length] = following
+            length += 1
+        a, b = min(last, following), max(last, following)
+        length -= 2
+        if length < 0:
+            length = 0
+        children[merge, 0], children[merge, 1] = cluster_node[a], cluster_node[b]
+        merge_similarity[merge] = similarities[a, b]
+        weight_a = sizes[a] / (sizes[a] + sizes[b])
+        weight_b = sizes[b] / (sizes[a] + sizes[b])
+        for other in range(n_clusters):
+            if other != a and other != b:
+                value = weight_a * similarities[a, other] + weight_b * similarities[b, other]
+                similarities[a, other] = value
+                similarities[other, a] = value
+        cluster_node[a] = n + merge
+        sizes[a] += sizes[b]
+        n_clusters -= 1
+        if b != n_clusters:
+            cluster_node[b] = cluster_node[n_clusters]
+            sizes[b] = sizes[n_clusters]
+            for other in range(n_clusters):
+                similarities[b, other] = similarities[n_clusters, other]
+                similarities[other, b] = similarities[n_clusters, other]
+            similarities[b, b] = 0.0
+            for c in range(length):
+                if chain[c] == n_clusters:
+                    chain[c] = b
+        for c in range(length):
+            # a numerically tied chain may still hold a merged cluster: start it afresh
+            if chain[c] == a or chain[c] >= n_clusters:
+                length = 0
+                break
+
+
+@kernel
+def tree_slices(
+    children: NDArray[np.int64],
+    node_size: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    leaves: NDArray[np.int64],
+) -> None:
+    """Lay the genes out so that every node of a tree, or of several, is one slice of `leaves` (l,).
+
+    Fills `node_size` and `starts`, both (l + m,) for the m merges of `children` (m, 2), by node id; the slice of a node
+    is ``leaves[starts[node] : starts[node] + node_size[node]]``.
+    """
+    n = leaves.shape[0]
+    n_merges = children.shape[0]
+    for node in range(n):
+        node_size[node] = 1
+        starts[node] = -1
+    for merge in range(n_merges):
+        node_size[n + merge] = node_size[children[merge, 0]] + node_size[children[merge, 1]]
+        starts[n + merge] = -1
+    end = 0
+    for node in range(n + n_merges - 1, -1, -1):
+        if starts[node] < 0:  # the root of a tree
+            starts[node] = end
+            end += node_size[node]
+        if node >= n:
+            left, right = children[node - n, 0], children[node - n, 1]
+            starts[left] = starts[node]
+            starts[right] = starts[node] + node_size[left]
+    for node in range(n):
+        leaves[starts[node]] = node

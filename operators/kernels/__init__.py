@@ -1,0 +1,1 @@
+"""Compiled variation: optimal mixing, the archive, keys, real-valued sampling."""

@@ -1,0 +1,444 @@
+"""Compiled variation of real-valued GOMEA: partial sampling, anticipated mean shift, forced improvement."""
+
+# in compiled code NumPy's and Python's scalars are the same types
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.linkage.models import Linkage
+from gomea_bn.operators.kernels.mixing import solution_of
+from gomea_bn.operators.kernels.real_estimation import (
+    RealPopulation,
+    SelectionWork,
+    cholesky,
+    covariance_of_rows,
+    gather,
+    improves,
+    select,
+    solve_lower,
+)
+from gomea_bn.problems.base import Journal, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels.random_draws import shuffle
+
+__all__ = ["RealModel", "RealRules", "RealWork", "estimate", "initialise", "vary"]
+
+_DRAWS = 100  # attempts to sample inside the bounds
+_MOSTLY_OUTSIDE = 0.9  # share of draws outside the bounds above which a distribution is too wide
+_AMS_SHIFT = 2.0
+_LEAST_SHIFT = 1e-10
+_LEAST_BLEND = 0.0078  # forced improvement halves its step down to 2^-7
+ONGOING, TARGET_MET, CUT_SHORT = 0, 1, 2
+
+
+class RealRules(NamedTuple):
+    """Options of variation."""
+
+    lower: NDArray[np.float64]  # (l,)
+    upper: NDArray[np.float64]
+    least: NDArray[np.float64]  # (l,) of the initial range
+    largest: NDArray[np.float64]
+    n_selected: int
+    n_shifted: int  # solutions that the anticipated mean shift moves
+    accept_worse: float  # probability of keeping a step that does not improve
+    multiplier_decrease: float
+    deviation_threshold: float  # standard-deviation ratio above which a multiplier grows
+    stall_limit: int
+    reselect: bool  # select and estimate anew before every subset
+    in_subspace: bool  # draw from a singular distribution inside its subspace, else from the variances alone
+    target: float  # -inf for none
+
+
+class RealModel(NamedTuple):
+    """What a population's distribution carries from generation to generation."""
+
+    mean: NDArray[np.float64]  # (l,) of the selection
+    shift: NDArray[np.float64]  # (l,) change of the mean since the last generation
+    covariance: NDArray[np.float64]  # (l, l) of the selection
+    counts: NDArray[np.int64]  # (2,) generations; generations in a row without improvement
+
+
+class RealWork(NamedTuple):
+    """Work space for populations of at most n solutions; everything is mutated."""
+
+    journal: Journal
+    selection: SelectionWork
+    all_variables: NDArray[np.int64]  # (l,) 0, 1, ...
+    subsets: NDArray[np.int64]  # (n_subsets,) visiting order
+    selected: NDArray[np.float64]  # (n_selected, l) the selection as the generation began
+    rows: NDArray[np.int64]  # (n_selected,) 0, 1, ...
+    deviations: NDArray[np.float64]  # (l, n_selected)
+    matrices: NDArray[np.float64]  # (2, l, l) covariances and factor of one subset
+    vectors: NDArray[np.float64]  # (4, l) centre, standard normals, draw, improvement
+    tallies: NDArray[np.int64]  # (3,) evaluations, touched terms, budget
+    stop: NDArray[np.uint8]  # (1,) set from outside to interrupt
+
+
+@kernel
+def _status(population: RealPopulation, i: int, rules: RealRules, work: RealWork) -> int:
+    if population.violations[i] == 0.0 and population.objectives[i, 0] <= rules.target:
+        return TARGET_MET
+    if work.tallies[2] <= 0 or work.stop[0] != 0:
+        return CUT_SHORT
+    return ONGOING
+
+
+@kernel
+def _step(
+    problem: Any,
+    population: RealPopulation,
+    i: int,
+    accept_worse: float,
+    work: RealWork,
+    generator: np.random.Generator,
+) -> bool:
+    """Evaluate the changes in the journal, keep improvements (others by chance); returns whether it improved."""
+    solution, journal = solution_of(population, i), work.journal
+    objective, violation = solution.objectives[0], solution.violation[0]
+    work.tallies[1] += evaluate_partial(problem, solution, journal, generator)
+    work.tallies[0] += 1
+    work.tallies[2] -= 1
+    improved = improves(solution.objectives[0], solution.violation[0], objective, violation)
+    if improved or (accept_worse > 0.0 and generator.random() < accept_worse):
+        journal.counts[:] = 0
+        return improved
+    undo(solution, journal)
+    solution.objectives[0] = objective
+    solution.violation[0] = violation
+    return False
+
+
+@kernel
+def initialise(
+    problem: Any,
+    population: RealPopulation,
+    rules: RealRules,
+    work: RealWork,
+    generator: np.random.Generator,
+) -> int:
+    """Evaluate all solutions in full; returns the status. Those not reached keep infinite violation."""
+    for i in range(population.genotypes.shape[0]):
+        # a run that is stopped at once still returns one evaluated solution
+        if i > 0 and (work.tallies[2] <= 0 or work.stop[0] != 0):
+            return CUT_SHORT
+        work.tallies[1] += evaluate(problem, solution_of(population, i), work.journal, generator)
+        work.tallies[0] += 1
+        work.tallies[2] -= 1
+        status = _status(population, i, rules, work)
+        if status == TARGET_MET:
+            return status
+    return ONGOING
+
+
+@kernel
+def estimate(
+    population: RealPopulation,
+    rules: RealRules,
+    model: RealModel,
+    work: RealWork,
+    generator: np.random.Generator,
+    with_covariance: bool,
+) -> None:
+    """Select, then fill the mean, its shift and (if wanted) the covariances of all variables."""
+    n_variables = population.genotypes.shape[1]
+    select(population, rules.n_selected, work.selection, generator)
+    order = work.selection.order
+    mean = work.vectors[0]
+    gather(population.genotypes, order, rules.n_selected, work.all_variables, work.deviations, mean)
+    for g in range(n_variables):
+        model.shift[g] = mean[g] - model.mean[g]
+        model.mean[g] = mean[g]
+    if with_covariance:
+        covariance_of_rows(work.deviations, n_variables, rules.n_selected, model.covariance)
+        for a in range(n_variables):
+            for b in range(a):
+                model.covariance[b, a] = model.covariance[a, b]
+    if not rules.reselect:
+        for s in range(rules.n_selected):
+            for g in range(n_variables):
+                work.selected[s, g] = population.genotypes[order[s], g]
+
+
+@kernel
+def _draw(
+    members: NDArray[np.int64], rules: RealRules, work: RealWork, generator: np.random.Generator
+) -> int:
+    """Draw values of a subset inside the bounds; returns how many attempts were outside."""
+    size = members.shape[0]
+    centre, normals, values = work.vectors[0], work.vectors[1], work.vectors[2]
+    factor = work.matrices[1]
+    for attempt in range(_DRAWS):
+        inside = True
+        for k in range(size):
+            normals[k] = generator.standard_normal()
+            value = centre[k]
+            for m in range(k + 1):
+                value += factor[k, m] * normals[m]
+            values[k] = value
+            inside &= rules.lower[members[k]] <= value <= rules.upper[members[k]]
+        if inside:
+            return attempt
+    for k in range(size):
+        g = members[k]
+        values[k] = rules.least[g] + (rules.largest[g] - rules.least[g]) * generator.random()
+    return _DRAWS
+
+
+@kernel
+def _shift(
+    members: NDArray[np.int64], values: NDArray[np.float64], factor: float, rules: RealRules, model: RealModel
+) -> bool:
+    """Move `values` along the mean's shift (anticipated mean shift), halving the move until it is inside.
+
+    Returns whether any part of it was.
+    """
+    length = 1.0
+    while length > _LEAST_SHIFT:
+        inside = True
+        for k in range(members.shape[0]):
+            g = members[k]
+            value = values[k] + length * factor * model.shift[g]
+            inside &= rules.lower[g] <= value <= rules.upper[g]
+        if inside:
+            for k in range(members.shape[0]):
+                values[k] += length * factor * model.shift[members[k]]
+            return True
+        length *= 0.5
+    return False
+
+
+@kernel
+def _adapt(
+    population: RealPopulation,
+    members: NDArray[np.int64],
+    multipliers: NDArray[np.float64],
+    subset: int,
+    best: tuple[float, float],
+    rules: RealRules,
+    model: RealModel,
+    work: RealWork,
+) -> None:
+    """Widen a subset's distribution where improvements lie far out, narrow it where there are none (AMaLGaM)."""
+    n, size = population.genotypes.shape[0], members.shape[0]
+    improvement = work.vectors[3]
+    improvement[:size] = 0.0
+    n_improved = 0
+    for i in range(n):
+        if improves(population.objectives[i, 0], population.violations[i], best[0], best[1]):
+            n_improved += 1
+            for k in range(size):
+                improvement[k] += population.genotypes[i, members[k]]
+    multiplier = multipliers[subset]
+    if n_improved > 0:
+        multiplier = max(multiplier, 1.0)
+        ratio = 0.0
+        for k in range(size):
+            improvement[k] = improvement[k] / n_improved - work.vectors[0, k]
+        solve_lower(work.matrices[1], size, improvement)
+        for k in range(size):
+            ratio = max(ratio, abs(improvement[k]))
+        if ratio > rules.deviation_threshold:
+            multiplier /= rules.multiplier_decrease
+    else:
+        stalled = model.counts[1] >= rules.stall_limit
+        if multiplier > 1.0 or stalled:
+            multiplier *= rules.multiplier_decrease
+        if not stalled and multiplier < 1.0:
+            multiplier = 1.0
+    multipliers[subset] = multiplier
+
+
+@kernel
+def _vary_subset(
+    problem: Any,
+    population: RealPopulation,
+    members: NDArray[np.int64],
+    chosen: tuple[NDArray[np.float64], int, int],
+    rules: RealRules,
+    model: RealModel,
+    work: RealWork,
+    generator: np.random.Generator,
+) -> int:
+    """Give every solution new values of one subset, drawn from the selection's distribution."""
+    multipliers, subset, elite = chosen
+    n, size = population.genotypes.shape[0], members.shape[0]
+    if rules.reselect:
+        select(population, rules.n_selected, work.selection, generator)
+        order = work.selection.order
+        gather(population.genotypes, order, rules.n_selected, members, work.deviations, work.vectors[0])
+    else:
+        gather(work.selected, work.rows, rules.n_selected, members, work.deviations, work.vectors[0])
+    covariance_of_rows(work.deviations, size, rules.n_selected, work.matrices[0])
+    full_rank = cholesky(work.matrices[0], size, multipliers[subset], work.matrices[1])
+    if not full_rank and not rules.in_subspace:
+        for k in range(size):
+            work.matrices[1, k, :k] = 0.0
+            work.matrices[1, k, k] = np.sqrt(multipliers[subset] * work.matrices[0, k, k])
+    best = work.selection.order[0]
+    best_values = (population.objectives[best, 0], population.violations[best])
+    if multipliers[subset] < 1.0:
+        for k in range(size):
+            work.vectors[0, k] = population.genotypes[best, members[k]]
+    values = work.vectors[2]
+    n_shifted = rules.n_shifted if model.counts[0] > 0 else 0
+    n_outside = n_draws = 0
+    for i in range(n):
+        outside = _draw(members, rules, work, generator)
+        n_outside += outside
+        n_draws += outside + (1 if outside < _DRAWS else 0)
+        if n_shifted > 0:
+            n_shifted -= 1
+            _shift(members, values, _AMS_SHIFT * multipliers[subset], rules, model)
+        solution = solution_of(population, i)
+        for k in range(size):
+            set_gene(solution, work.journal, members[k], values[k])
+        accept_worse = 0.0 if i == elite else rules.accept_worse
+        if _step(problem, population, i, accept_worse, work, generator):
+            population.improved[i] = 1
+        status = _status(population, i, rules, work)
+        if status != ONGOING:
+            return status
+    if n_outside > _MOSTLY_OUTSIDE * n_draws:
+        multipliers[subset] *= 0.5
+    _adapt(population, members, multipliers, subset, best_values, rules, model, work)
+    return ONGOING
+
+
+@kernel
+def _shift_all(
+    problem: Any,
+    population: RealPopulation,
+    elite: int,
+    rules: RealRules,
+    model: RealModel,
+    work: RealWork,
+    generator: np.random.Generator,
+) -> int:
+    """Move whole solutions along the mean's shift."""
+    n_variables = population.genotypes.shape[1]
+    values = work.vectors[2]
+    left = rules.n_shifted
+    for i in range(population.genotypes.shape[0]):
+        if left == 0:
+            break
+        left -= 1
+        solution = solution_of(population, i)
+        for g in range(n_variables):
+            values[g] = solution.genotype[g]
+        if not _shift(work.all_variables, values, _AMS_SHIFT, rules, model):
+            continue
+        for g in range(n_variables):
+            set_gene(solution, work.journal, g, values[g])
+        accept_worse = 0.0 if i == elite else rules.accept_worse
+        if _step(problem, population, i, accept_worse, work, generator):
+            population.improved[i] = 1
+        status = _status(population, i, rules, work)
+        if status != ONGOING:
+            return status
+    return ONGOING
+
+
+@kernel
+def _force(
+    problem: Any,
+    population: RealPopulation,
+    i: int,
+    best: int,
+    linkage: Linkage,
+    rules: RealRules,
+    work: RealWork,
+    generator: np.random.Generator,
+) -> int:
+    """Blend subsets with the best solution, ever less, until one improves solution i, else make it the best one."""
+    n_subsets = linkage.starts.shape[0]
+    solution, donor = solution_of(population, i), population.genotypes[best]
+    blend = 0.5
+    while blend > _LEAST_BLEND:
+        shuffle(generator, work.subsets[:n_subsets])
+        for s in range(n_subsets):
+            start = linkage.starts[work.subsets[s]]
+            for k in range(start, start + linkage.sizes[work.subsets[s]]):
+                g = linkage.members[k]
+                set_gene(solution, work.journal, g, blend * solution.genotype[g] + (1.0 - blend) * donor[g])
+            improved = _step(problem, population, i, 0.0, work, generator)
+            status = _status(population, i, rules, work)
+            if improved or status != ONGOING:
+                return status
+        blend *= 0.5
+    for g in range(solution.genotype.shape[0]):
+        set_gene(solution, work.journal, g, donor[g])
+    _step(problem, population, i, 1.0, work, generator)
+    return _status(population, i, rules, work)
+
+
+@kernel
+def _best_of(population: RealPopulation) -> int:
+    best = 0
+    for i in range(1, population.genotypes.shape[0]):
+        if improves(
+            population.objectives[i, 0],
+            population.violations[i],
+            population.objectives[best, 0],
+            population.violations[best],
+        ):
+            best = i
+    return best
+
+
+@kernel
+def vary(
+    problem: Any,
+    population: RealPopulation,
+    linkage: Linkage,
+    multipliers: NDArray[np.float64],
+    rules: RealRules,
+    model: RealModel,
+    work: RealWork,
+    generator: np.random.Generator,
+) -> int:
+    """Run one generation after `estimate`; returns the status and mutates everything but problem and linkage."""
+    n, n_subsets = population.genotypes.shape[0], linkage.starts.shape[0]
+    population.improved[:] = 0
+    # the best solution only takes improvements, so that it is never lost
+    elite = work.selection.order[0]
+    for s in range(n_subsets):
+        work.subsets[s] = s
+    shuffle(generator, work.subsets[:n_subsets])
+    for s in range(n_subsets):
+        subset = work.subsets[s]
+        members = linkage.members[linkage.starts[subset] : linkage.starts[subset] + linkage.sizes[subset]]
+        status = _vary_subset(
+            problem, population, members, (multipliers, subset, elite), rules, model, work, generator
+        )
+        if status != ONGOING:
+            return status
+    if model.counts[0] > 0:
+        status = _shift_all(problem, population, elite, rules, model, work, generator)
+        if status != ONGOING:
+            return status
+    best = _best_of(population)
+    any_improved = False
+    for i in range(n):
+        any_improved |= population.improved[i] != 0
+        population.stalls[i] = 0 if population.improved[i] != 0 else population.stalls[i] + 1
+        if population.stalls[i] > rules.stall_limit and i != best:
+            status = _force(problem, population, i, best, linkage, rules, work, generator)
+            if status != ONGOING:
+                return status
+    widest = 0.0
+    for s in range(n_subsets):
+        widest = max(widest, multipliers[s])
+    if any_improved:
+        model.counts[1] = 0
+    elif widest <= 1.0:
+        model.counts[1] += 1
+    model.counts[0] += 1
+    for i in range(n):
+        # rounding of many small changes would otherwise pile up
+        evaluate_partial(problem, solution_of(population, i), work.journal, generator)
+    return ONGOING

@@ -1,0 +1,193 @@
+"""Compiled evaluation of cut points as real genes, the graph and the numbers of bins given."""
+
+# in compiled code NumPy's and Python's scalars are the same types
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+
+from __future__ import annotations
+
+from math import floor, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
+from gomea_bn.problems.kernels.score import RowData, ScoreRule, ScoreScratch, family_score
+from gomea_bn.runtime.jit import kernel
+
+__all__ = ["BoundaryColumns", "BoundaryData", "BoundaryGraph", "BoundaryWork"]
+
+
+class BoundaryColumns(NamedTuple):
+    """The variables' values, and the genes that cut them; a variable whose cuts do not move has no gene."""
+
+    first_gene: NDArray[np.int64]  # (n_nodes + 1,)
+    ranks: NDArray[np.int32]  # (n_nodes, n_rows) index of a row's value among the distinct values
+    first_cut: NDArray[np.int64]  # (n_nodes + 1,) into the next two
+    cuts: NDArray[np.float64]  # mid-points of neighbouring distinct values
+    below: NDArray[np.int64]  # rows below each mid-point
+    span: NDArray[np.float64]  # (n_nodes, 2) minimum and maximum
+    cut_cost: NDArray[np.float64]  # (n_nodes,) nats per cut
+    floors: NDArray[np.float64]  # (2,) narrowest bin as a fraction of the range, fewest rows
+
+
+class BoundaryGraph(NamedTuple):
+    """The graph in compressed rows."""
+
+    first_member: NDArray[np.int64]  # (n_nodes + 1,)
+    members: NDArray[np.int64]  # of every family: parents, then the child
+    first_touched: NDArray[np.int64]  # (n_nodes + 1,)
+    touched: NDArray[np.int64]  # families that a variable's cuts enter
+
+
+class BoundaryWork(NamedTuple):
+    """Work space; mutated."""
+
+    indices: NDArray[np.int64]  # (n_genes,) sorted cut indices of the solution at hand
+    held: NDArray[np.int64]  # (n_genes,) those that `RowData.codes` and `constant` stand for; -1 for none
+    bin_of_rank: NDArray[np.uint8]  # (most distinct values,)
+    due: NDArray[np.uint8]  # (n_nodes,)
+
+
+class BoundaryData(NamedTuple):
+    """One thread's problem; `rows` has one view per variable, which is overwritten."""
+
+    columns: BoundaryColumns
+    graph: BoundaryGraph
+    rows: RowData
+    rule: ScoreRule
+    scratch: ScoreScratch
+    work: BoundaryWork
+
+
+@kernel
+def decode(columns: BoundaryColumns, genotype: NDArray[np.float64], indices: NDArray[np.int64]) -> None:
+    """Fill `indices` (n_genes,) with floored genes inside the bounds, ascending within each variable."""
+    for v in range(columns.first_gene.shape[0] - 1):
+        last = columns.first_cut[v + 1] - columns.first_cut[v] - 1
+        first = columns.first_gene[v]
+        for g in range(first, columns.first_gene[v + 1]):
+            index = min(max(np.int64(floor(genotype[g])), 0), last)
+            place = g
+            while place > first and indices[place - 1] > index:
+                indices[place] = indices[place - 1]
+                place -= 1
+            indices[place] = index
+
+
+@kernel
+def shortfall(columns: BoundaryColumns, indices: NDArray[np.int64]) -> float:
+    """Return by how much bins miss the floors on width and rows, in shares of these; a bin without width counts 1."""
+    missing = 0.0
+    least_width, least_rows = columns.floors[0], columns.floors[1]
+    n_rows = columns.ranks.shape[1]
+    for v in range(columns.first_gene.shape[0] - 1):
+        if columns.first_gene[v] == columns.first_gene[v + 1]:
+            continue
+        low, high = columns.span[v, 0], columns.span[v, 1]
+        edge, rows = low, 0
+        for g in range(columns.first_gene[v], columns.first_gene[v + 1] + 1):
+            next_edge, next_rows = high, n_rows
+            if g < columns.first_gene[v + 1]:
+                cut = columns.first_cut[v] + indices[g]
+                next_edge, next_rows = columns.cuts[cut], columns.below[cut]
+            width = (next_edge - edge) / (high - low)
+            if next_edge <= edge:
+                missing += 1.0
+            elif width < least_width:
+                missing += 1.0 - width / least_width
+            if next_rows - rows < least_rows:
+                missing += 1.0 - (next_rows - rows) / least_rows
+            edge, rows = next_edge, next_rows
+    return missing
+
+
+@kernel
+def _load(data: BoundaryData, v: int) -> None:
+    """Bring the codes and the constant of a variable in line with its sorted cut indices."""
+    columns, rows, work = data.columns, data.rows, data.work
+    first, end = columns.first_gene[v], columns.first_gene[v + 1]
+    same = True
+    for g in range(first, end):
+        if work.held[g] != work.indices[g]:
+            same = False
+            break
+    if same:
+        return
+    low, high = columns.span[v, 0], columns.span[v, 1]
+    log_range = log(high - low)
+    constant = -columns.cut_cost[v] * (end - first)
+    edge, below, rank = low, 0, 0
+    for b in range(end - first + 1):
+        next_edge, next_below = high, columns.ranks.shape[1]
+        next_rank = columns.first_cut[v + 1] - columns.first_cut[v] + 1
+        if first + b < end:
+            index = work.indices[first + b]
+            work.held[first + b] = index
+            next_edge = columns.cuts[columns.first_cut[v] + index]
+            next_below = columns.below[columns.first_cut[v] + index]
+            next_rank = index + 1
+        if next_below > below and next_edge > edge:
+            constant -= (next_below - below) * (log(next_edge - edge) - log_range)
+        work.bin_of_rank[rank:next_rank] = b
+        edge, below, rank = next_edge, next_below, next_rank
+    rows.constant[v] = constant
+    ranks = columns.ranks[v]
+    codes = rows.codes[v]
+    for i in range(ranks.shape[0]):
+        codes[i] = work.bin_of_rank[ranks[i]]
+
+
+@kernel
+def _score_due(data: BoundaryData, solution: Solution, journal: Journal) -> int:
+    """Score the families that are due, then the whole; returns how many were."""
+    graph, work = data.graph, data.work
+    n_scored = 0
+    total = 0.0
+    for f in range(work.due.shape[0]):
+        if work.due[f] != 0:
+            family = graph.members[graph.first_member[f] : graph.first_member[f + 1]]
+            for m in range(family.shape[0]):
+                _load(data, family[m])
+            score = family_score(data.rows, data.rule, data.scratch, family, family.shape[0])
+            set_term(solution, journal, f, score)
+            n_scored += 1
+        total += solution.terms[f]
+    solution.objectives[0] = -total
+    solution.violation[0] = shortfall(data.columns, work.indices)
+    return n_scored
+
+
+@kernel
+def evaluate_boundaries(
+    data: BoundaryData, solution: Solution, journal: Journal, generator: np.random.Generator
+) -> int:
+    """Score every family; returns their number."""
+    decode(data.columns, solution.genotype, data.work.indices)
+    data.work.due[:] = 1
+    n_scored = _score_due(data, solution, journal)
+    journal.counts[:] = 0
+    return n_scored
+
+
+@kernel
+def evaluate_boundaries_partial(
+    data: BoundaryData, solution: Solution, journal: Journal, generator: np.random.Generator
+) -> int:
+    """Score the families of the variables whose genes changed, and of their children; returns their number."""
+    columns, graph, work = data.columns, data.graph, data.work
+    decode(columns, solution.genotype, work.indices)
+    work.due[:] = 0
+    for k in range(journal.counts[0]):
+        gene = journal.genes[k]
+        if np.int64(floor(journal.gene_values[k])) == np.int64(floor(solution.genotype[gene])):
+            continue
+        v = 0
+        while columns.first_gene[v + 1] <= gene:
+            v += 1
+        for t in range(graph.first_touched[v], graph.first_touched[v + 1]):
+            work.due[graph.touched[t]] = 1
+    return _score_due(data, solution, journal)
+
+
+register_problem(BoundaryData, evaluate_boundaries, evaluate_boundaries_partial)

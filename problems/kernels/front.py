@@ -1,0 +1,242 @@
+"""Compiled objectives of a network: misfit, complexity, distance to an expert's network, and a user's own."""
+
+from __future__ import annotations
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
+from gomea_bn.problems.kernels.python_calls import call_python
+from gomea_bn.problems.kernels.score import (
+    FamilyCache,
+    RowData,
+    ScoreScratch,
+    cache_insert,
+    cache_slot,
+    cached_family_score,
+    count_dense,
+    count_sparse,
+    family_key,
+    is_dense,
+    n_configurations,
+)
+from gomea_bn.problems.kernels.structure import (
+    ONE,
+    ZERO,
+    StructureData,
+    build_graph,
+    family_views,
+    follow_changes,
+)
+from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels.bits import lowest_bit
+
+__all__ = ["ExpertRows", "FrontData", "FrontRules", "UserObjectives"]
+
+# what an objective is; from OWN on they are the user's own, in order
+MISFIT, COMPLEXITY, EXPERT_DISTANCE, OWN = 0, 1, 2, 3
+
+
+class ExpertRows(NamedTuple):
+    """A sample from the expert's network as bin codes; no rows without an expert."""
+
+    codes: NDArray[np.uint8]  # (n_views, n_sampled)
+    log_width: NDArray[np.float64]  # (n_views,) mean log bin width over the sample; 0 for discrete variables
+    counts: NDArray[np.float64]  # (n_variables,) 1 where the expert speaks about the variable, else 0
+    scratch: ScoreScratch
+    shared: FamilyCache
+    own: FamilyCache
+
+
+class UserObjectives(NamedTuple):
+    """One thread's exchange with Python; overwritten at every call."""
+
+    address: int  # of a callable without arguments that evaluates `genotype`; 0 = there are none
+    genotype: NDArray[np.int16]  # (l,)
+    values: NDArray[np.float64]  # (n_own,) set by Python
+
+
+class FrontRules(NamedTuple):
+    """Which objectives there are, and their constants."""
+
+    kinds: NDArray[np.int64]  # (m,)
+    n_rows: float
+    misfit_constant: float  # nats per row from [0, 1] to original units
+    expert_constant: float  # mean log density of the expert's sample under the expert's network
+    max_parameters: float
+
+
+class FrontData(NamedTuple):
+    """Everything that evaluation needs, for one thread; the structure's scores are smoothed log likelihoods."""
+
+    structure: StructureData
+    expert: ExpertRows
+    own: UserObjectives
+    rules: FrontRules
+
+
+@kernel
+def expert_family_term(
+    rows: RowData,
+    prior: float,
+    scratch: ScoreScratch,
+    expert: ExpertRows,
+    views: NDArray[np.int64],
+    n_views: int,
+) -> float:
+    """Return the mean of -ln q(child | parents) over the expert's sample, in nats and original units.
+
+    q are the smoothed tables that the rows give; a parent configuration that no row has is uniform.
+    """
+    n_sampled = expert.codes.shape[1]
+    r = rows.cardinality[views[n_views - 1]]
+    configurations = n_configurations(rows, views, n_views)
+    cells = configurations * r
+    share = prior / r
+    total = 0.0
+    if is_dense(cells, rows.codes.shape[1]) and is_dense(cells, n_sampled):
+        whole = np.int64(cells)
+        count_dense(rows.codes, views, rows.cardinality, n_views, whole, 1, scratch)
+        count_dense(expert.codes, views, rows.cardinality, n_views, whole, 1, expert.scratch)
+        for j in range(np.int64(configurations)):
+            row = 0
+            sampled = 0
+            for k in range(j * r, (j + 1) * r):
+                row += scratch.counts[k]
+                count = expert.scratch.counts[k]
+                if count > 0:
+                    sampled += count
+                    total -= count * log(scratch.counts[k] + share)
+            if sampled > 0:
+                total += sampled * log(row + prior)
+    else:
+        observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)
+        for j in range(observed):
+            row = 0
+            for k in range(j * r, (j + 1) * r):
+                row += scratch.counts[k]
+            expert.scratch.slots[j] = row
+        for i in range(n_sampled):
+            key = np.int64(0)
+            for v in range(n_views - 1):
+                key = key * rows.cardinality[views[v]] + np.int64(expert.codes[views[v], i])
+            number = _configuration(scratch, key)
+            if number < 0:
+                total += log(float(r))
+            else:
+                cell = number * r + np.int64(expert.codes[views[n_views - 1], i])
+                total -= log((scratch.counts[cell] + share) / (expert.scratch.slots[number] + prior))
+    return total / n_sampled + expert.log_width[views[n_views - 1]]
+
+
+@kernel
+def _configuration(scratch: ScoreScratch, key: int) -> int:
+    """Return the number that `count_sparse` gave to a parent configuration, -1 if no row has it."""
+    mask = np.int64(scratch.slots.shape[0] - 1)
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    slot = np.int64(mixed >> np.uint64(33)) & mask
+    while scratch.slots[slot] != 0:
+        if scratch.slot_keys[slot] == key:
+            return scratch.slots[slot] - 1
+        slot = (slot + 1) & mask
+    return -1
+
+
+@kernel
+def _cached_expert_term(data: FrontData, views: NDArray[np.int64], n_views: int) -> float:
+    structure, expert = data.structure, data.expert
+    key = family_key(structure.rows, views, n_views)
+    slot = cache_slot(expert.shared, key)
+    if slot >= 0 and expert.shared.keys[slot] == key:
+        return expert.shared.scores[slot]
+    slot = cache_slot(expert.own, key)
+    if slot >= 0 and expert.own.keys[slot] == key:
+        return expert.own.scores[slot]
+    term = expert_family_term(
+        structure.rows, structure.score.prior, structure.scratch, expert, views, n_views
+    )
+    cache_insert(expert.own, key, term)
+    return term
+
+
+@kernel
+def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
+    """Re-score the marked families, sum all terms in variable order, set objectives; returns touched terms.
+
+    Terms: minus log likelihoods, free parameters, expert terms, each by variable.
+    """
+    structure, rules = data.structure, data.rules
+    work = structure.work
+    n = work.roots.shape[0]
+    touched = 0
+    for w in range(work.dirty.shape[0]):
+        rest = work.dirty[w]
+        while rest != ZERO:
+            child = w * 64 + lowest_bit(rest)
+            rest &= rest - ONE
+            n_views = family_views(structure, solution, child)
+            views = work.views
+            score = cached_family_score(
+                structure.rows,
+                structure.score,
+                structure.scratch,
+                structure.shared,
+                structure.own,
+                views,
+                n_views,
+            )
+            set_term(solution, journal, child, -score)
+            r = structure.rows.cardinality[views[n_views - 1]]
+            parameters = n_configurations(structure.rows, views, n_views) * (r - 1)
+            set_term(solution, journal, n + child, parameters)
+            if data.expert.codes.shape[1] > 0 and data.expert.counts[child] > 0.0:
+                set_term(solution, journal, 2 * n + child, _cached_expert_term(data, views, n_views))
+            touched += 3
+    misfit, parameters, distance = 0.0, 0.0, 0.0
+    for i in range(n):
+        misfit += solution.terms[i]
+        parameters += solution.terms[n + i]
+        distance += solution.terms[2 * n + i]
+    if data.own.address != 0:
+        for g in range(solution.genotype.shape[0]):
+            data.own.genotype[g] = solution.genotype[g]
+        call_python(data.own.address)
+    for j in range(rules.kinds.shape[0]):
+        kind = rules.kinds[j]
+        if kind == MISFIT:
+            solution.objectives[j] = misfit / rules.n_rows + rules.misfit_constant
+        elif kind == COMPLEXITY:
+            solution.objectives[j] = parameters
+        elif kind == EXPERT_DISTANCE:
+            solution.objectives[j] = distance + rules.expert_constant
+        else:
+            solution.objectives[j] = data.own.values[kind - OWN]
+    solution.violation[0] = max(0.0, parameters / rules.max_parameters - 1.0)
+    return touched
+
+
+@kernel
+def evaluate_front_partial(
+    data: FrontData, solution: Solution, journal: Journal, generator: np.random.Generator
+) -> int:
+    """Re-evaluate after the journal's gene changes, repairing what they broke; returns touched terms."""
+    follow_changes(data.structure, solution, journal, generator)
+    return _score_marked(data, solution, journal)
+
+
+@kernel
+def evaluate_front(
+    data: FrontData, solution: Solution, journal: Journal, generator: np.random.Generator
+) -> int:
+    """Build parent sets from the genotype, repair them, and score every family; returns the number of terms."""
+    build_graph(data.structure, solution, journal, generator)
+    solution.terms[:] = 0.0
+    touched = _score_marked(data, solution, journal)
+    journal.counts[:] = 0
+    return touched
+
+
+register_problem(FrontData, evaluate_front, evaluate_front_partial)

@@ -1,0 +1,169 @@
+"""Compiled dynamic programming over the intervals of one variable."""
+
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+
+from __future__ import annotations
+
+from math import inf, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.runtime.jit import kernel
+
+__all__ = [
+    "Cells",
+    "IntervalRule",
+    "IntervalTables",
+    "IntervalWork",
+    "absorb",
+    "best_intervals",
+    "fill_cells",
+]
+
+
+class IntervalTables(NamedTuple):
+    """What every row adds to the count tables of an interval, rows in ascending order of the variable.
+
+    Counters are numbered through: the parents' configurations, every child's cells, every child's table rows.
+    """
+
+    codes: NDArray[np.int32]  # (n_tables, n_rows) counter of a row: parents first, then one table per child
+    row_of: NDArray[np.int32]  # (n_counters,) counter of the table row of a child's cell; -1 for the others
+    shift: NDArray[np.int64]  # (n_counters,) what a table row's count is raised by before the look-up
+
+
+class Cells(NamedTuple):
+    """Candidate cells between neighbouring candidate cuts, their counts sparse; `starts` and on are filled."""
+
+    edges: NDArray[np.float64]  # (n_cells + 1,) minimum, candidate cuts, maximum
+    below: NDArray[np.int64]  # (n_cells + 1,) rows up to each edge
+    starts: NDArray[np.int64]  # (n_cells + 1,) first entry of a cell
+    middles: NDArray[np.int64]  # (n_cells,) first entry of a cell that is a child's table row
+    entries: NDArray[np.int32]  # counters
+    amounts: NDArray[np.int32]  # rows of the cell at that counter
+
+
+class IntervalRule(NamedTuple):
+    """How counts become the gain of an interval, in nats, and which intervals are allowed."""
+
+    table: NDArray[np.float64]  # (n_rows + 256,) x ln x, or lnG(x + 1)
+    bin_cost: float  # per interval
+    log_range: float  # ln of the variable's range
+    min_width: float  # in the variable's units
+    min_rows: int
+    n_layers: int  # most intervals; 0 = any number, and then one layer
+
+
+class IntervalWork(NamedTuple):
+    """Work space and result of `best_intervals`; mutated."""
+
+    counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
+    values: NDArray[np.float64]  # (n_layers + 1, n_cells + 1) best sum of gains of the cells before an edge
+    origin: NDArray[np.int32]  # same shape: where the last interval of that best begins
+    stop: NDArray[np.uint8]  # (1,) raised to give up
+
+
+@kernel
+def fill_cells(tables: IntervalTables, cells: Cells, counts: NDArray[np.int32]) -> None:
+    """Count the rows of every cell into its sparse entries; mutates `cells`, leaves `counts` at 0."""
+    codes, row_of = tables.codes, tables.row_of
+    entries, amounts = cells.entries, cells.amounts
+    k = 0
+    for c in range(cells.middles.shape[0]):
+        start = k
+        cells.starts[c] = start
+        for t in range(codes.shape[0]):
+            for i in range(cells.below[c], cells.below[c + 1]):
+                j = codes[t, i]
+                if counts[j] == 0:
+                    entries[k] = j
+                    k += 1
+                counts[j] += 1
+        middle = k
+        cells.middles[c] = middle
+        for e in range(start, middle):
+            j = entries[e]
+            amounts[e] = counts[j]
+            counts[j] = 0
+        for e in range(start, middle):
+            row = row_of[entries[e]]
+            if row >= 0:
+                if counts[row] == 0:
+                    entries[k] = row
+                    k += 1
+                counts[row] += amounts[e]
+        for e in range(middle, k):
+            j = entries[e]
+            amounts[e] = counts[j]
+            counts[j] = 0
+    cells.starts[cells.middles.shape[0]] = k
+
+
+@kernel
+def absorb(
+    cells: Cells, c: int, shift: NDArray[np.int64], table: NDArray[np.float64], counts: NDArray[np.int32]
+) -> float:
+    """Add cell `c` to an interval's `counts` and return by how much its tables' score grows."""
+    entries, amounts = cells.entries, cells.amounts
+    grown = 0.0
+    for e in range(cells.starts[c], cells.middles[c]):
+        j = entries[e]
+        old = counts[j]
+        new = old + amounts[e]
+        counts[j] = new
+        grown += table[new] - table[old]
+    for e in range(cells.middles[c], cells.starts[c + 1]):
+        j = entries[e]
+        old = counts[j] + shift[j]
+        new = old + amounts[e]
+        counts[j] += amounts[e]
+        grown -= table[new] - table[old]
+    return grown
+
+
+@kernel
+def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, work: IntervalWork) -> None:
+    """Fill ``work.values`` and ``work.origin``; layer k holds partitions into k intervals (or layer 0 into any).
+
+    For a fixed left edge the right edge sweeps over the cells, so that an interval costs the entries of one cell.
+    The one interval that is the whole range is always allowed.
+    """
+    values, origin, counts = work.values, work.origin, work.counts
+    edges, below = cells.edges, cells.below
+    n_cells = edges.shape[0] - 1
+    n_layers = rule.n_layers
+    values[:] = -inf
+    values[0, 0] = 0.0
+    for a in range(n_cells):
+        if work.stop[0] != 0:
+            return
+        first, last = 0, -1  # the layers that reach this edge
+        for k in range(max(n_layers, 1)):
+            if values[k, a] > -inf:
+                if last < 0:
+                    first = k
+                last = k
+        if last < 0:
+            continue
+        counts[:] = 0
+        score = 0.0
+        for b in range(a + 1, n_cells + 1):
+            score += absorb(cells, b - 1, shift, rule.table, counts)
+            width = edges[b] - edges[a]
+            rows = below[b] - below[a]
+            if not (a == 0 and b == n_cells):
+                if width < rule.min_width or width <= 0.0 or rows < rule.min_rows:
+                    continue
+            gain = score - rows * (log(width) - rule.log_range) - rule.bin_cost
+            if n_layers == 0:
+                if values[0, a] + gain > values[0, b]:
+                    values[0, b] = values[0, a] + gain
+                    origin[0, b] = a
+            else:
+                for k in range(first, last + 1):
+                    if values[k, a] + gain > values[k + 1, b]:
+                        values[k + 1, b] = values[k, a] + gain
+                        origin[k + 1, b] = a
+    counts[:] = 0

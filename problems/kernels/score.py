@@ -1,0 +1,363 @@
+"""Compiled counting, family scores and the family-score cache."""
+
+from __future__ import annotations
+
+from math import lgamma, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.runtime.jit import kernel
+
+__all__ = ["BLOCK", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
+
+LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED = 0, 1, 2, 3
+
+BLOCK = 2048
+_HALF_LOG_TWO_PI = 0.9189385332046727
+
+
+class RowData(NamedTuple):
+    """The rows as bin codes; a view is one (variable, policy) pair."""
+
+    codes: NDArray[np.uint8]  # (n_views, n_rows)
+    cardinality: NDArray[np.int64]  # (n_views,)
+    constant: NDArray[np.float64]  # (n_views,) nats: minus the rows' log widths, minus the policy's own cost
+    child_key: NDArray[np.uint64]  # (n_views,) random words that hash a family
+    parent_key: NDArray[np.uint64]  # (n_views,)
+
+
+class ScoreRule(NamedTuple):
+    """How counts become a score in nats."""
+
+    kind: int  # LIKELIHOOD, DIRICHLET, BDEU or SMOOTHED
+    weight: float  # nats per free parameter (LIKELIHOOD)
+    prior: (
+        float  # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED), equivalent sample size (BDEU)
+    )
+    x_log_x: NDArray[np.float64]  # (n_rows + 1,)
+    log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
+    edge_cost: float = 0.0  # nats per parent
+
+
+class ScoreScratch(NamedTuple):
+    """One thread's work space; mutated."""
+
+    joint: NDArray[np.uint16]  # (BLOCK,)
+    counts: NDArray[np.int32]
+    slots: NDArray[np.int64]  # sparse counting: hash slot -> parent configuration's number + 1
+    slot_keys: NDArray[np.int64]
+    statistics: NDArray[np.int64]  # (3,) families scored, cache hits, rows counted
+
+
+class FamilyCache(NamedTuple):
+    """Open-addressing table from family key to score; key 0 means empty."""
+
+    keys: NDArray[np.uint64]  # (capacity,), a power of two
+    scores: NDArray[np.float64]
+    used: NDArray[np.int64]  # (1,)
+
+
+@kernel
+def count_dense(
+    codes: NDArray[np.uint8],
+    views: NDArray[np.int64],
+    cardinality: NDArray[np.int64],
+    n_views: int,
+    cells: int,
+    n_tables: int,
+    scratch: ScoreScratch,
+) -> None:
+    """Count joint configurations of `views`, the last one fastest, into ``scratch.counts[:cells]``.
+
+    The joint codes of a block are formed by vector code first; several count tables keep neighbouring rows that
+    fall into one cell from waiting for each other.
+    """
+    joint, counts = scratch.joint, scratch.counts
+    n_rows = codes.shape[1]
+    counts[: n_tables * cells] = 0
+    for start in range(0, n_rows, BLOCK):
+        m = min(BLOCK, n_rows - start)
+        first = codes[views[0], start : start + m]
+        for i in range(m):
+            joint[i] = first[i]
+        for v in range(1, n_views):
+            column = codes[views[v], start : start + m]
+            r = np.uint16(cardinality[views[v]])
+            for i in range(m):
+                joint[i] = np.uint16(joint[i] * r + column[i])
+        if n_tables == 4:
+            paired = m // 4 * 4
+            for i in range(0, paired, 4):
+                counts[joint[i]] += 1
+                counts[cells + joint[i + 1]] += 1
+                counts[2 * cells + joint[i + 2]] += 1
+                counts[3 * cells + joint[i + 3]] += 1
+            for i in range(paired, m):
+                counts[joint[i]] += 1
+        else:
+            for i in range(m):
+                counts[joint[i]] += 1
+    if n_tables == 4:
+        for c in range(cells):
+            counts[c] += counts[cells + c] + counts[2 * cells + c] + counts[3 * cells + c]
+
+
+@kernel
+def count_sparse(
+    codes: NDArray[np.uint8],
+    views: NDArray[np.int64],
+    cardinality: NDArray[np.int64],
+    n_views: int,
+    scratch: ScoreScratch,
+) -> int:
+    """Count into a table of the *observed* parent configurations only; returns how many there are.
+
+    ``scratch.counts`` then holds (n_observed, r) counts, configurations in order of first appearance.
+    """
+    counts, slots, slot_keys = scratch.counts, scratch.slots, scratch.slot_keys
+    n_rows = codes.shape[1]
+    r = cardinality[views[n_views - 1]]
+    mask = np.int64(slots.shape[0] - 1)
+    slots[:] = 0
+    observed = 0
+    child = codes[views[n_views - 1]]
+    for i in range(n_rows):
+        key = np.int64(0)
+        for v in range(n_views - 1):
+            key = key * cardinality[views[v]] + np.int64(codes[views[v], i])
+        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64(mixed >> np.uint64(33)) & mask
+        while slots[slot] != 0 and slot_keys[slot] != key:
+            slot = (slot + 1) & mask
+        if slots[slot] == 0:
+            slot_keys[slot] = key
+            base = observed * r
+            for c in range(r):
+                counts[base + c] = 0
+            observed += 1
+            slots[slot] = observed
+        counts[(slots[slot] - 1) * r + np.int64(child[i])] += 1
+    return observed
+
+
+@kernel
+def stirling_lgamma(x: float) -> float:
+    """Return ln Gamma(x) for x >= 16 with an absolute error below 1e-12."""
+    inverse = 1.0 / x
+    square = inverse * inverse
+    series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
+    return (x - 0.5) * log(x) - x + _HALF_LOG_TWO_PI + series
+
+
+@kernel
+def _sum_log_rising(
+    counts: NDArray[np.int32], n_rows_of_table: int, width: int, prior: float, by_row: bool
+) -> float:
+    """Return the sum over cells (or over row totals) of lnG(prior + count) - lnG(prior).
+
+    Small counts are multiplied into one running product, so that most cells need no logarithm.
+    """
+    total = 0.0
+    product = 1.0
+    lgamma_prior = lgamma(prior)
+    step = 1 if by_row else width
+    for row in range(n_rows_of_table):
+        for k in range(step):
+            if by_row:
+                count = 0
+                for c in range(width):
+                    count += counts[row * width + c]
+            else:
+                count = counts[row * width + k]
+            if count == 0:
+                continue
+            if count < 16:
+                for c in range(count):
+                    product *= prior + c
+                if product > 1e200 or product < 1e-200:
+                    total += log(product)
+                    product = 1.0
+            else:
+                total += stirling_lgamma(prior + count) - lgamma_prior
+    return total + log(product)
+
+
+@kernel
+def _smoothed_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int, prior: float) -> float:
+    """Return the log likelihood of an (n_observed, r) count table under its own smoothed probabilities, in nats.
+
+    P(cell) = (n_cell + prior / r) / (n_row + prior), as in the tables of a learned network.
+    """
+    share = prior / r
+    total = 0.0
+    for j in range(n_observed):
+        row = 0
+        for k in range(j * r, (j + 1) * r):
+            count = counts[k]
+            if count > 0:
+                row += count
+                total += count * log(count + share)
+        if row > 0:
+            total -= row * log(row + prior)
+    return total
+
+
+@kernel
+def score_counts(
+    counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule
+) -> float:
+    """Return the score in nats of a (n_observed, r) count table out of `configurations` parent configurations."""
+    total = 0.0
+    if rule.kind == LIKELIHOOD:
+        table = rule.x_log_x
+        for j in range(n_observed):
+            row = 0
+            cells = 0.0
+            for k in range(j * r, (j + 1) * r):
+                row += counts[k]
+                cells += table[counts[k]]
+            total += cells - table[row]
+        return total - rule.weight * configurations * (r - 1)
+    if rule.kind == SMOOTHED:
+        return _smoothed_log_likelihood(counts, n_observed, r, rule.prior)
+    if rule.kind == DIRICHLET:
+        rising = rule.log_rising
+        row_prior = rule.prior * r
+        for j in range(n_observed):
+            for k in range(j * r, (j + 1) * r):
+                total += rising[counts[k]]
+        return total - _sum_log_rising(counts, n_observed, r, row_prior, True)
+    row_prior = rule.prior / configurations
+    cells = _sum_log_rising(counts, n_observed, r, row_prior / r, False)
+    return cells - _sum_log_rising(counts, n_observed, r, row_prior, True)
+
+
+@kernel
+def n_configurations(rows: RowData, views: NDArray[np.int64], n_views: int) -> float:
+    """Return the number of parent configurations of a family, whose child's view comes last."""
+    configurations = 1.0
+    for v in range(n_views - 1):
+        configurations *= rows.cardinality[views[v]]
+    return configurations
+
+
+@kernel
+def is_dense(cells: float, n_rows: int) -> bool:
+    """Return whether a table of so many cells is counted cell by cell, and not by observed configurations."""
+    return cells <= 65536.0 and cells <= 8.0 * n_rows + 1024.0
+
+
+@kernel
+def family_score(
+    rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
+) -> float:
+    """Return the uncached score in nats of a family.
+
+    `views` holds the parents' views in the order of their variables, then the child's; (n_views,), int64.
+    """
+    n_rows = rows.codes.shape[1]
+    r = rows.cardinality[views[n_views - 1]]
+    configurations = n_configurations(rows, views, n_views)
+    cells = configurations * r
+    scratch.statistics[0] += 1
+    if is_dense(cells, n_rows):
+        whole = np.int64(cells)
+        n_tables = 4 if whole * 4 <= n_rows else 1
+        count_dense(rows.codes, views, rows.cardinality, n_views, whole, n_tables, scratch)
+        observed = np.int64(configurations)
+    else:
+        observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)
+    score = score_counts(scratch.counts, observed, configurations, r, rule)
+    return score + rows.constant[views[n_views - 1]] - rule.edge_cost * (n_views - 1)
+
+
+@kernel
+def family_key(rows: RowData, views: NDArray[np.int64], n_views: int) -> np.uint64:
+    """Return the 64-bit key of a family, which does not depend on the order of the parents."""
+    key = rows.child_key[views[n_views - 1]]
+    for v in range(n_views - 1):
+        key += rows.parent_key[views[v]]
+    return key if key != np.uint64(0) else np.uint64(1)
+
+
+@kernel
+def cache_slot(cache: FamilyCache, key: np.uint64) -> int:
+    """Return the slot that holds `key`, or the empty one where it belongs, or -1 if neither is found."""
+    mask = cache.keys.shape[0] - 1
+    slot = np.int64(key >> np.uint64(20)) & mask
+    for _ in range(64):
+        held = cache.keys[slot]
+        if held == key or held == np.uint64(0):
+            return slot
+        slot = (slot + 1) & mask
+    return -1
+
+
+@kernel
+def cache_insert(cache: FamilyCache, key: np.uint64, score: float) -> None:
+    """Store a score; in a full neighbourhood the first slot is overwritten, so the table stays bounded."""
+    slot = cache_slot(cache, key)
+    if slot < 0:
+        slot = np.int64(key >> np.uint64(20)) & (cache.keys.shape[0] - 1)
+    elif cache.keys[slot] == np.uint64(0):
+        cache.used[0] += 1
+    cache.keys[slot] = key
+    cache.scores[slot] = score
+
+
+@kernel
+def cache_merge(target: FamilyCache, source: FamilyCache) -> None:
+    """Insert every entry of `source` into `target`, in slot order."""
+    for slot in range(source.keys.shape[0]):
+        if source.keys[slot] != np.uint64(0):
+            cache_insert(target, source.keys[slot], source.scores[slot])
+
+
+@kernel
+def cached_family_score(
+    rows: RowData,
+    rule: ScoreRule,
+    scratch: ScoreScratch,
+    shared: FamilyCache,
+    own: FamilyCache,
+    views: NDArray[np.int64],
+    n_views: int,
+) -> float:
+    """Return a family's score from the shared cache, the thread's own one, or by counting (then kept in `own`)."""
+    key = family_key(rows, views, n_views)
+    slot = cache_slot(shared, key)
+    if slot >= 0 and shared.keys[slot] == key:
+        scratch.statistics[1] += 1
+        return shared.scores[slot]
+    slot = cache_slot(own, key)
+    if slot >= 0 and own.keys[slot] == key:
+        scratch.statistics[1] += 1
+        return own.scores[slot]
+    score = family_score(rows, rule, scratch, views, n_views)
+    cache_insert(own, key, score)
+    return score
+
+
+@kernel
+def score_families(
+    rows: RowData,
+    rule: ScoreRule,
+    scratch: ScoreScratch,
+    shared: FamilyCache,
+    own: FamilyCache,
+    offsets: NDArray[np.int64],
+    views: NDArray[np.int64],
+    scores: NDArray[np.float64],
+) -> None:
+    """Fill `scores` (n_families,) for families in compressed rows: ``views[offsets[f]:offsets[f + 1]]``, child last.
+
+    An empty `own` table (capacity 0) means: count every family, cache nothing.
+    """
+    for f in range(scores.shape[0]):
+        family = views[offsets[f] : offsets[f + 1]]
+        if own.keys.shape[0] == 0:
+            scores[f] = family_score(rows, rule, scratch, family, family.shape[0])
+        else:
+            scores[f] = cached_family_score(rows, rule, scratch, shared, own, family, family.shape[0])

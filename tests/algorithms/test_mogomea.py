@@ -1,0 +1,342 @@
+"""Whole runs for several objectives: known fronts, schedule, constraints, a small archive, refused settings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from mo_oracles import check_front, dominates, evaluated, network_problem, same
+from numpy.typing import NDArray
+
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
+from gomea_bn.algorithms.optimisation import optimise
+from gomea_bn.algorithms.rvgomea import RVGOMEA
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.linkage.models import Linkage
+from gomea_bn.operators.kernels.archive import canonical
+from gomea_bn.problems.multi_objective import (
+    LOTZ,
+    MultiObjectiveKnapsack,
+    MultiObjectiveMaxCut,
+    OneMaxZeroMax,
+    TrapInverseTrap,
+    brute_force_front,
+)
+from gomea_bn.problems.python_problem import PythonProblem
+from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
+
+UPDATES = ["generation", "immediate"]
+
+
+class NoLinkage:
+    """No subset at all: solutions stay what they are."""
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        empty = np.zeros(0, np.int64)
+        return Linkage(empty, empty, empty)
+
+
+STILL = MOGOMEA(linkage=NoLinkage(), local_search=False, forced_improvement=False)
+
+
+class Shelf:
+    """Which of seven books to take: price and what is missed; at most three fit."""
+
+    n_variables, alphabet, n_objectives = 7, 2, 2
+    prices = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0])
+    worth = np.array([2.0, 7.0, 1.0, 8.0, 2.5, 8.5, 1.0])
+
+    def evaluate(self, x: Any) -> tuple[list[float], float]:
+        return [float(self.prices @ x), float(self.worth @ (1 - x))], max(0.0, float(x.sum()) - 3)
+
+
+# ---------------------------------------------------------------- what a run finds
+
+
+KNOWN = {
+    "onemax": (OneMaxZeroMax(12), 10_000),
+    "trap": (TrapInverseTrap(10), 20_000),
+    "lotz": (LOTZ(8), 20_000),
+    "cut": (MultiObjectiveMaxCut.random_graph(9, 18, 2, seed=3), 20_000),
+    "cut of three": (MultiObjectiveMaxCut.random_graph(8, 14, 3, seed=4), 40_000),
+    "knapsack": (MultiObjectiveKnapsack.random(10, 2, seed=5), 20_000),
+}
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("mixing", ["weights", "dominance"])
+@pytest.mark.parametrize("what", KNOWN)
+def test_whole_fronts_are_found(what: str, mixing: str, update: str) -> None:
+    problem, n_eval = KNOWN[what]
+    front = brute_force_front(problem)
+    assert len(front) > 2
+    settings = MOGOMEA(mixing=mixing, archive_update=update)
+    for seed in range(3):
+        result = settings.run(problem, Limits(max_evaluations=n_eval), seed=seed)
+        assert result.F.tolist() == [[canonical(value) for value in f] for f in front.tolist()]
+        check_front(problem, result)
+
+
+def test_the_front_of_an_object_in_plain_python_with_a_constraint() -> None:
+    points = []
+    for number in range(2**7):
+        f, violation = Shelf().evaluate(np.array([number >> g & 1 for g in range(7)]))
+        points += [tuple(f)] * (violation == 0)
+    front = sorted({f for f in points if not any(dominates(g, f) for g in points)})
+    assert len(front) > 4
+    for n_threads in (1, 2):
+        result = optimise(Shelf(), seed=1, max_evaluations=6_000, n_threads=n_threads)
+        assert [tuple(f) for f in result.F.tolist()] == [tuple(map(canonical, f)) for f in front]
+        assert (result.X.sum(axis=1) <= 3).all()
+
+
+def test_errors_of_a_python_object_come_through() -> None:
+    class Broken(Shelf):
+        def evaluate(self, x: Any) -> tuple[list[float], float]:
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        optimise(Broken(), seed=1, max_evaluations=100)
+
+
+def test_with_one_objective_the_archive_holds_its_best() -> None:
+    problem = MultiObjectiveMaxCut.random_graph(9, 18, 1, seed=3)
+    result = MOGOMEA().run(problem, Limits(max_evaluations=3_000), seed=0)
+    assert result.F.tolist() == [[canonical(float(brute_force_front(problem)[0, 0]))]]
+    check_front(problem, result)
+
+
+@pytest.mark.parametrize("n_objectives", [2, 3])
+@pytest.mark.parametrize("update", UPDATES)
+def test_a_front_of_networks_is_what_its_genotypes_mean(update: str, n_objectives: int) -> None:
+    problem = network_problem(2, n_objectives, 5)
+    result = MOGOMEA(archive_update=update).run(problem, Limits(max_evaluations=15_000), seed=1, n_threads=2)
+    assert len(result.F) > 10
+    check_front(problem, result)
+
+
+def test_the_statistics_of_a_run_are_told() -> None:
+    result = MOGOMEA().run(network_problem(2, 3, 5), Limits(max_evaluations=5_000), seed=1)
+    assert 0 < result.n_eval_full < result.n_eval
+    assert {"families_scored", "cache_hits"} <= set(result.statistics)
+    history = result.history
+    assert all(isinstance(entry, FrontHistoryEntry) for entry in history)
+    assert [e.n_eval for e in history] == sorted({e.n_eval for e in history})
+    ideals = np.array([e.ideal for e in history])
+    assert (np.diff(ideals, axis=0) <= 0).all()
+    assert ideals[-1].tolist() == result.F.min(axis=0).tolist()
+    assert history[-1].archive_size == len(result.F)
+    assert result.time_to_best == history[-1].seconds <= result.exec_time
+    assert result.extra["n_eval_at_last_addition"] == history[-1].n_eval
+
+
+def test_with_immediate_update_the_last_addition_is_known_exactly() -> None:
+    problem, settings = LOTZ(8), MOGOMEA(archive_update="immediate")
+    whole = settings.run(problem, Limits(max_evaluations=20_000), seed=3)
+    last = whole.extra["n_eval_at_last_addition"]
+    assert settings.run(problem, Limits(max_evaluations=last), seed=3).F.tolist() == whole.F.tolist()
+    before = settings.run(problem, Limits(max_evaluations=last - 1), seed=3)
+    assert len(before.F) == len(whole.F) - 1
+
+
+# ---------------------------------------------------------------- interleaved multi-start
+
+
+def test_the_schedule_of_two_generations_per_step() -> None:
+    counts: list[tuple[int, ...]] = [()]
+    order: list[int] = []
+
+    def watch(progress: Progress) -> bool:
+        now = progress.population_generations
+        order.extend(i for i, g in enumerate(now) if g > (*counts[-1], *[0] * 9)[i])
+        counts.append(now)
+        assert progress.population_sizes == tuple(8 * 2**i for i in range(len(now)))
+        return len(order) == 31
+
+    result = STILL.run(OneMaxZeroMax(30), Limits(max_generations=400), seed=1, callback=watch)
+    assert order[:15] == [0, 0, 1, 0, 0, 1, 2, 0, 0, 1, 0, 0, 1, 2, 3]
+    assert len(order) == len(counts) - 1
+    assert counts[-1] == (16, 8, 4, 2, 1)
+    assert result.stopped_by == "callback"
+    assert result.n_eval == 8 + 16 + 32 + 64 + 128  # without linkage only the initial solutions are evaluated
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, [3, 4, 5, 6, 7]),
+        ({"max_clusters": 5}, [3, 4, 5, 5, 5]),
+        ({"base_clusters": 1}, [1, 2, 3, 4, 5]),
+        ({"base_population": 2, "base_clusters": 6}, [2, 4, 8, 9, 10]),
+    ],
+)
+def test_every_population_has_one_cluster_more(options: dict[str, int], wanted: list[int]) -> None:
+    run = FrontRun(replace(STILL, **options), OneMaxZeroMax(30), Limits(max_generations=31), 0, 1, None, None)
+    run.finish()
+    assert [population.n_clusters for population in run.populations] == wanted
+
+
+def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
+    seen: list[int] = []
+    result = MOGOMEA(max_population_size=16).run(
+        OneMaxZeroMax(2),
+        Limits(max_generations=300),
+        seed=0,
+        callback=lambda p: seen.append(max(p.population_sizes, default=0)),
+    )
+    assert max(seen) <= 16
+    assert result.F.tolist() == [[-2.0, 0.0], [-1.0, -1.0], [0.0, -2.0]]
+    assert result.stopped_by in ("max_population_size", "max_generations")
+
+
+# ---------------------------------------------------------------- constraints, beginnings, a small archive
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_from_infeasible_networks_feasible_ones_are_found(update: str) -> None:
+    free = MOGOMEA().run(network_problem(6, 2, 6), Limits(max_evaluations=3_000), seed=0)
+    limit = 1.5 * float(free.F[:, 1].min())
+    problem = network_problem(6, 2, 6, max_parameters=limit)
+    dense = problem.sample(np.random.default_rng(0), 8)
+    dense[:, : problem.n_edge_genes] = np.where(problem.allowed[: problem.n_edge_genes, 1], 1, 0)
+    dense[:, problem.n_edge_genes :] = problem.alphabet[problem.n_edge_genes :] - 1
+    assert all(evaluated(problem, genotype)[2] > 0 for genotype in dense)
+    settings = MOGOMEA(archive_update=update)
+    sizes: list[int] = []
+
+    def watch(progress: Progress) -> bool:
+        sizes.append(progress.archive_size)
+        return len(sizes) == 8
+
+    # without climbing the first eight stay infeasible
+    without = replace(settings, local_search=False)
+    first = without.run(problem, Limits(max_evaluations=8), seed=1, initial=dense)
+    assert len(first.X) == len(first.F) == 0
+    assert first.X.shape == (0, problem.n_variables)
+    assert (first.history, first.time_to_best) == ([], 0.0)
+    result = settings.run(problem, Limits(max_generations=50), seed=1, initial=dense, callback=watch)
+    assert sizes[-1] == len(result.F) > 0
+    assert (result.F[:, 1] <= limit).all()
+    check_front(problem, result)
+
+
+def test_given_genotypes_come_first_in_every_population() -> None:
+    problem = LOTZ(30)
+    given = np.repeat(np.array([[1] * 30, [1] * 12 + [0] * 18]), [1, 1], axis=0)
+    first = MOGOMEA().run(problem, Limits(max_evaluations=2), seed=3, initial=given)
+    assert first.F.tolist() == [[-30.0, 0.0], [-12.0, -18.0]]
+    many = np.repeat(given, 20, axis=0)
+    run = FrontRun(STILL, problem, Limits(max_generations=3), 0, 1, None, many)
+    run.finish()
+    for population in run.populations:
+        assert population.data.parents.tolist() == many[: population.size].tolist()
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("size", [1, 20])
+def test_a_small_archive_stays_small_and_keeps_the_extremes(size: int, update: str) -> None:
+    problem = MultiObjectiveMaxCut.random_graph(24, 100, 3, seed=2)
+    settings = MOGOMEA(archive_size=size, archive_update=update)
+    run = FrontRun(settings, problem, Limits(max_evaluations=30_000), 0, 1, None, None)
+    result = run.finish()
+    check_front(problem, result)
+    assert len(MOGOMEA().run(problem, Limits(max_evaluations=30_000), seed=0).F) > 100
+    # the coarsest grid has two cells along every axis, and a newcomer may lie outside
+    assert len(result.F) <= max(1.25 * size, 3**3)
+    if size > 1:
+        assert len(result.F) > 0.5 * size
+        assert run.archive.data.widths.all()
+        assert result.F.min(axis=0).tolist() == list(result.history[-1].ideal)
+        assert result.F.min(axis=0).tolist() == np.min([e.ideal for e in result.history], axis=0).tolist()
+
+
+# ---------------------------------------------------------------- what cannot be used
+
+
+def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
+    problem = OneMaxZeroMax(6)
+    ours = optimise(problem, seed=4, max_evaluations=500)
+    assert same(ours, MOGOMEA().run(problem, Limits(max_evaluations=500), seed=4))
+    for other in (GOMEA(), RVGOMEA()):
+        with pytest.raises(
+            GomeaBnError, match=r"algorithm must be a MOGOMEA for 2 objectives, got (RV)?GOMEA"
+        ):
+            optimise(problem, other, seed=4, max_evaluations=500)
+    with pytest.raises(GomeaBnError, match="takes one objective, the problem has 2; use MOGOMEA"):
+        GOMEA().run(problem, Limits(max_evaluations=500))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MOGOMEA(linkage="forest"), "linkage must be one of"),
+        (
+            lambda: MOGOMEA(archive_update="later"),
+            "archive_update must be 'generation' or 'immediate', got 'later'",
+        ),
+        (lambda: MOGOMEA(mixing="sums"), "mixing must be 'weights' or 'dominance', got 'sums'"),
+        (lambda: MOGOMEA(archive_size=0), "archive_size must be an integer of at least 1, got 0"),
+        (lambda: MOGOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
+        (lambda: MOGOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
+        (lambda: MOGOMEA(max_clusters=2.5), "max_clusters must be an integer of at least 1, got 2.5"),  # type: ignore
+        (lambda: MOGOMEA(subgenerations=True), "subgenerations must be an integer of at least 1, got True"),
+        (lambda: MOGOMEA(base_clusters=0), "base_clusters must be an integer of at least 1 or None, got 0"),
+        (lambda: MOGOMEA(search_donors=1), "search_donors must be True or False, got 1"),  # type: ignore
+        (lambda: MOGOMEA(local_search="no"), "local_search must be True or False, got 'no'"),  # type: ignore
+        (lambda: MOGOMEA(forced_improvement=None), "forced_improvement must be True or False"),  # type: ignore
+        (lambda: MOGOMEA(max_population_size=7), r"at least base_population \(8\), got 7"),
+        (lambda: run_with({}, target=-3.0), "target is for one objective, got -3.0 for 2; stop by callback"),
+        (lambda: run_with({"n_threads": 0}), "n_threads must be an integer of at least 1, got 0"),
+        (lambda: run_with({"seed": -1}), "seed must be a non-negative integer"),
+        (lambda: run_with({"initial": np.zeros((2, 5), int)}), r"initial must be integers of shape \(k, 6\)"),
+        (lambda: run_with({"initial": np.full((1, 6), 2)}), "row 0 has the value 2 in gene 0"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        make()
+
+
+def run_with(options: dict[str, Any], target: float | None = None) -> Result:
+    return MOGOMEA().run(OneMaxZeroMax(6), Limits(max_evaluations=50, target=target), **options)
+
+
+def test_errors_of_a_callback_come_through() -> None:
+    def fail(_: Progress) -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        MOGOMEA().run(LOTZ(8), Limits(max_generations=100), seed=0, n_threads=2, callback=fail)
+
+
+@pytest.mark.parametrize("mixing", ["weights", "dominance"])
+def test_infinite_objectives_leave_the_others_their_say(mixing: str) -> None:
+    class Steep(Shelf):
+        """Without the first book the price is infinite."""
+
+        def evaluate(self, x: Any) -> tuple[list[float], float]:
+            f, violation = super().evaluate(x)
+            return [f[0] if x[0] else math.inf, f[1]], violation
+
+    class Priceless(Shelf):
+        def evaluate(self, x: Any) -> tuple[list[float], float]:
+            f, violation = super().evaluate(x)
+            return [math.inf, f[1]], violation
+
+    missed = float(np.sum(Shelf.worth) - np.sum(np.sort(Shelf.worth)[-3:]))
+    settings = MOGOMEA(mixing=mixing)
+    run = FrontRun(settings, PythonProblem(Steep()), Limits(max_evaluations=3_000), 1, 1, None, None)
+    front = run.finish().F
+    assert front[-1].tolist() == [math.inf, missed]
+    assert np.isfinite(front[:-1]).all()
+    # the infinite member stays in the archive, and must not make all finite prices equal
+    assert (run._scale() * np.ptp(front[:-1], axis=0) > 0.3).all()
+    assert len(front) > 3
+    result = optimise(Priceless(), settings, seed=1, max_evaluations=1_000)
+    assert result.F.tolist() == [[math.inf, missed]]

@@ -1,0 +1,325 @@
+"""`optimise` with compiled problems, Python objects, constraints, limits and mistakes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compiled_example import PartialPythonTrap, PythonTrap, compiled_trap
+
+from gomea_bn import (
+    GOMEA,
+    RVGOMEA,
+    GomeaBnError,
+    LinkageTree,
+    Univariate,
+    optimise,
+)
+from gomea_bn.algorithms.evaluation import evaluate_genotypes
+
+
+@pytest.mark.parametrize("settings", [GOMEA(), GOMEA(linkage="univariate"), GOMEA(local_search=True)])
+def test_python_and_compiled_problems_give_the_same_run(settings):
+    results = [
+        optimise(problem, settings, seed=3, target=-1e9, max_evaluations=3_000)
+        for problem in (compiled_trap(4), PythonTrap(4), PartialPythonTrap(4))
+    ]
+    for result in results[1:]:
+        np.testing.assert_array_equal(result.X, results[0].X)
+        assert result.F == results[0].F
+        assert (result.n_eval, result.n_generations) == (3_000, results[0].n_generations)
+        trace = [(h.n_eval, h.objective, h.population_size) for h in result.history]
+        assert trace == [(h.n_eval, h.objective, h.population_size) for h in results[0].history]
+
+
+def test_full_evaluation_equivalents_count_touched_terms():
+    full = optimise(PythonTrap(4), seed=1, target=-1e9, max_evaluations=2_000)
+    partial = optimise(compiled_trap(4), seed=1, target=-1e9, max_evaluations=2_000)
+    assert full.n_eval_full == full.n_eval == 2_000
+    assert partial.n_eval_full < 0.8 * partial.n_eval
+
+
+def test_python_functions_are_called_as_often_as_counted():
+    problem, partial = PythonTrap(4), PartialPythonTrap(4)
+    assert optimise(problem, seed=1, max_evaluations=500, target=-1e9).n_eval == problem.calls
+    optimise(partial, seed=1, max_evaluations=500, target=-1e9)
+    assert 0 < partial.partial_calls < 500
+
+
+def test_the_problem_s_own_target_stops_the_run():
+    result = optimise(compiled_trap(4), seed=1, max_evaluations=100_000)
+    assert result.stopped_by == "target"
+    assert result.F[0] == -20
+    assert result.X.tolist() == [1] * 20
+    assert result.time_to_best <= result.exec_time
+
+
+class Knapsack:
+    """Maximise value within a weight: infeasible solutions carry their excess as violation."""
+
+    n_variables, alphabet = 12, 2
+    values = np.array([6, 5, 8, 9, 6, 7, 3, 4, 9, 1, 5, 8])
+    weights = np.array([2, 3, 6, 7, 5, 9, 3, 4, 8, 1, 4, 6])
+
+    def evaluate(self, x):
+        return -float(self.values @ x), max(float(self.weights @ x) - 20.0, 0.0)
+
+
+def test_feasible_solutions_come_first():
+    bits = (np.arange(2**12)[:, None] >> np.arange(12)) & 1
+    feasible = bits[bits @ Knapsack.weights <= 20]
+    best = -(feasible @ Knapsack.values).max()
+    result = optimise(Knapsack(), seed=1, max_evaluations=20_000)
+    assert result.F[0] == best
+    assert result.X @ Knapsack.weights <= 20
+
+
+class NeverFeasible:
+    n_variables, alphabet = 6, 3
+
+    def evaluate(self, x):
+        return 0.0, 1.0 + float(x.sum())
+
+
+def test_without_feasible_solutions_the_least_violation_wins():
+    assert optimise(NeverFeasible(), seed=1, max_evaluations=3_000).X.tolist() == [0] * 6
+
+
+class Ellipsoid:
+    n_variables, bounds = 5, (-5.0, (5, 5, 5, 5, 0.5))
+    scale = 10.0 ** np.arange(5)
+
+    def evaluate(self, x):
+        return float((self.scale * (x - 1.0) ** 2).sum())
+
+
+class PartialEllipsoid(Ellipsoid):
+    n_terms = 5
+
+    def evaluate(self, x):
+        terms = self.scale * (x - 1.0) ** 2
+        return terms.sum(), 0.0, terms
+
+    def evaluate_partial(self, x, changed, parent_terms):
+        terms = parent_terms.copy()
+        terms[changed] = self.scale[changed] * (x[changed] - 1.0) ** 2
+        return terms.sum(), 0.0, terms
+
+
+def test_bounds_make_a_real_problem_and_hold():
+    results = [optimise(p, seed=1, max_evaluations=20_000) for p in (Ellipsoid(), PartialEllipsoid())]
+    for result in results:
+        np.testing.assert_allclose(result.X, [1, 1, 1, 1, 0.5], atol=1e-3)
+        assert result.X[4] <= 0.5
+        assert result.X.dtype == np.float64
+    assert results[1].n_eval_full < results[1].n_eval
+    np.testing.assert_array_equal(results[0].X, optimise(Ellipsoid(), seed=1, max_evaluations=20_000).X)
+
+
+@pytest.mark.parametrize("linkage", ["tree", "full", "univariate"])
+def test_the_real_valued_search_calls_python_as_often_as_it_counts(linkage):
+    class Counting(Ellipsoid):
+        calls = 0
+
+        def evaluate(self, x):
+            self.calls += 1
+            return super().evaluate(x)
+
+    problem = Counting()
+    assert (
+        optimise(problem, RVGOMEA(linkage=linkage), seed=1, max_evaluations=2_000).n_eval
+        == problem.calls
+        == 2_000
+    )
+
+
+class Mixed:
+    n_variables, alphabet = 4, (2, 5, 3, 9)
+
+    def evaluate(self, x):
+        return -float(x.sum())
+
+
+def test_alphabets_may_differ_by_gene():
+    result = optimise(Mixed(), seed=1, max_evaluations=2_000)
+    assert result.X.tolist() == [1, 4, 2, 8]
+
+
+def test_termination_and_callback_see_progress_and_stop():
+    seen = []
+    result = optimise(
+        compiled_trap(4), seed=1, target=-1e9, termination=lambda p: p.n_eval > 300, callback=seen.append
+    )
+    assert result.stopped_by == "callback"
+    assert seen[-1].n_eval > 300 >= seen[-2].n_eval
+    assert seen[-1].best == result.F[0]
+
+
+def test_termination_alone_is_a_limit():
+    assert (
+        optimise(PythonTrap(4), seed=1, target=-1e9, termination=lambda p: p.n_generations >= 3).n_generations
+        == 3
+    )
+
+
+def test_initial_solutions_enter_the_population():
+    result = optimise(compiled_trap(4), seed=1, initial=np.ones((1, 20), int), max_evaluations=50)
+    assert result.F[0] == -20
+
+
+class Broken:
+    n_variables, alphabet = 5, 2
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def evaluate(self, x):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_an_exception_in_a_function_reaches_the_caller():
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        optimise(Broken(ZeroDivisionError("mine")), seed=1, max_evaluations=100)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (float("nan"), "nan cannot be compared"),
+        ((1.0,), "must return a number or"),
+        ((1.0, -1.0), "nan cannot be compared"),
+        ((0.0, 0.0, [1.0, 2.0]), "must return a number or"),
+        ("x", "could not convert"),
+    ],
+)
+def test_wrong_answers_are_refused(answer, message):
+    with pytest.raises((GomeaBnError, ValueError), match=message):
+        optimise(Broken(answer), seed=1, max_evaluations=100)
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "message"),
+    [
+        ({"n_variables": 0}, {"max_evaluations": 5}, "n_variables"),
+        ({"alphabet": "ab"}, {"max_evaluations": 5}, "alphabet"),
+        ({"alphabet": [2, 2]}, {"max_evaluations": 5}, "alphabet"),
+        ({"alphabet": 0}, {"max_evaluations": 5}, "cardinalities"),
+        ({"evaluate": None}, {"max_evaluations": 5}, "has no evaluate"),
+        ({}, {}, "Set a limit"),
+        ({}, {"max_evaluations": 5, "termination": 3}, "termination"),
+        ({}, {"max_evaluations": 5, "initial": np.full((1, 5), 2)}, "row 0 has the value 2 in gene 0"),
+        ({}, {"max_evaluations": 5, "initial": np.zeros((1, 4), int)}, "shape"),
+        ({}, {"max_evaluations": 0}, "max_evaluations"),
+        ({}, {"max_seconds": -1}, "max_seconds"),
+        ({}, {"max_evaluations": 5, "algorithm": "GOMEA"}, "algorithm must be a GOMEA"),
+        ({"bounds": (0, 1)}, {"max_evaluations": 5, "algorithm": GOMEA()}, "algorithm must be an RVGOMEA"),
+        ({"bounds": (1, 0)}, {"max_evaluations": 5}, "swapped"),
+        ({"bounds": 3}, {"max_evaluations": 5}, "bounds must be"),
+        ({"bounds": (0, np.inf)}, {"max_evaluations": 5}, "no finite initial range"),
+    ],
+)
+def test_mistakes_are_named(changes, options, message):
+    problem = Broken(1.0)
+    for name, value in changes.items():
+        setattr(problem, name, value)
+    with pytest.raises(GomeaBnError, match=message):
+        optimise(problem, seed=1, **options)
+
+
+def test_evaluate_genotypes_agrees_with_the_function_and_changes_nothing():
+    genotypes = np.random.default_rng(0).integers(0, 2, (7, 20))
+    before = genotypes.copy()
+    objectives, violations, repaired = evaluate_genotypes(compiled_trap(4), genotypes)
+    expected = [PythonTrap(4).evaluate(x) for x in genotypes]
+    np.testing.assert_array_equal(objectives[:, 0], expected)
+    np.testing.assert_array_equal(repaired, before)
+    np.testing.assert_array_equal(genotypes, before)
+    assert not violations.any()
+
+
+def test_linkage_finds_what_single_genes_cannot():
+    tree = optimise(
+        compiled_trap(8), GOMEA(linkage=LinkageTree("mi", filtered=False)), seed=2, max_evaluations=30_000
+    )
+    single = optimise(compiled_trap(8), GOMEA(linkage=Univariate()), seed=2, max_evaluations=30_000)
+    assert tree.F[0] == -40
+    assert single.F[0] > -40
+
+
+SOURCE = """
+from typing import NamedTuple
+import numpy as np
+from gomea_bn import KernelProblem, kernel, optimise, register_problem
+
+class Data(NamedTuple):
+    weight: float
+
+@kernel
+def cost(data, solution, journal, generator):
+    total = 0.0
+    for g in range(solution.genotype.shape[0]):
+        total += SIGN * data.weight * solution.genotype[g]
+    solution.objectives[0] = total
+    solution.violation[0] = 0.0
+    return 1
+
+register_problem(Data, cost, cost)
+
+def run():
+    problem = KernelProblem(Data(1.0), np.full(6, 2), n_terms=1)
+    return optimise(problem, seed=1, max_evaluations=400).X.tolist()
+"""
+
+
+@pytest.mark.long
+def test_a_module_may_run_a_search_while_it_is_imported(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    (tmp_path / "eager.py").write_text(SOURCE.replace("SIGN", "1.0") + "\nprint(run())\n")
+    command = [sys.executable, "-c", "import eager"]
+    out = subprocess.run(
+        command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300
+    ).stdout
+    assert out.strip() == str([0] * 6)
+
+
+@pytest.mark.long
+def test_an_edited_problem_is_compiled_anew(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    answers = []
+    for sign in ("1.0", "-1.0", "1.0"):
+        (tmp_path / "my_problem.py").write_text(SOURCE.replace("SIGN", sign))
+        code = "import my_problem; print(my_problem.run())"
+        out = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
+        answers.append(out.strip())
+    assert answers == [str([0] * 6), str([1] * 6), str([0] * 6)]
+
+
+class TwoObjectives:
+    n_variables, alphabet, n_objectives = 6, 2, 2
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def evaluate(self, x):
+        return self.answer(float(x.sum()), float(len(x) - x.sum()))
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda f, g: [f, g], lambda f, g: np.array([f, g]), lambda f, g: ((f, g), 0.0)]
+)
+def test_several_objectives_come_as_a_list_an_array_or_with_a_violation(answer):
+    result = optimise(TwoObjectives(answer), seed=1, max_evaluations=500)
+    assert result.F.tolist() == [[k, 6.0 - k] for k in range(7)]
+
+
+@pytest.mark.parametrize("answer", [lambda f, g: (f, g), lambda f, _g: f, lambda f, g: [f, g, f]])
+def test_other_answers_than_one_value_per_objective_are_refused(answer):
+    with pytest.raises(GomeaBnError, match="must return a list or array of 2 objectives or"):
+        optimise(TwoObjectives(answer), seed=1, max_evaluations=500)

@@ -1,0 +1,434 @@
+"""The command line: what it prints, writes and refuses, in process and as a real process."""
+
+import hashlib
+import inspect
+import json
+import os
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from network_examples import HOSTILE_NAMES
+from typer.testing import CliRunner
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, cli, read_table
+from gomea_bn.cli import learn as _cli_learn
+from gomea_bn.cli import options
+from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
+from gomea_bn.metrics.distances import histogram_baseline
+from gomea_bn.network.formats.bif_reader import read_bif
+from gomea_bn.runtime.environment import cpu_name, installed_version
+
+FILES = {"network.json", "network.bif", "network.dot", "run.json"}
+QUICK = ["--max-evaluations", "2000", "--seed", "1"]
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
+
+
+def learn(*arguments):
+    return invoke("learn", *arguments)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=150)
+    frame = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.3, size=150)})
+    frame["c"] = np.where(frame["b"] > 0, "high", "low")
+    frame["d"] = rng.integers(0, 3, 150)
+    return frame
+
+
+@pytest.fixture
+def table(rows, tmp_path):
+    path = tmp_path / "rows.csv"
+    rows.to_csv(path, index=False)
+    return path
+
+
+def test_the_defaults_are_the_learners():
+    given = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
+    learner = BayesNetLearner().get_params()
+    names = set(given) & set(learner)
+    assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
+    assert options.read_pseudo_count(given["pseudo_count"]) == learner["pseudo_count"]
+    for name in names - {"cut_points", "pseudo_count"}:
+        assert given[name] == learner[name], name
+    assert given["ess"] == learner["equivalent_sample_size"]
+    assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
+
+
+def test_learn_prints_the_kinds_then_the_network(table, rows):
+    result = learn(table, *QUICK)
+    assert result.exit_code == 0, result.stderr
+    network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
+    assert network.summary() in result.stdout
+    assert (
+        f"Score (density-bd, continuous columns scaled to [0, 1]): {network.metadata['score']:.3f}"
+        in result.stdout
+    )
+    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
+    assert "Rule: bool, categorical and text columns" in result.stderr
+    assert "d  discrete    integers, 3 distinct (at most 10); 3 levels" in result.stderr
+    assert "no --out given" in result.stderr
+    assert "--seed 1 give this network again" in result.stdout
+
+
+def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
+    out = tmp_path / "new" / "run"
+    result = learn(table, *QUICK, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert {path.name for path in out.iterdir()} == FILES
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert network == BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
+    assert set(read_bif(out / "network.bif").edges) == set(network.edges)
+    assert (out / "network.dot").read_text() == network.to_dot()
+    record = json.loads((out / "run.json").read_text())
+    assert record["data"]["file_sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
+    assert record["data"]["table_sha256"] == network.metadata["data_sha256"]
+    assert record["data"]["n_rows"] == 150
+    assert [column["kind"] for column in record["data"]["columns"]] == ["continuous"] * 2 + ["discrete"] * 2
+    assert record["counts"]["n_eval"] == 2000
+    assert record["counts"]["families_scored"] > 0
+    assert record["stopped_by"] == "max_evaluations"
+    assert record["seed"] == 1
+    assert record["score"] == network.metadata["score"] == record["history"][-1]["score"]
+    assert record["versions"]["numpy"] == np.__version__
+    assert record["machine"]["cpu"] == cpu_name() != ""
+    assert record["repeat"] == {"random_state": 1, "max_evaluations": 2000, "max_seconds": None}
+
+
+def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
+    assert (
+        learn(table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q").exit_code
+        == 0
+    )
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["stopped_by"] == "max_seconds"
+    parameters = dict(record["parameters"])
+    knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
+    again = BayesNetLearner(**{**parameters, **record["repeat"]}, knowledge=knowledge).fit(rows)
+    assert again.network_ == DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
+    seed, evaluations = record["seed"], record["counts"]["n_eval"]
+    arguments = ["--seed", seed, "--max-evaluations", evaluations, "--max-seconds", 0, "--patience", 0]
+    result = learn(table, *arguments, "--out", tmp_path / "again")
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "again" / "network.dot").read_text() == (tmp_path / "run" / "network.dot").read_text()
+
+
+def test_options_reach_the_learner(table, tmp_path):
+    tiers = tmp_path / "tiers.txt"
+    tiers.write_text("d\n\na, b\n")
+    result = learn(
+        table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu", "--ess", "5",
+        "--max-bins", "5", "--max-indegree", "2", "--max-candidates", "3", "--max-table-cells", "60",
+        "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
+        "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
+        "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
+        "--max-generations", "4", "--patience", "0", "--threads", "1", "--json", "--quiet",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    content = json.loads(result.stdout)
+    parameters = content["run"]["parameters"]
+    assert parameters["discretizer"] == "equal-width"
+    assert parameters["scoring_method"] == "density-bd"
+    assert (parameters["prior"], parameters["equivalent_sample_size"]) == ("bdeu", 5.0)
+    assert (parameters["max_bins"], parameters["max_indegree"], parameters["max_levels"]) == (5, 2, 9)
+    assert parameters["max_candidates"] == 3
+    assert (parameters["pseudo_count"], parameters["penalty"], parameters["missing"]) == (0.5, 3.5, "drop")
+    assert parameters["kinds"] == {"d": "continuous"}
+    assert parameters["cut_points"] == {"a": [-0.5, 0.5]}
+    assert (parameters["patience"], parameters["max_generations"]) == (None, 4)
+    assert parameters["knowledge"] == {
+        "required_edges": [["d", "a"], ["b", "c"]],
+        "forbidden_edges": [["a", "b"]],
+        "temporal_order": [["d"], ["a", "b"]],
+        "max_indegree": None,
+        "max_table_cells": 60,
+    }
+    assert content["run"]["stopped_by"] == "max_generations"
+    assert content["run"]["n_jobs"] == 1
+    network = DiscretizedBayesNet.from_json(json.dumps(content["network"]))
+    assert {("d", "a"), ("b", "c")} <= set(network.edges)
+    assert network.cut_points["a"].tolist() == [-0.5, 0.5]
+    assert network.pseudo_count == 0.5
+
+
+def test_dropped_rows_are_told(rows, tmp_path):
+    holes = rows.copy()
+    holes.loc[[4, 9], "a"] = np.nan
+    holes.to_csv(tmp_path / "holes.csv", index=False)
+    refused = learn(tmp_path / "holes.csv", *QUICK)
+    assert refused.exit_code == 3
+    assert "Column 'a'" in refused.stderr
+    assert "rows 4, 9" in refused.stderr
+    result = learn(tmp_path / "holes.csv", *QUICK, "--missing", "drop")
+    assert result.exit_code == 0
+    assert "Dropped 2 of 150 rows" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--max-bins", "1"], "max_bins must be an integer from 2"),
+        (["--max-bins", "many"], "--max-bins"),
+        (["--max-indegree", "-1"], "--max-indegree"),
+        (["--discretizer", "kmeans"], "discretizer must be one of"),
+        (["--scoring-method", "mdl"], "scoring_method must be one of"),
+        (["--scoring-method", "bdeu"], "discrete columns only"),
+        (["--penalty", "mdl"], "penalty must be"),
+        (["--penalty", "nan"], "--penalty must be"),
+        (["--prior", "flat"], "prior must be"),
+        (["--ess", "0"], "equivalent_sample_size must be"),
+        (["--pseudo-count", "-1"], "--pseudo-count"),
+        (["--pseudo-count", "nan"], "pseudo"),
+        (["--missing", "fill"], "--missing must be error or drop"),
+        (["--max-seconds", "nan"], "max"),
+        (["--max-seconds", "0", "--patience", "0"], "Set a limit"),
+        (["--max-evaluations", "0"], "--max-evaluations"),
+        (["--kind", "a"], "--kind must be name=continuous"),
+        (["--kind", "a=real"], "continuous or discrete"),
+        (["--kind", "aa=discrete"], "no column 'aa'. Did you mean 'a'?"),
+        (["--kind", "a=discrete", "--kind", "a=discrete"], "twice"),
+        (["--cut-points", "a=x"], "must be numbers"),
+        (["--cut-points", "z=1"], "no column 'z'"),
+        (["--cut-points", "a=99"], "must lie inside the range"),
+        (["--require", "a"], "--require must be parent,child"),
+        (["--require", "a,b,c"], "--require must be parent,child"),
+        (["--require", "a,z"], "no column 'z'"),
+        (["--require", "a,b", "--forbid", "a->b"], "both required and forbidden"),
+        (["--require", "a,b", "--require", "b,a"], "cycle"),
+        (["--tier", "a", "--tier", "a"], "more than once"),
+        (["--tier", "a,,b"], "--tier must be column names"),
+        (["--tiers", "none.txt"], "cannot be read"),
+        (["--max-candidates", "few"], "--max-candidates must be auto, all or"),
+        (["--max-table-cells", "1"], "max_table_cells must be"),
+        (["--colour"], "--colour"),
+        (["more.csv"], "more.csv"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_2(table, tmp_path, arguments, message):
+    result = learn(table, *QUICK[2:], *arguments, "--quiet", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.csv", None, "does not exist"),
+        ("rows.txt", b"a,b\n1,2\n", "must end in .csv"),
+        ("empty.csv", b"", "is empty"),
+        ("binary.csv", bytes(range(256)), "is not UTF-8 text"),
+        ("latin.csv", "ä,b\n1,2\n".encode("latin-1"), "is not UTF-8 text"),
+        ("ragged.csv", b"a,b\n1,2,3\n1,2\n", "ragged"),
+        ("few.csv", b"a,b\n1,2\n3,4\n", "at least 10 rows"),
+        ("double.csv", b"a,a\n" + b"1,2\n" * 12, "more than once"),
+        ("constant.csv", b"a,b\n" + b"".join(b"%d,2\n" % i for i in range(12)), "Column 'b' is constant"),
+        ("many.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i) for i in range(60)), "at most 50 levels"),
+        ("rows.parquet", b"PAR1 no parquet", "not a readable Parquet file"),
+    ],
+)
+def test_unusable_data_is_one_line_and_exit_3(tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    result = learn(tmp_path / name, *QUICK, "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    assert message in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_impossible_folder_is_refused_before_the_search(table, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "held" / "run.json").mkdir(parents=True)
+    for folder, message in (("file", "not a folder"), ("file/below", "not a folder"), ("held", "in the way")):
+        result = learn(table, *QUICK, "--out", tmp_path / folder)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert "Searching" not in result.stderr
+
+
+def test_a_failed_write_keeps_the_old_files_and_shows_the_result(table, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    assert learn(table, *QUICK, "--out", out).exit_code == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def full_disk(path, text):
+        if Path(path).name == "run.json":
+            raise GomeaBnError("No space left on device.")
+        Path(path).write_text(text)
+
+    monkeypatch.setattr("gomea_bn.learning.run_folder.write_text", full_disk)
+    result = learn(table, "--max-evaluations", "50", "--seed", "2", "--out", out)
+    assert result.exit_code == 1
+    assert "Error: No space left on device." in result.stderr
+    assert "4 variables" in result.stdout
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_second_run_replaces_the_files_of_the_first(table, tmp_path):
+    out = tmp_path / "run"
+    assert learn(table, *QUICK, "--out", out).exit_code == 0
+    assert learn(table, "--max-evaluations", "3", "--seed", "2", "--out", out).exit_code == 0
+    assert {path.name for path in out.iterdir()} == FILES
+    assert json.loads((out / "run.json").read_text())["seed"] == 2
+
+
+def test_a_folder_that_vanishes_below_a_file_is_reported(tmp_path):
+    network = DiscretizedBayesNet(
+        ["a"], [], cut_points={}, support={}, levels={"a": (0, 1)}, tables={"a": [0.5, 0.5]}
+    )
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GomeaBnError, match="Cannot write to folder"):
+        write_run_folder(tmp_path / "file" / "below", network, {})
+    check_run_folder(tmp_path / "not" / "yet")
+
+
+def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
+    names = [name.strip() for name in HOSTILE_NAMES[:12]] + ["a->b", "x=1,y", "\x1b[31mred", "\u202etricky"]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, len(names))), columns=names)
+    path = tmp_path / "hostile.csv"
+    frame.to_csv(path, index=False)
+    quoted = '"x=1,y",' + names[0]
+    result = learn(
+        path,
+        *QUICK,
+        "--out",
+        tmp_path / "out",
+        "--cut-points",
+        "x=1,y=0",
+        "--require",
+        quoted,
+        "--forbid",
+        '"a->b",é',
+    )
+    assert result.exit_code == 0, result.stderr
+    for text in (result.stdout, result.stderr):
+        assert "\x1b" not in text
+        assert "\\x1b[31mred" in text
+    network = DiscretizedBayesNet.from_json(tmp_path / "out" / "network.json")
+    assert list(network.names) == names
+    assert ("x=1,y", names[0]) in network.edges
+    assert network.cut_points["x=1,y"].tolist() == [0.0]
+
+
+def test_options_in_words():
+    assert options.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
+    assert options.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
+    assert options.read_edges("--require", ["a,b", "a -> b", '"a,b",c', '"p->q",r']) == [
+        ("a", "b"), ("a", "b"), ("a,b", "c"), ("p->q", "r"),
+    ]  # fmt: skip
+    assert options.read_tiers(['a,"b,c"', "d"], None) == [["a", "b,c"], ["d"]]
+    assert options.read_penalty("2") == 2.0
+    assert options.read_penalty("literal") == "literal"
+    for bad in ("", "->b", "a->", "a->b->c", ",", "a,"):
+        with pytest.raises(GomeaBnError, match="--forbid"):
+            options.read_edges("--forbid", [bad])
+
+
+def test_tiers_come_from_one_place(tmp_path):
+    file = tmp_path / "tiers.txt"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(GomeaBnError, match="not UTF-8"):
+        options.read_tiers([], file)
+    file.write_text("\n\n")
+    with pytest.raises(GomeaBnError, match="names no column"):
+        options.read_tiers([], file)
+    with pytest.raises(GomeaBnError, match="not both"):
+        options.read_tiers(["a"], file)
+
+
+def test_show_prints_a_saved_network(table, tmp_path):
+    assert learn(table, *QUICK, "--out", tmp_path / "run").exit_code == 0
+    result = invoke("show", tmp_path / "run" / "network.json")
+    assert result.exit_code == 0
+    network = DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
+    assert result.stdout.startswith(network.summary())
+    assert "Score (density-bd)" in result.stdout
+    refused = invoke("show", tmp_path / "run" / "run.json")
+    assert refused.exit_code == 3
+    assert "is not a network" in refused.stderr
+    assert invoke("show", tmp_path / "none.json").exit_code == 3
+
+
+def test_info_tells_versions_cores_and_cache():
+    facts = json.loads(invoke("info", "--json").stdout)
+    assert facts["cores"] == len(os.sched_getaffinity(0))
+    assert facts["required"]["pandas"] == pd.__version__
+    assert facts["optional"]["pyagrum"] == installed_version("pyagrum")
+    assert facts["kernels_compiled"] is True
+    text = invoke("info").stdout
+    assert facts["kernel_cache"] in text
+    assert f"numpy {np.__version__}" in text
+    assert installed_version("no-such-distribution") is None
+
+
+def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
+    assert "learn" in invoke().stdout
+    assert invoke("--version").stdout == "gomea-bn 0.1.0\n"
+    wrong = invoke("lern")
+    assert wrong.exit_code == 2
+    assert "lern" in wrong.stderr
+
+
+def test_the_launcher_is_the_same_command(table, capsys):
+    script = runpy.run_path(str(Path(__file__).resolve().parent.parent.parent / "scripts" / "run_so.py"))
+    with pytest.raises(SystemExit) as ended:
+        script["main"]([str(table), *QUICK, "--quiet"])
+    assert ended.value.code == 0
+    printed, told = capsys.readouterr()
+    assert told == ""
+    same = [line for line in learn(table, *QUICK, "--quiet").stdout.splitlines() if "Stopped" not in line]
+    assert [line for line in printed.splitlines() if "Stopped" not in line] == same
+
+
+def test_the_demo_says_what_the_network_is_worth(tmp_path, capsys):
+    demo = runpy.run_path(str(Path(__file__).resolve().parent.parent.parent / "scripts" / "demo_wine.py"))
+    demo["main"](["--out", str(tmp_path / "wine"), "--seconds", "0.3"])
+    printed = capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "wine").iterdir()} == FILES - {"run.json"}
+    network = DiscretizedBayesNet.from_json(tmp_path / "wine" / "network.json")
+    frame = demo["wine"]()
+    rows = np.arange(len(frame)) % 5 == 4
+    assert f"{network.score(frame[rows]):.2f} ±" in printed
+    histograms = histogram_baseline(read_table(frame[~rows]), 10)
+    assert f"{histograms.score(frame[rows]):.2f} ±" in printed
+    assert network.score(frame[rows]) > histograms.score(frame[rows])
+    with pytest.raises(SystemExit) as ended:
+        demo["main"](["--seconds", "-1", "--out", str(tmp_path)])
+    assert ended.value.code == 2
+
+
+def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=200)
+    data, saved = tmp_path / "rows.csv", tmp_path / "network.json"
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=200)})
+    frame.to_csv(data, index=False)
+    learner = BayesNetLearner("equal-frequency", max_evaluations=2000, random_state=1)
+    learner.fit(frame).network_.to_json(saved)
+    out = tmp_path / "refined.json"
+
+    def refine(*arguments):
+        return CliRunner().invoke(cli.main, ["refine", str(saved), *map(str, arguments)])
+
+    done = refine(data, "--out", out, "--bin-counts", "free")
+    assert done.exit_code == 0, done.stderr
+    assert "Stopped by fixpoint" in done.stdout
+    assert DiscretizedBayesNet.from_json(out).score(frame) > DiscretizedBayesNet.from_json(saved).score(frame)
+    assert refine(data, "--out", out, "--method", "rv-gomea", "--bin-counts", "free").exit_code == 2
+    assert refine(data, "--out", out, "--method", "guess").exit_code == 2
+    assert refine(tmp_path / "none.csv", "--out", out).exit_code == 3
+    assert refine(data, "--out", tmp_path / "none" / "refined.json").exit_code == 1

@@ -1,0 +1,145 @@
+"""The command as a process of its own: Ctrl-C, terminals, encodings, what it imports."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+
+COMMAND = str(Path(sysconfig.get_path("scripts")) / "gomea-bn")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=150)
+    frame = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.3, size=150)})
+    frame["c"] = np.where(frame["b"] > 0, "high", "low")
+    return frame
+
+
+@pytest.fixture
+def table(rows, tmp_path):
+    path = tmp_path / "rows.csv"
+    rows.to_csv(path, index=False)
+    return path
+
+
+def wait_for(process, words):
+    """Read the process's standard error up to the line that holds the words."""
+    for line in process.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"'{words}' was never printed")
+
+
+def test_ctrl_c_while_compiling_ends_the_process(table, tmp_path):
+    script = (
+        "import sys, time, gomea_bn.learning.warm_up\n"
+        "def slow(announce):\n    announce('Compiling kernels'); time.sleep(60)\n"
+        "gomea_bn.learning.warm_up.compile_kernels = slow\n"
+        "from gomea_bn.cli.app import main\n"
+        "main(['learn', sys.argv[1], '--out', sys.argv[2]])\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, table, tmp_path / "out"], stderr=subprocess.PIPE, text=True
+    )
+    wait_for(process, "Compiling")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Interrupted while compiling" in rest
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_keeps_the_best_so_far(table, rows, tmp_path):
+    out = tmp_path / "run"
+    command = [
+        COMMAND,
+        "learn",
+        table,
+        "--max-seconds",
+        "120",
+        "--patience",
+        "0",
+        "--seed",
+        "5",
+        "--out",
+        out,
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(process, "Searching")
+    time.sleep(2.0)  # long enough for the search to begin on a busy machine
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    assert "Interrupted: this is the best network found so far." in stderr
+    assert "Traceback" not in stderr
+    assert "Stopped by interrupt" in stdout
+    record = json.loads((out / "run.json").read_text())
+    assert record["stopped_by"] == "interrupt"
+    evaluations = record["counts"]["n_eval"]
+    assert f"--seed 5 --max-evaluations {evaluations} --max-seconds 0" in stdout
+    again = BayesNetLearner(
+        max_seconds=None, patience=None, max_evaluations=evaluations, random_state=5, n_jobs=1
+    ).fit(rows)
+    assert again.network_ == DiscretizedBayesNet.from_json(out / "network.json")
+
+
+def test_a_terminal_gets_the_live_table(table):
+    own, theirs = pty.openpty()
+    command = [COMMAND, "learn", str(table), "--max-seconds", "0.5", "--patience", "0", "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    seen = b""
+    while select.select([own], [], [], 30)[0]:
+        try:
+            chunk = os.read(own, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not chunk:
+            break
+        seen += chunk
+    os.close(own)
+    stdout, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert b"families/s" in seen
+    assert "families/s" not in stdout
+
+
+def test_names_that_the_terminal_cannot_show_are_escaped(rows, tmp_path):
+    path = tmp_path / "rows.csv"
+    rows.rename(columns={"a": "größe"}).to_csv(path, index=False)
+    environment = {**os.environ, "PYTHONIOENCODING": "iso8859-5"}  # Cyrillic: it lacks umlauts and arrows
+    run = subprocess.run(
+        [COMMAND, "learn", path, "--max-evaluations", "500"],
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    for text in (run.stdout, run.stderr):
+        assert rb"gr\xf6\xdfe" in text
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys; from gomea_bn.cli.app import main\n"
+        "try:\n    main(['learn', '--help'])\nexcept SystemExit:\n    pass\n"
+        "print([n for n in ('numpy', 'numba', 'pandas', 'scipy') if n in sys.modules], file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stderr.strip() == "[]"
+    assert "--cut-points" in run.stdout

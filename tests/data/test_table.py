@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
+
+N = 30
+TEXT = st.characters(exclude_categories=["Cs"], exclude_characters="\0")  # pandas 2 compares up to a NUL
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "height": rng.normal(size=N),
+            "count": np.arange(N),
+            "rooms": np.arange(N) % 4,
+            "town": np.array(["b", "a", "c"], dtype=object)[np.arange(N) % 3],
+        }
+    )
+
+
+def decoded(column):
+    if column.is_continuous:
+        return column.values.tolist()
+    return [column.levels[code] for code in column.values]
+
+
+def column_of(values, **options):
+    return read_table(
+        pd.DataFrame({"x": values, "other": np.linspace(0, 1, len(values))}), **options
+    ).columns[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        ([True, False] * 6, (False, True)),
+        (np.array([True, False] * 6, dtype=object), (False, True)),
+        (pd.array([True, False] * 6, dtype="boolean"), (False, True)),
+        (["b", "a", "c"] * 4, ("a", "b", "c")),
+        (pd.array(["b", "a", "c"] * 4, dtype="string"), ("a", "b", "c")),
+        (pd.array(["b", "a", "c"] * 4, dtype="string[pyarrow]"), ("a", "b", "c")),
+        (pd.Categorical(["b", "a"] * 6, categories=["z", "b", "a"]), ("z", "b", "a")),
+        (pd.Categorical([3, 1] * 6), (1, 3)),
+        ([3, 1, 2] * 4, (1, 2, 3)),
+        (pd.array([3, 1, 2] * 4, dtype="Int64"), (1, 2, 3)),
+        (pd.array([3, 1, 2] * 4, dtype="int32[pyarrow]"), (1, 2, 3)),
+        (np.array([3, 1, 2] * 4, dtype=object), (1, 2, 3)),
+        (np.arange(10).repeat(2), tuple(range(10))),
+    ],
+)
+def test_discrete_columns_have_their_levels_in_order(values, levels):
+    column = column_of(values)
+    assert column.levels == levels
+    assert all(type(level) is type(wanted) for level, wanted in zip(column.levels, levels))
+    assert column.values.dtype == np.int32
+    assert decoded(column) == list(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(11),
+        np.array([0.0, 1.0] * 6),
+        np.array([0.5, 1.5] * 6, dtype=np.float32),
+        pd.array([0.5, 1.5] * 6, dtype="Float64"),
+        pd.array([0.5, 1.5] * 6, dtype="double[pyarrow]"),
+        np.array([0.5, 1] * 6, dtype=object),
+        pd.arrays.SparseArray([0.0, 1.5] * 6),
+    ],
+)
+def test_continuous_columns_keep_their_values(values):
+    column = column_of(values)
+    assert column.is_continuous
+    assert column.values.dtype == np.float64
+    assert column.values.tolist() == [float(value) for value in values]
+
+
+def test_kinds_override_the_rule():
+    assert column_of([1, 2, 3] * 4, kinds={"x": "continuous"}).is_continuous
+    assert column_of([0.5, 2.0, 1.0] * 4, kinds={"x": "discrete"}).levels == (0.5, 1.0, 2.0)
+    assert column_of(["1.5", "2"] * 6, kinds={"x": "continuous"}).values.tolist() == [1.5, 2.0] * 6
+    assert column_of(pd.Categorical([3, 1] * 6), kinds={"x": "continuous"}).values.tolist() == [3.0, 1.0] * 6
+
+
+def test_describe_prints_the_rule_and_every_reason(frame):
+    text = read_table(frame, kinds={"rooms": "continuous"}).describe()
+    assert "30 rows, 4 columns: 3 continuous, 1 discrete" in text
+    assert "integer columns with at most 10 distinct values" in text
+    assert "integers, 30 distinct (more than 10)" in text
+    assert "set by kinds (the rule says discrete: integers, 4 distinct (at most 10))" in text
+
+
+def test_text_that_is_mostly_numbers_is_remarked():
+    column = column_of([*map(str, range(11)), "?"])
+    assert "11 of 12 values read as numbers; the first that does not is '?'" in column.reason
+
+
+def test_names_that_are_no_text_become_text():
+    table = read_table(pd.DataFrame({0: [1, 2] * 6, "b": [3, 4] * 6}), kinds={0: "continuous"})
+    assert table.names == ("0", "b")
+    assert [column.is_continuous for column in table.columns] == [True, False]
+
+
+def test_the_callers_frame_is_neither_changed_nor_shared(frame):
+    before = frame.copy(deep=True)
+    table = read_table(frame)
+    pd.testing.assert_frame_equal(frame, before)
+    for column in table.columns:
+        assert not np.shares_memory(column.values, frame[column.name].to_numpy())
+        with pytest.raises(ValueError, match="read-only"):
+            column.values[0] = 1
+
+
+def test_dropping_records_the_rows(frame):
+    frame.loc[[3, 7], "height"] = [np.nan, np.inf]
+    frame.loc[9, "town"] = None
+    table = read_table(frame.set_index("count", drop=False), missing="drop")
+    assert table.dropped_rows == (3, 7, 9)
+    assert table.n_rows == N - 3
+    assert decoded(table.columns[1]) == [float(i) for i in range(N) if i not in (3, 7, 9)]
+    assert "Dropped 3 of 30 rows with missing or infinite values: rows 3, 7, 9" in table.describe()
+
+
+def with_missing(frame):
+    frame.loc[[4, 19], "height"] = np.nan
+    frame.loc[2, "town"] = None
+    return frame
+
+
+def with_column(values):
+    return lambda frame: frame.assign(odd=values() if callable(values) else values)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        (
+            with_missing,
+            {},
+            ["'height' has 2 missing", "rows 4, 19", "'town' has 1", "row 2", 'missing="drop"'],
+        ),
+        (
+            lambda f: f.assign(height=[*f.height[:-1], -np.inf]),
+            {},
+            ["'height'", "1 missing or infinite", "row 29"],
+        ),
+        (with_column([None] * N), {"missing": "drop"}, ["'odd' has no values", "all 30 rows"]),
+        (
+            with_column([np.nan] * 25 + [1.5, 2, 3, 4, 5]),
+            {"missing": "drop"},
+            ["10 rows, got 5 after dropping 25"],
+        ),
+        (with_column(3), {}, ["'odd' is constant", "3 in all 30 rows"]),
+        (with_column("q"), {}, ["'odd' is constant", "'q'"]),
+        (lambda f: f.head(9), {}, ["at least 10 rows, got 9"]),
+        (lambda f: f[[]], {}, ["no columns"]),
+        (lambda f: pd.concat([f, f[["town"]]], axis=1), {}, ["'town' occurs more than once", "3 and 4"]),
+        (lambda f: f.rename(columns={"town": 1, "rooms": "1"}), {}, ["'1' occurs more than once"]),
+        (lambda f: f.rename(columns={"town": " "}), {}, ["position 3 has no name"]),
+        (lambda f: f.rename(columns={"town": None}), {}, ["position 3 has no name"]),
+        (
+            lambda f: f.set_axis(pd.MultiIndex.from_product([["a"], list(f)]), axis=1),
+            {},
+            ["2 levels", "flatten"],
+        ),
+        (
+            with_column([f"{i}!" for i in range(N)]),
+            {"max_levels": 20},
+            ["'odd'", "at most 20 levels, got 30"],
+        ),
+        (with_column([str(i) for i in range(N)]), {"max_levels": 20}, ["reads as a number", "kinds={'odd'"]),
+        (lambda f: f, {"kinds": {"height": "discrete"}, "max_levels": 20}, ["'height'", "at most 20 levels"]),
+        (lambda f: f, {"kinds": {"heigth": "discrete"}}, ["'heigth'", "Did you mean 'height'?"]),
+        (lambda f: f, {"kinds": {"height": "categorical"}}, ["'continuous' or 'discrete'", "'categorical'"]),
+        (lambda f: f, {"kinds": ["height"]}, ["kinds must map"]),
+        (lambda f: f, {"kinds": {"town": "continuous"}}, ["'town' must hold numbers", "'b'", "rows 0, 1, 2"]),
+        (
+            with_column([True, False] * 15),
+            {"kinds": {"odd": "continuous"}},
+            ["'odd' must hold numbers, got bools"],
+        ),
+        (lambda f: f, {"missing": "fill"}, ["missing must be", "'fill'"]),
+        (lambda f: f, {"max_levels": 1}, ["max_levels must be", "got 1"]),
+        (lambda f: f, {"min_rows": "10"}, ["min_rows must be", "'10'"]),
+        (with_column(lambda: pd.date_range("2020", periods=N)), {}, ["'odd'", "datetime", "days"]),
+        (
+            with_column(lambda: pd.to_timedelta(np.arange(N), "D")),
+            {},
+            ["'odd'", "timedelta", "total_seconds"],
+        ),
+        (with_column(lambda: pd.period_range("2020", periods=N, freq="M")), {}, ["'odd'", "period"]),
+        (with_column(lambda: pd.interval_range(0, N)), {}, ["'odd'", "interval"]),
+        (with_column(1j * np.arange(N)), {}, ["'odd'", "complex"]),
+        (with_column([[1]] * N), {}, ["'odd'", "list", "its own column"]),
+        (with_column([{"a": 1}] * N), {}, ["'odd'", "dict"]),
+        (with_column([b"x", b"y"] * 15), {}, ["'odd'", "bytes", "decode"]),
+        (with_column([1, "a", 2.5] * 10), {}, ["'odd'", "str 'a' in row 1", "int 1 in row 0", "astype(str)"]),
+        (with_column([None, "a", 2] * 10), {"missing": "drop"}, ["str 'a' in row 1", "int 2 in row 2"]),
+        (with_column(lambda: pd.Categorical(pd.cut(np.arange(N), 3))), {}, ["'odd'", "Interval", "rename"]),
+        (with_column([2**60 + i for i in range(N)]), {}, ["'odd'", "2**53"]),
+        (
+            with_column(lambda: pd.Series([10**400 + i for i in range(N)], dtype=object)),
+            {},
+            ["'odd'", "infinite"],
+        ),
+        (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "rescale"]),
+    ],
+)
+def test_bad_tables_are_refused_with_the_column_and_the_rows(frame, change, options, words):
+    with pytest.raises(GomeaBnError) as caught:
+        read_table(change(frame), **options)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("source", [np.zeros((20, 2)), None, [[1, 2]], {"a": [1, 2]}])
+def test_other_sources_are_refused_with_advice(source):
+    with pytest.raises(GomeaBnError, match="must be a pandas DataFrame or the path"):
+        read_table(source)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".tab", ".CSV", ".parquet", ".pq"])
+def test_files_give_the_same_table_as_the_frame(tmp_path, frame, ending):
+    path = tmp_path / f"rows{ending}"
+    if ending in (".parquet", ".pq"):
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="," if "csv" in ending.lower() else "\t")
+    table, wanted = read_table(path), read_table(frame)
+    assert table.names == wanted.names
+    for one, other in zip(table.columns, wanted.columns):
+        assert one.levels == other.levels
+        np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_whole_numbers_beside_missing_ones_stay_whole(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "\n".join(f"{i % 3},{i}" for i in range(20)) + "\n,21\n")
+    table = read_table(path, missing="drop")
+    assert table.columns[0].levels == (0, 1, 2)
+    assert table.dropped_rows == (20,)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", b"", ["is empty"]),
+        ("a.parquet", b"", ["is empty"]),
+        ("a.csv", b"\n\n", ["is empty"]),
+        ("a.csv", bytes(range(256)) * 9, ["not UTF-8 text"]),
+        ("a.csv", "a,\u00e9\n1,2\n".encode("latin-1"), ["not UTF-8 text"]),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16"), ["UTF-16"]),
+        ("a.csv", b"a,b\n" + b"1,2\n" * 12 + b"1,2,3\n", ["ragged", "line 14"]),
+        ("a.csv", b"a,b\n" + b"1,2,3\n" * 12, ["ragged", "2 column names"]),
+        ("a.csv", b"a,b\n" + b"1,2\n2,4\n" * 6 + b"1\n", ["'b' has 1 missing", "row 12"]),
+        ("a.csv", b'a,b\n1,"2\n', ["open quote"]),
+        ("a.csv", b"a,a\n1,2\n", ["'a' occurs more than once", "0 and 1"]),
+        ("a.csv", b",a\n0,2\n", ["no name for column 0", "index"]),
+        ("a.csv", b"1.5,2.5\n0,2\n", ["no column names"]),
+        ("a.csv", b"a;b\n0;2\n", ["one column only", "sep="]),
+        ("a.csv.gz", b"\x1f\x8b\x08\x00junk", ["cannot be read"]),
+        ("a.csv.zip", b"junk", ["cannot be read"]),
+        ("a.parquet", b"junk", ["not a readable Parquet"]),
+        ("a.xlsx", b"junk", ["must end in", "'.xlsx'"]),
+        ("a", b"junk", ["no ending"]),
+    ],
+)
+def test_unreadable_files_are_named(tmp_path, name, content, words):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(GomeaBnError) as caught:
+        read_table(path)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_missing_files_and_folders_are_named(tmp_path):
+    with pytest.raises(GomeaBnError, match=r"no\.csv' does not exist"):
+        read_table(tmp_path / "no.csv")
+    with pytest.raises(GomeaBnError, match="is a folder"):
+        read_table(str(tmp_path))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    numbers=st.lists(st.floats(-1e100, 1e100), min_size=10, max_size=30, unique=True),
+    words=st.lists(st.text(TEXT, max_size=5), min_size=10, max_size=30),
+)
+def test_every_value_comes_back(numbers, words):
+    size = min(len(numbers), len(words))
+    numbers, words = numbers[:size], [*words[: size - 1], "another word"]
+    frame = pd.DataFrame({"number": numbers, "word": pd.Series(words, dtype=object)})
+    if len(set(words)) < 2:
+        return
+    number, word = read_table(frame).columns
+    assert decoded(number) == numbers
+    assert decoded(word) == words
+    assert list(word.levels) == sorted(set(words))

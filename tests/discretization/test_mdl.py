@@ -1,0 +1,335 @@
+"""MDL bins: against plain Python, brute force, published cuts, exploded data."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mdl_oracles import slow_information, slow_partition
+from mlxtend.data import autompg_data, boston_housing_data, iris_data, wine_data
+
+from gomea_bn.discretization.mdl.description_length import Criterion
+from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
+from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
+from gomea_bn.discretization.neighbourhood import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.interval_dp import SortedColumn
+
+Rows = Sequence[Sequence[int]]
+
+
+@dataclass
+class Example:
+    """A variable, discrete neighbours, and who is parent, child, spouse."""
+
+    values: list[float]
+    discrete: list[list[int]]
+    levels: list[int]
+    parents: list[int]
+    children: list[tuple[int, list[int]]]
+
+    @property
+    def middles(self) -> list[float]:
+        distinct = sorted(set(self.values))
+        return [a + (b - a) / 2 for a, b in itertools.pairwise(distinct)]
+
+    def problem(self, criterion: str = "mdl") -> ThresholdProblem:
+        coded = [CodedColumn(np.array(c, np.int32), r) for c, r in zip(self.discrete, self.levels)]
+        families = tuple(
+            CodedFamily(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children
+        )
+        around = Neighbourhood(tuple(coded[p] for p in self.parents), families)
+        return ThresholdProblem(
+            SortedColumn(np.array(self.values)), around, Criterion(criterion, len(self.values))
+        )
+
+    def length(self, cuts: Sequence[float], criterion: str = "mdl") -> float:
+        """Equation 14, term by term."""
+        n, m, k = len(self.values), len(set(self.values)), len(cuts) + 1
+        weight = 1.0 if criterion == "aic" else math.log(n) / 2
+        bins = [sum(value > cut for cut in cuts) for value in self.values]
+        pa = list(zip(*(self.discrete[p] for p in self.parents))) if self.parents else [()] * n
+        total = weight * math.prod(self.levels[p] for p in self.parents) * (k - 1) - slow_information(
+            bins, pa
+        )
+        for child, spouses in self.children:
+            total += weight * k * math.prod(self.levels[s] for s in spouses) * (self.levels[child] - 1)
+            rows = list(zip(bins, *(self.discrete[s] for s in spouses)))
+            total -= slow_information(self.discrete[child], rows)
+        return total + (slow_partition(m, k) + math.log(k) if criterion == "mdl" else 0.0)
+
+    def slow_search(self, search: str) -> list[float]:
+        """The searches from their definitions, every length counted anew."""
+        cuts = self.middles
+        if search == "exact":
+            every = [list(c) for k in range(len(cuts) + 1) for c in itertools.combinations(cuts, k)]
+            return min(every, key=self.length)
+        if search == "single-threshold":
+            full = self.length(cuts)
+            return [cut for cut in cuts if self.length([c for c in cuts if c != cut]) > full]
+        if search == "split":
+            kept: list[float] = []
+            while rest := [c for c in cuts if c not in kept]:
+                best = min((sorted([*kept, c]) for c in rest), key=self.length)
+                if self.length(best) >= self.length(kept):
+                    break
+                kept = best
+            return kept
+        path = [cuts]
+        while path[-1]:  # the length's other terms are the same for all that have as many cuts
+            path.append(min(([c for c in path[-1] if c != cut] for cut in path[-1]), key=self.length))
+        return min(path, key=self.length)
+
+
+@st.composite
+def examples(draw: st.DrawFn, *, max_rows: int = 24, max_values: int = 8) -> Example:
+    n = draw(st.integers(2, max_rows))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    values = generator.integers(0, draw(st.integers(2, max_values)), n) / 2
+    if len(set(values.tolist())) < 2:
+        values[0], values[1] = 0.0, 1.0
+    levels = [int(r) for r in generator.integers(1, 4, 5)]
+    follow = generator.random(5) < 0.7
+    discrete = [
+        (
+            (
+                np.where(generator.random(n) < 0.8, values * 2, generator.integers(0, 9, n))
+                if f
+                else generator.integers(0, 9, n)
+            )
+            % r
+        )
+        .astype(int)
+        .tolist()
+        for f, r in zip(follow, levels)
+    ]
+    parents = draw(st.sampled_from([[], [0], [0, 1]]))
+    children = draw(st.sampled_from([[], [(2, [])], [(2, [3])], [(2, [3]), (4, [])], [(2, [0, 3])]]))
+    return Example(values.tolist(), discrete, levels, parents, children)
+
+
+@settings(max_examples=60, deadline=None)
+@given(examples(), st.sampled_from(["mdl", "bic", "aic"]))
+def test_the_local_length_is_equation_14(example: Example, criterion: str) -> None:
+    problem = example.problem(criterion)
+    for cuts in ([], example.middles[:1], example.middles[::2], example.middles):
+        assert problem.value(np.array(cuts)) == pytest.approx(example.length(cuts, criterion), abs=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(examples())
+def test_every_search_finds_what_its_plain_form_finds(example: Example) -> None:
+    """Lengths are compared, since ties may be broken either way; the exact one is brute force."""
+    problem = example.problem()
+    best = example.length(example.slow_search("exact"))
+    for search in SEARCHES:
+        found = problem.find(SearchOptions(search))
+        assert found is not None
+        assert found.value == pytest.approx(example.length(found.cut_points.tolist()), abs=1e-8)
+        assert found.value >= best - 1e-8
+        if search == "exact":
+            assert found.value == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize("search", ["merge", "split", "single-threshold"])
+@pytest.mark.parametrize("seed", range(6))
+def test_greedy_searches_take_the_plain_steps(search: str, seed: int) -> None:
+    """Without ties: values, neighbours and counts are random enough for distinct losses."""
+    generator = np.random.default_rng(seed)
+    n = 60
+    values = generator.integers(0, 14, n).astype(float)
+    parent = np.where(generator.random(n) < 0.9, values > 6, generator.random(n) < 0.5).astype(int)
+    spouse = generator.integers(0, 3, n)
+    child = np.where(
+        generator.random(n) < 0.85, (values > 3).astype(int) + spouse // 2, generator.integers(0, 3, n)
+    )
+    example = Example(
+        values.tolist(), [parent.tolist(), spouse.tolist(), child.tolist()], [2, 3, 3], [0], [(2, [1])]
+    )
+    found = example.problem().find(SearchOptions(search))
+    assert found is not None
+    assert found.cut_points.tolist() == example.slow_search(search)
+
+
+@pytest.mark.parametrize("max_bins", [1, 2, 3])
+def test_the_most_bins_hold_in_every_search(max_bins: int) -> None:
+    generator = np.random.default_rng(5)
+    values = np.repeat(np.arange(8.0), 40)
+    child = (values // 2 + (generator.random(len(values)) < 0.1)).astype(int) % 4
+    example = Example(values.tolist(), [child.tolist()], [4], [], [(0, [])])
+    every = [c for k in range(max_bins) for c in itertools.combinations(example.middles, k)]
+    for search in SEARCHES:
+        found = example.problem().find(SearchOptions(search, max_bins=max_bins))
+        assert found is not None
+        assert len(found.cut_points) < max_bins
+        if search == "exact":
+            assert found.value == pytest.approx(min(map(example.length, every)), abs=1e-8)
+
+
+def test_a_grid_is_refined_down_to_neighbouring_values() -> None:
+    generator = np.random.default_rng(2)
+    values = generator.random(3000)
+    child = (values > 0.3).astype(np.int32) + (values > 0.71)
+    around = Neighbourhood((), (CodedFamily(CodedColumn(child, 3), ()),))
+    problem = ThresholdProblem(SortedColumn(values), around, Criterion("mdl", len(values)))
+    coarse, fine = (problem.find(SearchOptions(n_cells=n)) for n in (12, 5000))
+    assert coarse is not None
+    assert fine is not None
+    assert coarse.cut_points.tolist() == fine.cut_points.tolist()
+    assert coarse.value == fine.value
+    for cut, truth in zip(fine.cut_points, (0.3, 0.71)):
+        assert values[values <= truth].max() < cut < values[values > truth].min()
+
+
+def mpg() -> pd.DataFrame:
+    x, y = autompg_data()
+    frame = pd.DataFrame(np.asarray(x, np.float64)[:, :7], columns=list("BCDEFGH"))
+    frame.insert(0, "A", np.asarray(y, np.float64))
+    return frame
+
+
+def wine() -> pd.DataFrame:
+    x, y = wine_data()
+    frame = pd.DataFrame(x, columns=list("BCDEFGHIJKLMN"))
+    frame.insert(0, "A", y)
+    return frame
+
+
+def housing() -> pd.DataFrame:
+    x, y = boston_housing_data()
+    frame = pd.DataFrame(x, columns=list("ABCDEFGHIJKLM"))
+    frame["N"] = y
+    return frame
+
+
+def families(text: str) -> list[tuple[str, str]]:
+    """Edges of families written parents first: "AB" is A -> B, "ABC" is A -> C and B -> C."""
+    return [(parent, family[-1]) for family in text.split() for parent in family[:-1]]
+
+
+MPG = (mpg, "BGH", "BC CE EA AECG CD DF")
+WINE = (wine, "A", "HA AK AD AB HG AN HDAI AC AHM NAF ADE AL HFJ")
+HOUSING = (housing, "DI", "EB EH EBC CEBI EBG ICBJ ICJK GM JL MN NAF")
+
+
+def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
+    load, discrete, text = case
+    frame = load()
+    kinds = {name: "discrete" if name in discrete else "continuous" for name in frame.columns}
+    learner = MDLDiscretizer(kinds=kinds, variant=variant, max_bins=255)
+    found = learner.fit(frame, network=families(text))
+    assert found.stopped_by_ == "fixpoint"
+    return {name: np.round(cuts, 6).tolist() for name, cuts in found.cut_points_.items() if len(cuts)}
+
+
+def test_cuts_of_auto_mpg() -> None:
+    """A graph and cuts behind Chen, Wheeler & Kochenderfer (2017): their MDL finds nothing, the corrected one this."""
+    assert published(MPG, "published") == {}
+    assert published(MPG, "corrected") == {
+        "C": [159.5, 264.5],
+        "D": [70.5, 99.0, 123.5],
+        "E": [2959.5],
+        "F": [13.75, 16.05],
+    }
+
+
+def test_cuts_of_wine() -> None:
+    assert published(WINE, "published") == {
+        "B": [12.78],
+        "C": [1.42, 2.235],
+        "E": [17.9],
+        "I": [0.395],
+        "K": [3.46, 7.55],
+        "L": [0.785],
+        "M": [2.115, 2.505],
+    }
+    assert published(WINE, "corrected") == {
+        "B": [12.78],
+        "C": [1.42, 2.235],
+        "D": [2.03],
+        "E": [17.9],
+        "F": [88.5],
+        "G": [2.12],
+        "H": [1.235, 2.1],
+        "J": [1.245, 1.645],
+        "K": [3.46, 7.55],
+        "L": [0.785],
+        "M": [2.505],
+        "N": [755.0],
+    }
+
+
+def test_cuts_of_housing() -> None:
+    assert {name: len(cuts) + 1 for name, cuts in published(HOUSING, "published").items()} == {"K": 7}
+
+
+@pytest.mark.parametrize("as_target", [False, True])
+def test_cuts_of_iris_under_naive_bayes(as_target: bool) -> None:
+    x, y = iris_data()
+    frame = pd.DataFrame(x, columns=list("ABCD"))
+    if as_target:
+        found = MDLDiscretizer().fit(frame, y)
+    else:
+        found = MDLDiscretizer().fit(frame.assign(E=y), network=[("E", name) for name in "ABCD"])
+    cuts = {name: np.round(one, 6).tolist() for name, one in found.cut_points_.items()}
+    assert cuts == {"A": [5.45, 6.15], "B": [2.95, 3.35], "C": [2.45, 4.75], "D": [0.8, 1.75]}
+
+
+def exploded(n_rows: int, seed: int, n_fine: int = 5) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """A chain A -> B -> C of four values, each value then drawn as one of `n_fine` neighbouring ones."""
+    generator = np.random.default_rng(seed)
+
+    def copied(values: np.ndarray) -> np.ndarray:
+        return np.where(generator.random(n_rows) < 0.6, values, generator.integers(0, 4, n_rows))
+
+    a = generator.integers(0, 4, n_rows)
+    b = copied(a)
+    c = copied(b)
+    fine = {name: v * n_fine + generator.integers(0, n_fine, n_rows) for name, v in zip("ABC", (a, b, c))}
+    return pd.DataFrame(fine), [("A", "B"), ("B", "C")]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("seed", range(3))
+def test_exploded_levels_are_put_together_again(search: str, seed: int) -> None:
+    frame, edges = exploded(4000, seed)
+    kinds = dict.fromkeys("ABC", "discrete")
+    learner = MDLDiscretizer(search, kinds=kinds, aggregate_levels="ordered", start_bins=3)
+    found = learner.fit(frame, network=edges)
+    wanted = tuple(tuple(range(5 * k, 5 * k + 5)) for k in range(4))
+    assert found.level_groups_ == dict.fromkeys("ABC", wanted)
+    assert found.cut_points_ == {}
+    assert (found.transform(frame).to_numpy() == frame.to_numpy() // 5).all()
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_exploded_numbers_are_cut_where_they_were_joined(search: str) -> None:
+    frame, edges = exploded(4000, 7)
+    learner = MDLDiscretizer(search, kinds=dict.fromkeys("ABC", "continuous"), start_bins=3)
+    found = learner.fit(frame, network=edges)
+    assert sorted(found.cut_points_) == list("ABC")
+    for cuts in found.cut_points_.values():
+        assert cuts.tolist() == [4.5, 9.5, 14.5]
+
+
+@pytest.mark.parametrize(("n_rows", "n_levels", "why"), [(4000, 2, "none goes"), (4000, 6, "all go")])
+def test_the_single_threshold_rule_warns_where_it_is_degenerate(n_rows: int, n_levels: int, why: str) -> None:
+    generator = np.random.default_rng(0)
+    x = generator.random(n_rows)
+    y = np.minimum((x * n_levels).astype(int), n_levels - 1)
+    frame = pd.DataFrame({"x": x, "y": pd.Categorical(y)})
+    with pytest.warns(UserWarning, match=f"'x': .*{why}"):
+        MDLDiscretizer("single-threshold").fit(frame, network=[("x", "y")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = MDLDiscretizer("single-threshold", n_cells=30).fit(frame, network=[("x", "y")])
+        MDLDiscretizer("merge").fit(frame, network=[("x", "y")])
+    assert len(found.cut_points_["x"]) >= n_levels - 1

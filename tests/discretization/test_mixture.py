@@ -1,0 +1,431 @@
+"""Mixtures over mixed columns: EM against a slow twin and scikit-learn, recovery, guards, starts, deadlines."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import published_tables as published
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from gomea_bn.data.table import read_table
+from gomea_bn.discretization.latent.kernels import (
+    MixtureRows,
+    MixtureRule,
+    MixtureState,
+    MixtureWork,
+    count_assigned,
+    em_steps,
+    expect,
+    fill_memberships,
+)
+from gomea_bn.discretization.latent.mixture import MixtureOptions, MixtureSearch, MixtureTable
+
+
+def table_of(frame, **options):
+    return MixtureTable(read_table(pd.DataFrame(frame), min_rows=2, **options))
+
+
+def mixed_frame(n, seed, n_classes=3, apart=6.0):
+    rng = np.random.default_rng(seed)
+    h = rng.integers(0, n_classes, n)
+    k = np.where(rng.random(n) < 0.1, rng.integers(0, n_classes, n), h)
+    frame = {
+        "x": apart * h + rng.normal(size=n),
+        "y": -apart * h + 2 * rng.normal(size=n),
+        "k": k.astype(str),
+    }
+    return pd.DataFrame(frame), h
+
+
+# EM, step by step
+
+
+def slow_log_densities(row, codes, state):
+    """ln of weight times density of one row in every class, as the formula says."""
+    weights, means, variances, probabilities = state
+    return [
+        math.log(weights[k])
+        + sum(
+            -0.5 * math.log(2 * math.pi * variances[c][k]) - (x - means[c][k]) ** 2 / (2 * variances[c][k])
+            for c, x in enumerate(row)
+        )
+        + sum(math.log(probabilities[v][k]) for v in codes)
+        for k in range(len(weights))
+    ]
+
+
+def slow_expectation(rows, state):
+    """Memberships of all rows and the log likelihood."""
+    memberships, total = [], 0.0
+    for row, codes in zip(*rows):
+        logs = slow_log_densities(row, codes, state)
+        density = sum(math.exp(one) for one in logs)
+        memberships.append([math.exp(one) / density for one in logs])
+        total += math.log(density)
+    return np.array(memberships), total
+
+
+def slow_maximisation(rows, memberships, sizes, least_variance, pseudo_count):
+    """Weights, means, variances and level probabilities that the memberships imply."""
+    values, codes = np.array(rows[0]), np.array(rows[1])
+    mass = memberships.sum(axis=0)
+    means = np.array([[r @ x / r.sum() for r in memberships.T] for x in values.T])
+    variances = np.array(
+        [
+            [max(r @ (x - mean) ** 2 / r.sum(), least_variance) for r, mean in zip(memberships.T, row)]
+            for x, row in zip(values.T, means)
+        ]
+    )
+    probabilities = np.array(
+        [
+            [
+                (r[codes[:, d] == v].sum() + pseudo_count / size) / (r.sum() + pseudo_count)
+                for r in memberships.T
+            ]
+            for d, size in enumerate(sizes)
+            for v in range(sum(sizes[:d]), sum(sizes[: d + 1]))
+        ]
+    )
+    return mass / mass.sum(), means, variances, probabilities
+
+
+def work_for(state):
+    return MixtureWork(
+        np.zeros(len(state.weights)),
+        *(np.zeros_like(state.means) for _ in range(2)),
+        np.zeros_like(state.probabilities),
+        np.zeros(len(state.weights)),
+        np.zeros_like(state.means),
+        np.zeros_like(state.probabilities),
+        np.zeros(len(state.weights)),
+        np.array([-np.inf, -np.inf, 0.0]),
+        np.zeros(1, np.uint8),
+    )
+
+
+class Steps:
+    """EM one step at a time from hard labels."""
+
+    def __init__(self, rows, labels, sizes, *, least_variance=1e-4, pseudo_count=1.0, least_rows=1e-9):
+        n_columns, n_classes, n_levels = rows.values.shape[1], int(labels.max()) + 1, sum(sizes)
+        self.rows = rows
+        self.state = MixtureState(
+            np.ones(n_classes),
+            np.zeros((n_columns, n_classes)),
+            np.ones((n_columns, n_classes)),
+            np.ones((n_levels, n_classes)),
+        )
+        self.work = work_for(self.state)
+        each = np.repeat([pseudo_count / size for size in sizes], sizes).astype(float)
+        self.rule = MixtureRule(least_variance, each, pseudo_count if sizes else 0.0, least_rows, -np.inf)
+        count_assigned(rows, labels, self.state, self.work)
+
+    def step(self):
+        assert em_steps(self.rows, self.state, self.work, self.rule, 1) == 1
+        return self.work.reached[1]
+
+
+def random_rows(n, n_columns, sizes, seed):
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(size=(n, n_columns)) + rng.integers(0, 3, (n, 1)), 1)
+    firsts = np.cumsum([0, *sizes[:-1]]) if sizes else []
+    codes = [first + rng.integers(0, size, n) for first, size in zip(firsts, sizes)]
+    joined = np.array(codes, np.int32).T if sizes else np.empty((n, 0), np.int32)
+    return MixtureRows(values, np.ascontiguousarray(joined))
+
+
+tables = st.tuples(
+    st.integers(2, 40),
+    st.integers(0, 3),
+    st.lists(st.integers(1, 5), max_size=3),
+    st.integers(1, 5),
+    st.integers(0, 2**32 - 1),
+).filter(lambda drawn: drawn[1] + len(drawn[2]) > 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables, st.floats(1e-6, 3))
+def test_steps_are_those_of_a_slow_twin(drawn, pseudo_count):
+    n, n_columns, sizes, n_classes, seed = drawn
+    rows = random_rows(n, n_columns, sizes, seed)
+    _, labels = np.unique(np.random.default_rng(seed).integers(0, n_classes, n), return_inverse=True)
+    run = Steps(rows, labels, sizes, pseudo_count=pseudo_count)
+    plain = (rows.values.tolist(), rows.codes.tolist())
+    memberships = np.eye(labels.max() + 1)[labels]
+    for _ in range(4):
+        run.step()
+        state = slow_maximisation(plain, memberships, sizes, 1e-4, pseudo_count)
+        memberships, log_likelihood = slow_expectation(plain, state)
+        for found, expected in zip(run.state, state):
+            np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(run.work.reached[0], log_likelihood, rtol=1e-9, atol=1e-7)
+        out = np.empty_like(memberships)
+        fill_memberships(rows, run.state, work_for(run.state), out)
+        np.testing.assert_allclose(out, memberships, atol=1e-6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables, st.sampled_from([1e-6, 0.5, 2.0]), st.sampled_from([1e-4, 0.3]))
+def test_no_step_lowers_the_objective(drawn, pseudo_count, least_variance):
+    n, n_columns, sizes, n_classes, seed = drawn
+    rows = random_rows(n, n_columns, sizes, seed)
+    labels = np.random.default_rng(seed).integers(0, n_classes, n)
+    run = Steps(rows, labels, sizes, pseudo_count=pseudo_count, least_variance=least_variance)
+    run.step()  # classes without rows die
+    former, living = run.work.reached[1], np.count_nonzero(run.state.weights)
+    for _ in range(25):
+        reached = run.step()
+        assert np.isfinite(reached)
+        if np.count_nonzero(run.state.weights) == living:
+            assert reached >= former - 1e-9 * (abs(former) + n)
+        former, living = reached, np.count_nonzero(run.state.weights)
+
+
+def test_steps_are_scikit_learns_on_continuous_columns():
+    from sklearn.mixture import GaussianMixture
+
+    for frame, kinds in (published.iris(), published.wine(), published.auto_mpg()):
+        names = [name for name, kind in kinds.items() if kind == "continuous"]
+        values = frame[names].to_numpy()
+        scaled = (values - values.mean(axis=0)) / values.std(axis=0)
+        _, labels = np.unique(np.argsort(np.argsort(values[:, 2])) * 3 // len(values), return_inverse=True)
+        run = Steps(MixtureRows(scaled, np.empty((len(values), 0), np.int32)), labels, [], least_variance=0.0)
+        found = [run.step() - len(values) * np.log(values.std(axis=0)).sum() for _ in range(8)]
+        shares = np.eye(3)[labels] / np.bincount(labels)
+        means = shares.T @ values
+        variances = shares.T @ values**2 - means**2
+        for n_steps in (1, 3, 7):
+            theirs = GaussianMixture(
+                3,
+                covariance_type="diag",
+                tol=0.0,
+                reg_covar=0.0,
+                max_iter=n_steps,
+                weights_init=np.bincount(labels) / len(labels),
+                means_init=means,
+                precisions_init=1 / variances,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that so few steps do not converge
+                theirs.fit(values)
+            assert theirs.score(values) * len(values) == pytest.approx(found[n_steps], rel=1e-9)
+
+
+def test_a_class_that_dies_does_not_end_the_run():
+    seen = 0
+    for seed in range(40):
+        rows = random_rows(30, 1, [3], seed)
+        labels = np.random.default_rng(seed).integers(0, 4, 30)
+        run = Steps(rows, labels, [3], least_rows=4.0)
+        former, living = run.step(), np.count_nonzero(run.state.weights)
+        for step in range(2, 60):
+            reached = run.step()
+            if np.count_nonzero(run.state.weights) < living and reached < former:
+                whole = Steps(rows, labels, [3], least_rows=4.0)
+                rule = whole.rule._replace(tolerance=-1e-12)
+                assert em_steps(rows, whole.state, whole.work, rule, step + 1) == step + 1
+                seen += 1
+                break
+            former, living = reached, np.count_nonzero(run.state.weights)
+    assert seen > 0
+
+
+def test_a_raised_flag_leaves_a_pass_and_keeps_the_parameters():
+    rows = random_rows(30, 2, [3], 0)
+    run = Steps(rows, np.arange(30) % 2, [3])
+    run.step()
+    run.work.stop[0] = 1
+    before = run.work.reached.copy()
+    assert em_steps(rows, run.state, run.work, run.rule, 5) == 0
+    assert run.work.reached.tolist() == before.tolist()
+    assert math.isnan(expect(rows, run.state, run.work))
+    assert np.isfinite(run.state.means).all()
+
+
+# whole fits
+
+
+def test_well_separated_classes_are_recovered_from_mixed_columns():
+    frame, h = mixed_frame(900, 0)
+    selected = MixtureSearch(table_of(frame), MixtureOptions()).select(10)
+    mixture = selected.mixture
+    assert mixture.n_classes == max(selected.bic, key=selected.bic.get) == 3
+    assert sorted(selected.bic) == [1, 2, 3, 4, 5]  # two in a row were no better
+    assert mixture.converged
+    assert (np.diff(mixture.weights) <= 0).all()
+    order = np.argsort(mixture.means["x"])
+    np.testing.assert_allclose(mixture.means["x"][order], [0, 6, 12], atol=0.2)
+    np.testing.assert_allclose(mixture.means["y"][order], [0, -6, -12], atol=0.4)
+    np.testing.assert_allclose(mixture.standard_deviations["x"], 1, atol=0.15)
+    np.testing.assert_allclose(mixture.standard_deviations["y"], 2, atol=0.25)
+    levels = mixture.level_probabilities["k"][order]
+    np.testing.assert_allclose(levels, np.full((3, 3), 0.1 / 3) + np.eye(3) * 0.9, atol=0.05)
+    likeliest = np.argsort(order)[mixture.memberships().argmax(axis=1)]
+    assert (likeliest == h[mixture.table.order]).mean() > 0.995
+
+
+def test_classes_of_discrete_columns_alone_are_recovered():
+    rng = np.random.default_rng(1)
+    h = rng.integers(0, 2, 1500)
+    columns = {name: np.where(rng.random(1500) < 0.15, 1 - h, h).astype(str) for name in "abcde"}
+    columns["many"] = (20 * h + rng.integers(0, 20, 1500)).astype(str)
+    mixture = MixtureSearch(table_of(columns), MixtureOptions()).select(6).mixture
+    assert mixture.n_classes == 2
+    assert mixture.means == {}
+    spread = MixtureSearch(table_of(columns), MixtureOptions(start="spread", n_restarts=5)).fit(2)
+    assert spread.log_likelihood == pytest.approx(mixture.log_likelihood, abs=0.5)
+    assert (mixture.memberships().argmax(axis=1) == h[mixture.table.order]).mean() in (
+        pytest.approx(1, abs=0.01),
+        pytest.approx(0, abs=0.01),
+    )
+    np.testing.assert_allclose(mixture.level_probabilities["a"].max(axis=1), 0.85, atol=0.04)
+
+
+def test_log_likelihood_and_bic_are_in_the_units_of_the_data():
+    frame, _ = mixed_frame(200, 3)
+    frame["x"] *= 1000
+    mixture = MixtureSearch(table_of(frame), MixtureOptions()).fit(3)
+    density = np.zeros(200)
+    for k, weight in enumerate(mixture.weights):
+        logs = np.log(mixture.level_probabilities["k"][k])[frame["k"].astype(int)]
+        for name in "xy":
+            logs = logs + norm.logpdf(
+                frame[name], mixture.means[name][k], mixture.standard_deviations[name][k]
+            )
+        density += weight * np.exp(logs)
+    assert mixture.log_likelihood == pytest.approx(np.log(density).sum(), rel=1e-9)
+    assert mixture.n_parameters == 2 + 3 * (2 + 2 + 2)
+    assert mixture.bic == pytest.approx(mixture.log_likelihood - 20 / 2 * math.log(200))
+
+
+def test_one_class_is_the_moments_of_the_table():
+    frame, _ = mixed_frame(100, 4)
+    mixture = MixtureSearch(table_of(frame), MixtureOptions(pseudo_count=1e-9)).fit(1)
+    assert mixture.means["x"][0] == pytest.approx(frame["x"].mean())
+    assert mixture.standard_deviations["y"][0] == pytest.approx(frame["y"].std(ddof=0))
+    assert mixture.level_probabilities["k"][0].tolist() == pytest.approx(
+        frame["k"].value_counts(normalize=True).sort_index().tolist()
+    )
+    assert mixture.memberships().tolist() == [[1.0]] * 100
+
+
+def test_repeated_values_do_not_make_the_likelihood_infinite():
+    rng = np.random.default_rng(5)
+    x = np.concatenate((np.zeros(60), np.ones(60), rng.normal(size=80)))
+    table = table_of({"x": x, "y": rng.permutation(x)})
+    for floor in (0.01, 0.2):
+        mixture = MixtureSearch(table, MixtureOptions(sd_floor=floor)).fit(6)
+        assert np.isfinite(mixture.log_likelihood)
+        least = min(mixture.standard_deviations["x"]) / x.std()
+        assert least == pytest.approx(floor)
+
+
+def test_classes_without_rows_are_left_out():
+    table = table_of({"x": [1.0, 1.0, 1.0, 9.0, 9.0, 9.0], "y": [2.0, 2.0, 2.0, 5.0, 5.0, 5.0]})
+    for start in ("spread", "random", "both"):
+        mixture = MixtureSearch(table, MixtureOptions(start=start)).fit(6)
+        assert 1 <= mixture.n_classes <= 6
+        assert mixture.weights.sum() == pytest.approx(1)
+        assert all(np.isfinite(part).all() for part in mixture.state)
+    spread = MixtureSearch(table, MixtureOptions(start="spread")).fit(6)  # no more seeds than distinct rows
+    assert spread.n_classes == 2
+    frame, _ = mixed_frame(60, 6)
+    large = MixtureSearch(table_of(frame), MixtureOptions(min_class_rows=25)).fit(3)
+    assert large.n_classes < 3
+    assert (large.weights * 60 >= 25 - 1e-9).all()
+    all_gone = MixtureSearch(table_of(frame), MixtureOptions(min_class_rows=1e6)).fit(3)
+    assert all_gone.n_classes == 1  # the largest stays
+
+
+@pytest.mark.parametrize("factor", [1e-320, 1e-200, 1e-3, 1e200, 1e305])
+def test_far_and_very_small_or_large_values_keep_memberships_numbers(factor):
+    x = np.concatenate((np.arange(40.0), [900.0])) * factor
+    table = table_of({"x": x, "y": np.arange(41.0) % 7 + 0.5})
+    mixture = MixtureSearch(table, MixtureOptions()).fit(3)
+    for rows in (None, table.rows_of([np.array([-1e308, 1e308, 0.0])] * 2, [])):
+        found = mixture.memberships(rows)
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert np.isfinite(mixture.log_likelihood)
+
+
+def test_a_row_far_from_every_class_belongs_to_the_nearest():
+    table = table_of({"x": [0.0, 0.1, 0.2, 0.1, 50.0, 50.1, 50.2, 50.1]})
+    mixture = MixtureSearch(table, MixtureOptions()).fit(2)
+    upper = int(np.argmax(mixture.means["x"]))
+    found = mixture.memberships(table.rows_of([np.array([-1e6, 1e6])], []))
+    assert found[:, upper].tolist() == [0.0, 1.0]
+
+
+# starts, seeds, limits
+
+
+def fingerprint(mixture):
+    return [part.tolist() for part in mixture.state], mixture.log_likelihood
+
+
+def test_a_seed_gives_one_result_whatever_else_is_tried_and_however_rows_are_ordered():
+    frame, _ = mixed_frame(3000, 7, apart=2.0)
+    shuffled = frame.sample(frac=1, random_state=1)
+    options = MixtureOptions(n_restarts=4, start_rows=500)
+    first = MixtureSearch(table_of(frame), options, 5).fit(3)
+    assert fingerprint(first) == fingerprint(MixtureSearch(table_of(shuffled), options, 5).fit(3))
+    chosen = MixtureSearch(table_of(frame), options, 5).select(3)
+    assert chosen.bic[3] == first.bic
+    others = {MixtureSearch(table_of(frame), options, seed).fit(3).log_likelihood for seed in (6, 7, None)}
+    assert others != {first.log_likelihood}
+
+
+def test_units_of_a_column_do_not_matter():
+    frame, _ = mixed_frame(300, 8, apart=2.0)
+    first = MixtureSearch(table_of(frame), MixtureOptions()).fit(3)
+    stretched = MixtureSearch(table_of(frame.assign(x=frame["x"] * 1024)), MixtureOptions()).fit(3)
+    assert [p.tolist() for p in stretched.state] == [p.tolist() for p in first.state]
+    assert stretched.log_likelihood == pytest.approx(first.log_likelihood - 300 * math.log(1024))
+    moved = MixtureSearch(table_of(frame.assign(x=frame["x"] * 0.37 + 11)), MixtureOptions()).fit(3)
+    np.testing.assert_allclose(moved.weights, first.weights, atol=1e-6)
+
+
+def test_more_restarts_never_end_lower_before_the_last_run():
+    frame, _ = mixed_frame(200, 9, n_classes=5, apart=2.5)
+    reached = [
+        MixtureSearch(table_of(frame), MixtureOptions(n_restarts=n), 0).fit(5).log_likelihood
+        for n in (1, 5, 25)
+    ]
+    assert reached[2] >= max(reached[:2]) - 1.0  # short runs are compared, whole ones reported
+    assert reached[2] > reached[0]
+
+
+def test_deadlines_end_a_fit_with_what_there_is():
+    frame, _ = mixed_frame(400, 10, apart=1.0)
+    table = table_of(frame)
+    asked = []
+
+    def expired():
+        asked.append(1)
+        return len(asked) > 3
+
+    found = MixtureSearch(table, MixtureOptions(), expired=expired).select(10)
+    assert list(found.bic) == [1] or max(found.bic) <= 2
+    assert np.isfinite(found.mixture.log_likelihood)
+    raised = MixtureSearch(table, MixtureOptions(), stop=np.ones(1, np.uint8))
+    assert raised.fit(2) is None
+    assert raised.select(3) is None
+
+
+def test_iterations_are_limited_and_counted():
+    frame, _ = mixed_frame(400, 11, apart=1.0)
+    options = MixtureOptions(n_restarts=1, start_rows=100, max_iterations=3, tol=0.0)
+    stopped = MixtureSearch(table_of(frame), options).fit(3)
+    assert not stopped.converged
+    assert stopped.n_iterations == 3
+    ended = MixtureSearch(table_of(frame), MixtureOptions(tol=1e-3)).fit(3)
+    assert ended.converged
+    longer = MixtureSearch(table_of(frame), MixtureOptions(tol=1e-8)).fit(3)
+    assert longer.n_iterations > ended.n_iterations
+    assert longer.log_likelihood >= ended.log_likelihood

@@ -1,0 +1,251 @@
+"""Tabu search: against a slow twin, all small graphs, pyAgrum's hill climbing, and the rules of an expert."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import math
+from collections import Counter
+from importlib import resources
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+import pgmpy
+import pyagrum
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from gomea_bn.discretization.structure_search.tabu import Tabu
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.formats.bif_reader import parse_bif
+from gomea_bn.problems.knowledge import ExpertKnowledge
+
+EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
+
+
+def rows_of(name, n_rows, seed):
+    text = gzip.decompress((EXAMPLES / f"{name}.bif.gz").read_bytes()).decode()
+    return parse_bif(text).sample(n_rows, seed)
+
+
+def random_rows(seed, n_columns=4):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 120))
+    columns = [rng.integers(0, 2, n)]
+    for _ in range(n_columns - 1):
+        noise = rng.random(n) < 0.3
+        columns.append(np.where(noise, rng.integers(0, 3, n), columns[int(rng.integers(len(columns)))]))
+    return pd.DataFrame(dict(zip("abcdefgh", columns)))
+
+
+class SlowScore:
+    """BIC by counting tuples."""
+
+    def __init__(self, frame):
+        self.rows = frame.to_numpy().tolist()
+        self.sizes = [frame[name].nunique() for name in frame]
+
+    def family(self, child, parents):
+        cells = Counter((tuple(row[p] for p in parents), row[child]) for row in self.rows)
+        given = Counter(tuple(row[p] for p in parents) for row in self.rows)
+        likelihood = sum(n * math.log(n / given[q]) for (q, _), n in cells.items())
+        n_free = math.prod(self.sizes[p] for p in parents) * (self.sizes[child] - 1)
+        return likelihood - n_free * math.log(len(self.rows)) / 2
+
+    def total(self, edges):
+        columns = range(len(self.sizes))
+        return sum(self.family(c, sorted(p for p, child in edges if child == c)) for c in columns)
+
+
+def has_cycle(edges, n):
+    left = set(range(n))
+    while True:
+        roots = {v for v in left if not any(c == v and p in left for p, c in edges)}
+        if not roots:
+            return bool(left)
+        left -= roots
+
+
+def slow_tabu(frame, length, patience):
+    """The search from no edges, every graph scored anew; ties within 1e-10 of the score to the first move."""
+    score, n = SlowScore(frame), frame.shape[1]
+    length = min(length, n * (n - 1) // 4)
+    edges: frozenset = frozenset()
+    best, best_edges, idle, steps = score.total(edges), edges, 0, 0
+    until: dict = {}
+    pairs = [(p, c) for p in range(n) for c in range(n) if p != c]
+    while idle < patience:
+        total = score.total(edges)
+        slack = 1e-10 * max(1.0, abs(best))
+        moves = []
+        for p, c in pairs:
+            if (p, c) not in edges and (c, p) not in edges:
+                moves.append((0, p, c, edges | {(p, c)}))
+            if (p, c) in edges:
+                moves.append((1, p, c, edges - {(p, c)}))
+                moves.append((2, p, c, edges - {(p, c)} | {(c, p)}))
+        priced = []
+        for _, p, c, after in sorted(moves, key=lambda move: move[:3]):
+            if has_cycle(after, n):
+                continue
+            gain = score.total(after) - total
+            if until.get(frozenset((p, c)), 0) > steps and total + gain <= best + slack:
+                continue
+            priced.append((gain, p, c, after))
+        if not priced:
+            break
+        highest = max(gain for gain, *_ in priced)
+        _, p, c, edges = next(move for move in priced if move[0] >= highest - slack)
+        steps += 1
+        until[frozenset((p, c))] = steps + length
+        idle += 1
+        if score.total(edges) > best + slack:
+            best, best_edges, idle = score.total(edges), edges, 0
+    return best, best_edges, steps
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 5))
+def test_it_walks_as_a_slow_twin(seed, length):
+    frame = random_rows(seed)
+    found = Tabu(tabu_length=length, patience=5).fit(frame)
+    best, edges, steps = slow_tabu(frame, length, 5)
+    assert found.score_ == pytest.approx(best, abs=1e-8)
+    assert {("abcd".index(p), "abcd".index(c)) for p, c in found.edges_} == edges
+    assert found.n_steps_ == steps
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_finds_the_best_of_all_graphs_of_four_columns(seed):
+    frame = random_rows(seed)
+    score = SlowScore(frame)
+    pairs = list(itertools.combinations(range(4), 2))
+    best = -math.inf
+    for kinds in itertools.product(range(3), repeat=6):
+        edges = [pair if kind == 1 else pair[::-1] for pair, kind in zip(pairs, kinds) if kind]
+        if not has_cycle(edges, 4):
+            best = max(best, score.total(edges))
+    assert Tabu().fit(frame).score_ == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_rows", "seed"), [("asia", 2000, 0), ("asia", 2000, 2), ("alarm", 1000, 0)]
+)
+def test_it_is_not_worse_than_pyagrums_hill_climbing_from_no_edges(name, n_rows, seed):
+    frame = rows_of(name, n_rows, seed)
+    learner = pyagrum.BNLearner(frame.astype(str))
+    learner.useScoreBIC()
+    learner.useNoPrior()
+    learner.useGreedyHillClimbing()
+    learner.setMaxIndegree(6)
+    columns = list(frame)
+    edges = [(columns[p], columns[c]) for p, c in learner.learnDAG().arcs()]
+    score = SlowScore(frame.apply(lambda column: pd.factorize(column)[0]))
+    climbed = score.total([(columns.index(p), columns.index(c)) for p, c in edges])
+    found = Tabu().fit(frame)
+    own = score.total([(columns.index(p), columns.index(c)) for p, c in found.edges_])
+    assert found.score_ == pytest.approx(own, rel=1e-12)
+    assert own >= climbed - 1e-6
+    assert found.stopped_by_ == "patience"
+
+
+def test_it_leaves_the_local_optimum_at_which_climbing_ends():
+    frame = rows_of("alarm", 1000, 0)
+    climbed = Tabu(tabu_length=0, patience=1).fit(frame)
+    assert Tabu().fit(frame).score_ > climbed.score_ + 50
+
+
+def test_it_starts_from_a_given_graph_and_never_ends_below_it():
+    frame = random_rows(3, 6)
+    best = Tabu().fit(frame)
+    again = Tabu(max_steps=3).fit(frame, network=best.network_)
+    assert again.score_ >= best.score_ - 1e-9
+    assert again.n_steps_ == 3
+    assert again.stopped_by_ == "max_steps"
+    reversed_edges = [(c, p) for p, c in best.edges_]
+    assert Tabu().fit(frame, network=reversed_edges).score_ == pytest.approx(best.score_)
+
+
+def test_it_keeps_an_experts_rules():
+    frame = random_rows(1, 6)
+    knowledge = ExpertKnowledge(
+        required_edges=[("f", "a")],
+        forbidden_edges=[("a", "b"), ("b", "a")],
+        temporal_order=[["f", "e"], ["c", "d"]],
+        max_indegree=2,
+        max_table_cells=12,
+    )
+    found = Tabu("aic", knowledge=knowledge).fit(frame)
+    pairs = {frozenset(edge) for edge in found.edges_}
+    assert ("f", "a") in found.edges_
+    assert frozenset("ab") not in pairs
+    assert not {(p, c) for p, c in found.edges_ if p in "cd" and c in "ef"}
+    assert max(len(found.network_.parents(name)) for name in frame) <= 2
+    assert max(table.size for table in found.network_.tables.values()) <= 12
+    free = Tabu("aic").fit(frame)
+    assert free.score_ > found.score_
+    with pytest.raises(GomeaBnError, match="first graph breaks the rules: between 'a' and 'b'"):
+        Tabu(knowledge=knowledge).fit(frame, network=[("a", "b")])
+    with pytest.raises(GomeaBnError, match="cycle"):
+        Tabu(knowledge=knowledge).fit(frame, network=[("a", "f")])
+
+
+def test_a_required_edge_may_not_turn_but_an_optional_one_may():
+    frame = pd.DataFrame({"a": [0, 1] * 40, "b": [0, 1] * 40})
+    required = ExpertKnowledge(required_edges=[("b", "a")])
+    assert Tabu(knowledge=required).fit(frame).edges_ == [("b", "a")]
+    assert Tabu(knowledge=required).fit(frame).stopped_by_ == "no_moves"
+    one_way = ExpertKnowledge(forbidden_edges=[("a", "b")])
+    assert Tabu(knowledge=one_way).fit(frame).edges_ == [("b", "a")]
+
+
+@pytest.mark.parametrize("method", ["aic", "bdeu", "bic", "k2"])
+def test_every_score_finds_a_plain_dependence_and_leaves_out_none_columns(method):
+    rng = np.random.default_rng(5)
+    a, c = rng.integers(0, 3, (2, 400))
+    frame = pd.DataFrame({"a": a, "b": np.where(rng.random(400) < 0.8, a, c), "one": "x"})
+    found = Tabu(method).fit(frame)
+    assert {frozenset(edge) for edge in found.edges_} == {frozenset("ab")}
+    assert found.network_.metadata["scoring_method"] == method
+    assert found.feature_names_in_.tolist() == ["a", "b", "one"]
+
+
+def test_it_repeats_and_has_scikit_learns_parameters():
+    frame = random_rows(8, 7)
+    learner = Tabu(patience=20)
+    assert learner.fit(frame).edges_ == clone(learner).fit(frame).edges_
+    assert repr(learner) == "Tabu(patience=20)"
+
+
+def test_one_column_has_no_moves():
+    assert Tabu().fit(pd.DataFrame({"a": [0, 1]})).stopped_by_ == "no_moves"
+
+
+def test_the_deadline_holds_and_the_best_so_far_stays():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 3, (20_000, 25))).add_prefix("x")
+    began = perf_counter()
+    found = Tabu(patience=10**9, max_seconds=0.3).fit(frame)
+    assert found.stopped_by_ == "max_seconds"
+    assert perf_counter() - began < 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scoring_method": "density-bic"}, "scoring_method must be one of 'aic', 'bdeu', 'bic', 'k2'"),
+        ({"tabu_length": -1}, "tabu_length must be an integer of at least 0, got -1"),
+        ({"patience": 0}, "patience must be an integer of at least 1"),
+        ({"max_steps": 0}, "max_steps must be an integer of at least 1 or None"),
+        ({"max_indegree": -1}, "max_indegree must be"),
+        ({"knowledge": [("a", "b")]}, "knowledge must be an ExpertKnowledge"),
+        ({"max_seconds": 0}, "max_seconds must be"),
+        ({"equivalent_sample_size": 0}, "equivalent_sample_size must be"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(GomeaBnError, match=message):
+        Tabu(**options).fit(pd.DataFrame({"a": [0, 1], "b": [1, 0]}))

@@ -1,0 +1,253 @@
+"""Every experiment at a size of seconds: rows depend on their task alone, and reports hold the published numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
+from gomea_bn.experiments import chen, mgcd, monti, published, topdown
+from gomea_bn.experiments.algorithms import learn, learners, true_fit
+from gomea_bn.experiments.blanket import hit_rate, markov_blanket
+from gomea_bn.experiments.runner.cluster import attempt
+from gomea_bn.experiments.runner.page import claims_sheet, markdown_section
+from gomea_bn.experiments.runner.registry import experiment, experiments
+from gomea_bn.experiments.runner.results import measured_part
+from gomea_bn.experiments.runner.run import run_experiment
+from gomea_bn.experiments.runner.statistics import number
+from gomea_bn.experiments.tables import (
+    FAMILIES,
+    ORDERS,
+    TABLES,
+    family_edges,
+    parents_first,
+    published_network,
+    published_table,
+)
+from gomea_bn.simulation.random_networks import random_network
+
+TINY = {
+    "table1": {"sizes": (100,), "variants": ("tree",)},
+    "table2": {"sizes": (4,), "variants": ("ide-cozman",)},
+    "fig3": {"sizes": (100,), "variants": ("equal-frequency",)},
+    "fig4": {"sizes": (4,), "algorithms": ("EF", "BD", "LDBN")},
+    "fig5": {"sizes": (100,), "variants": ("EF",)},
+    "fig6": {"sizes": (100,), "variants": ("tree",)},
+    "chen": {"sizes": (2,), "variants": ("iris",)},
+    "topdown": {"sizes": (100,), "variants": ("chain",)},
+    "linkage": {"sizes": (100,), "variants": ("asia",)},
+    "ims": {"sizes": (100,), "variants": ("asia",)},
+    "monti": {"sizes": (250,), "variants": ("0.25",), "algorithms": ("EF3", "EF")},
+    "mgcd": {"sizes": (150,), "variants": ("random", "sachs"), "algorithms": ("GMM", "EF")},
+}
+
+
+def test_every_experiment_is_run_here() -> None:
+    assert list(TINY) == list(experiments())
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_tiny_runs_repeat_and_are_reported(name: str) -> None:
+    one = experiment(name)
+    plan = one.planned(nets=1, evaluations=300, **TINY[name])
+    tasks = one.expand(plan)
+    rows = [attempt(one.measure, task) for task in tasks]
+    assert [row.get("error") for row in rows] == [None] * len(tasks)
+    again = attempt(one.measure, tasks[-1])
+    assert measured_part([again]) == measured_part(rows[-1:])
+    report = one.report(plan, rows)
+    assert report.sheets
+    text = markdown_section(one, plan, report, 0, 0)
+    for sheet in report.sheets:
+        assert f"### {sheet.heading}" in text
+        assert all(len(row) == len(sheet.columns) for row in sheet.rows)
+    assert {row[4] for row in claims_sheet(report).rows} <= {
+        "reproduced",
+        "beaten",
+        "behind",
+        "even",
+        "not reproduced",
+        "not run",
+        "undecided",
+    }
+    more = [{**row, "task": {**row["task"], "net": net}} for net in range(3) for row in rows]
+    for k in range(len(rows)):  # an interrupted run, or one with a failed task
+        one.report(plan, more[:k] + more[k + 1 :])
+    empty = one.report(plan, [])  # a run that was interrupted before its first row
+    assert all(row[4] == "not run" for row in claims_sheet(empty).rows)
+
+
+def tiny_table(**more) -> tuple:
+    one = experiment("table1")
+    return one, one.planned(nets=2, sizes=(100,), evaluations=300, variants=("tree",), **more)
+
+
+def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
+    one, plan = tiny_table(algorithms=("EF",))
+    both = run_experiment(one, plan, tmp_path / "both", n_workers=2)
+    alone = [attempt(one.measure, task) for task in one.expand(plan)]
+    assert len(alone) == 6
+    assert not both.failures
+    assert measured_part(alone) == measured_part(both.rows)
+
+
+@pytest.mark.long
+def test_two_worker_processes_give_the_rows_of_one_worker(tmp_path) -> None:
+    one, plan = tiny_table()
+    alone, both = (run_experiment(one, plan, tmp_path / str(n), n_workers=n) for n in (1, 2))
+    assert len(alone.rows) == 2 * (2 + len(plan.algorithms))
+    assert not alone.failures
+    assert measured_part(alone.rows) == measured_part(both.rows)
+
+
+def test_every_published_cell_is_a_claim() -> None:
+    one = experiment("table1")
+    claims = one.report(one.plan, []).claims
+    assert len(claims) == sum(map(len, published.TABLE_1.values())) == 27
+    assert {claim.paper for claim in claims} >= {1.57, 0.94, 1.62, 3.43, 0.41}
+    other = experiment("table2").report(experiment("table2").plan, []).claims
+    assert len(other) == 36
+
+
+def test_learners_are_those_that_the_estimator_accepts() -> None:
+    assert set(learners()) >= {"EW", "EF", "EF-AIC", "BD", "LDBN"}
+    frame = random_network(4, random_state=1).sample(80, random_state=1)
+    limits = {"seconds": None, "evaluations": 200}
+    for name in learners():
+        found = learn(name, frame, limits, 1)
+        assert found.network.names == tuple(frame.columns)
+        assert found.n_eval <= 200
+
+
+def test_the_floor_has_the_true_graph_and_cuts() -> None:
+    truth = random_network(6, random_state=2)
+    found = true_fit(truth, truth.sample(5_000, random_state=2))
+    assert found.edges == truth.edges
+    for name, cuts in truth.cut_points.items():
+        np.testing.assert_array_equal(found.cut_points[name], cuts)
+
+
+def test_floors_differ_by_their_smoothing_alone() -> None:
+    one = experiment("table1")
+    plan = one.planned(nets=1, sizes=(200,), algorithms=("EF",), evaluations=300, variants=("ide-cozman",))
+    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    assert [row["task"]["algorithm"] for row in rows] == ["floor", "floor-auto", "EF"]
+    assert rows[0]["measured"]["edges"] == rows[1]["measured"]["edges"]
+    assert rows[0]["measured"]["kl"] != rows[1]["measured"]["kl"]
+    (line,) = (row for row in one.report(plan, rows).sheets[0].rows if row[1] == "EF")
+    columns = one.report(plan, rows).sheets[0].columns
+    for name, row in zip(("floor", "floor-auto"), rows, strict=False):
+        assert line[columns.index(name)] == number(row["measured"]["kl"])
+
+
+def test_published_tables_and_graphs_fit_together() -> None:
+    shapes = {name: published_table(name)[0].shape for name in TABLES}
+    assert shapes == {"auto": (392, 8), "wine": (178, 14), "housing": (506, 14), "iris": (150, 5)}
+    for name, families in FAMILIES.items():
+        frame, kinds = published_table(name)
+        assert sorted(family[-1] for family in families) == sorted(frame.columns)
+        assert sorted(ORDERS[name][0]) == sorted(frame.columns)
+        assert [c for c in frame if kinds[c] == "discrete"] == list(TABLES[name])
+        seen: set[str] = set()
+        for family in families:
+            assert set(family[:-1]) <= seen
+            seen.add(family[-1])
+
+
+def test_the_published_cuts_of_auto_are_found_from_the_graph_here() -> None:
+    frame, kinds = published_table("auto")
+    order = [family[-1] for family in reversed(FAMILIES["auto"]) if kinds[family[-1]] == "continuous"]
+    found = BayesianDiscretizer(order=order, kinds=kinds).fit(frame, network=family_edges(FAMILIES["auto"]))
+    assert found.cut_points_["F"].tolist() == [12.35, 13.75, 16.05, 22.85]
+
+
+def test_laplace_tables_are_counts_plus_one() -> None:
+    frame, kinds = published_table("iris")
+    cuts = {name: np.array([frame[name].median() + 0.01]) for name in "ABCD"}
+    network = chen.laplace_network(frame, kinds, [("E", "A"), ("A", "B")], cuts, 0.0)
+    low = frame["A"] <= cuts["A"][0]
+    for k, level in enumerate(network.levels["E"]):
+        own = frame["E"] == level
+        assert network.tables["A"][k, 0] == pytest.approx(((low & own).sum() + 1) / (own.sum() + 2))
+    assert network.tables["E"].tolist() == pytest.approx([51 / 153] * 3)
+
+
+def test_folds_of_an_order_hold_every_row_once() -> None:
+    one = experiment("chen")
+    plan = one.planned(nets=1, sizes=(7,), variants=("iris",), algorithms=("MDL",))
+    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    assert sum(row["measured"]["n"] for row in rows) == 150
+    mean = chen.mean_densities(rows, "0")["iris", "MDL"]
+    total = sum(row["measured"]["density"]["0"] for row in rows)
+    assert mean == pytest.approx([total / 150])
+    assert chen.mean_densities(rows[:-1], "0") == {}  # a fold is missing
+
+
+def test_exploded_values_fold_back() -> None:
+    frame = topdown.exploded("collider", 3_000, 4)
+    assert frame.to_numpy().min() >= 0
+    assert frame.to_numpy().max() < 15
+    coarse = frame // 5
+    fine = (frame % 5).apply(pd.Series.value_counts, normalize=True)
+    assert fine.to_numpy() == pytest.approx(0.2, abs=0.05)
+    assert abs(coarse["A"].corr(coarse["C"])) < 0.1  # no edge between the parents
+
+
+def test_noisy_states_are_numbers_around_their_levels() -> None:
+    truth = published_network("alarm")
+    frame = monti.noisy_sample(truth, 2_000, 0.25, 1)
+    levels = truth.sample(2_000, random_state=1)
+    assert len(monti.CONTINUOUS) == len(set(monti.CONTINUOUS)) == 22
+    for name in monti.CONTINUOUS:
+        assert truth.cardinality(name) in (3, 4)
+        rest = frame[name] - levels[name].cat.codes
+        assert abs(rest.mean()) < 0.03
+        assert rest.std() == pytest.approx(0.25, abs=0.02)
+    order = parents_first(truth)
+    assert all(order.index(parent) < order.index(child) for parent, child in truth.edges)
+
+
+def test_gaussian_values_lie_in_their_intervals() -> None:
+    truth = mgcd.random_truth(3)
+    assert 10 <= len(truth.names) <= 30
+    assert max(len(truth.parents(name)) for name in truth.names) <= 6
+    frame = mgcd.gaussian_sample(truth, 500, 3)
+    codes = truth.discretize(truth.sample(500, random_state=3))
+    pd.testing.assert_frame_equal(truth.discretize(frame), codes)
+
+
+def test_the_blanket_of_alarm() -> None:
+    truth = published_network("alarm")
+    blanket = markov_blanket(truth, "HR")
+    assert blanket == [name for name in truth.names if name in blanket]
+    assert set(blanket) == {
+        "CATECHOL",
+        "HRBP",
+        "ERRLOWOUTPUT",
+        "HREKG",
+        "ERRCAUTER",
+        "HRSAT",
+        "CO",
+        "STROKEVOLUME",
+    }
+
+
+def test_predictions_are_those_of_queries() -> None:
+    truth = random_network(6, random_state=5, discrete_fraction=0.4)
+    rows = truth.sample(25, random_state=6)
+    targets = sorted(truth.levels)
+    found = hit_rate(truth, truth, targets, rows, 1.0, np.random.default_rng(0))
+    expected = []
+    for target in targets:
+        blanket = markov_blanket(truth, target)
+        for _, row in rows.iterrows():
+            posterior = truth.query(target, {name: row[name] for name in blanket})
+            expected.append(posterior[row[target]])
+    assert found == pytest.approx(np.mean(expected), abs=1e-9)
+    none = hit_rate(truth, truth, targets[:1], rows, 0.0, np.random.default_rng(0))
+    marginal = truth.query(targets[0])
+    assert none == pytest.approx(np.mean([marginal[value] for value in rows[targets[0]]]), abs=1e-9)
+    assert not math.isclose(found, none)

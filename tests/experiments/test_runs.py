@@ -1,0 +1,414 @@
+"""Experiments as tasks on processes: resumed, repeated, failing, interrupted, refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import bench_examples
+import pytest
+import reproduce
+from bench_examples import toy
+from distributed import LocalCluster
+from typer.testing import CliRunner
+
+from gomea_bn.cli.app import main
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.experiments.runner import cluster, registry, results, run
+from gomea_bn.experiments.runner.cluster import attempt, connected
+from gomea_bn.experiments.runner.experiment import Measured, Plan, plain, task_key
+from gomea_bn.experiments.runner.results import ResultFolder, measured_part
+from gomea_bn.experiments.runner.run import report_only, run_experiment
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """The address of a cluster of two processes, shared by the tests that need no cluster of their own."""
+    with connected(n_workers=2) as client:
+        yield client.scheduler.address
+
+
+def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path, scheduler) -> None:
+    whole = run_experiment(toy(), toy().plan, tmp_path / "whole", scheduler=scheduler)
+    command = [sys.executable, bench_examples.__file__, "4", str(tmp_path / "killed")]
+    assert subprocess.run(command, timeout=60).returncode == 9
+    left = ResultFolder(tmp_path / "killed")
+    assert not (tmp_path / "killed" / "rows.jsonl").exists()
+    assert 4 <= len(left.rows()) < len(whole.rows)
+    kept = {key: row["seconds"] for key, row in left.rows().items()}
+    resumed = run_experiment(toy(), toy().plan, tmp_path / "killed", resume=True, scheduler=scheduler)
+    assert measured_part(resumed.rows) == measured_part(whole.rows)
+    assert kept.items() <= {row["key"]: row["seconds"] for row in resumed.rows}.items()  # not run again
+    for name in ("report.html", "report.md", "description.json"):
+        assert (tmp_path / "killed" / name).read_text() == (tmp_path / "whole" / name).read_text()
+    assert not (tmp_path / "killed" / "tasks").exists()
+
+
+def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path, scheduler) -> None:
+    def interrupt(n_done: int, _n_tasks: int, _n_failed: int) -> None:
+        if n_done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler=scheduler, progress=interrupt)
+    assert len((tmp_path / "own" / "rows.jsonl").read_text().splitlines()) == 5
+    resumed = run_experiment(toy(), toy().plan, tmp_path / "own", resume=True, scheduler=scheduler)
+    assert [row["measured"]["value"] for row in resumed.rows] == [10, 11, 12, 20, 21, 22] * 2
+
+
+@pytest.mark.parametrize("n_rows", [0, 3])
+def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path, n_rows) -> None:
+    folder = tmp_path / "topdown"
+    command = [sys.executable, "-m", "gomea_bn", "bench", "topdown", "--workers", "1", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        until = time.monotonic() + 60
+        while not folder.is_dir() or len(list(folder.glob("tasks/*.json"))) < n_rows:
+            assert running.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)
+        told = running.communicate(timeout=60)[1]
+    assert running.returncode == 130
+    assert told.strip().splitlines() == [
+        f"Error: Interrupted; finished runs are in '{tmp_path}', and --resume goes on."
+    ]
+    assert len(ResultFolder(folder).rows()) >= n_rows
+    assert not (folder / "tasks").exists() or not n_rows  # merged
+
+
+def test_a_failing_task_is_tried_twice_and_told_without_losing_the_others(tmp_path, monkeypatch) -> None:
+    (tmp_path / "seen").mkdir()
+    monkeypatch.setenv("BENCH_EXAMPLE_FOLDER", str(tmp_path / "seen"))
+    experiment = toy(bench_examples.measure_or_fail)
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": experiment})
+    arguments = ["bench", "toy", "--nets", "1", "--sizes", "1,2,3,4", "--algorithms", "a", "--workers", "2"]
+    first = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+    assert first.exit_code == 1
+    assert "2 runs failed" in first.output
+    rows = [json.loads(line) for line in (tmp_path / "toy" / "rows.jsonl").read_text().splitlines()]
+    assert [row["attempts"] for row in rows] == [1, 2, 2, 2]
+    assert [row.get("measured") for row in rows] == [{"value": 10}, None, {"value": 30}, None]
+    assert "ArithmeticError: no <b>value</b> for size 2" in rows[1]["error"]
+    assert "measure_or_fail" in rows[1]["error"]  # the traceback
+    assert "not JSON compliant" in rows[3]["error"]
+    page = (tmp_path / "toy" / "report.html").read_text()
+    assert "no &lt;b&gt;value&lt;/b&gt; for size 2" in page
+    assert "<b>value" not in page
+    assert "2 tasks failed" in (tmp_path / "toy" / "report.md").read_text()
+    assert "2 tasks failed" in (tmp_path / "results.md").read_text()
+    again = CliRunner().invoke(
+        main, [*arguments, "--resume", "--out", str(tmp_path)]
+    )  # runs the failed two only
+    assert again.exit_code == 1
+    later = [json.loads(line) for line in (tmp_path / "toy" / "rows.jsonl").read_text().splitlines()]
+    assert [later[0], later[2]] == [rows[0], rows[2]]
+
+
+def test_a_task_that_kills_its_process_is_told_without_losing_the_others(tmp_path) -> None:
+    plan = toy().planned(nets=1, sizes=(1, 2, 3), algorithms=("a",))
+    found = run_experiment(toy(bench_examples.measure_or_die), plan, tmp_path / "own", n_workers=2)
+    assert [row.get("measured") for row in found.rows] == [{"value": 10}, None, {"value": 30}]
+    assert "The task was lost" in found.failures[0]["error"]
+
+
+def test_another_description_is_refused_unless_accepted(tmp_path, scheduler) -> None:
+    folder, plan = tmp_path / "own", toy().plan
+    former = run_experiment(toy(), plan, folder, scheduler=scheduler)
+    with pytest.raises(GomeaBnError, match="holds results already; continue them with --resume"):
+        run_experiment(toy(), plan, folder, scheduler=scheduler)
+    smaller = replace(plan, sizes=(2, 5), nets=2)
+    with pytest.raises(GomeaBnError, match=r"nets was 3, is 2; sizes was \[1, 2\].*--accept-changes"):
+        run_experiment(toy(), smaller, folder, resume=True, scheduler=scheduler)
+    changed = run_experiment(toy(), smaller, folder, resume=True, accept_changes=True, scheduler=scheduler)
+    kept = {row["key"]: row for row in former.rows}
+    assert [row["task"]["size"] for row in changed.rows] == [2, 2, 5, 5] * 2
+    assert all(row == kept[row["key"]] for row in changed.rows if row["task"]["size"] == 2)
+    back = run_experiment(toy(), plan, folder, resume=True, accept_changes=True, scheduler=scheduler)
+    assert back.rows == former.rows  # the rows that were set aside are found again
+    assert report_only(toy(), folder).rows == former.rows
+
+
+def test_keys_depend_on_the_content_alone() -> None:
+    assert task_key({"a": 1, "b": [1, 2]}) == task_key({"b": [1, 2], "a": 1})
+    assert task_key({"a": 1}) != task_key({"a": 2})
+    keys = [task_key(task) for task in toy().expand(toy().plan)]
+    assert len(set(keys)) == 12
+
+
+def test_every_default_plan_has_distinct_tasks_that_json_holds() -> None:
+    for experiment in registry.experiments().values():
+        for plan in (experiment.plan, experiment.full):
+            tasks = experiment.expand(plan)
+            assert plain(tasks) == tasks
+            assert len({task_key(task) for task in tasks}) == len(tasks) > 0
+            assert Plan.of(experiment.describe(plan)) == plan
+            assert set(plan.algorithms) <= set(experiment.known_algorithms)
+            assert set(plan.variants) <= set(experiment.known_variants)
+            assert min(plan.sizes) >= experiment.least_size > 1
+
+
+def test_an_attempt_that_exits_or_measures_nan_is_a_row_with_an_error() -> None:
+    def broken(_task: object) -> None:
+        raise GomeaBnError("no such table")
+
+    row = attempt(broken, {"a": 1})
+    assert row["error"].endswith("gomea_bn.errors.GomeaBnError: no such table\n")
+    assert "measured" not in row
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"nets": 0}, "nets must be an integer of at least 1"),
+        ({"sizes": ()}, "sizes must be integers"),
+        ({"sizes": (5, 5)}, "sizes must be distinct"),
+        ({"algorithms": ("c",)}, "algorithms of toy must be out of a, b, got 'c'"),
+        ({"variants": ("x",)}, "variants of toy must be out of none, got 'x'"),
+        ({"seconds": -1.0}, "seconds must be a positive number"),
+        ({"evaluations": 0}, "evaluations must be an integer"),
+        ({"seed": -1}, "seed must be an integer"),
+    ],
+)
+def test_plans_that_cannot_be_run_are_refused(changes, told) -> None:
+    with pytest.raises(GomeaBnError, match=told):
+        toy().planned(**changes)
+
+
+def test_evaluations_replace_the_clock() -> None:
+    assert toy().planned(evaluations=5).limits == {"seconds": None, "evaluations": 5}
+    assert toy().planned(evaluations=5, seconds=2.0).limits == {"seconds": 2.0, "evaluations": 5}
+
+
+def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
+    def told(*arguments: str) -> str:
+        found = CliRunner().invoke(main, ["bench", *arguments, "--out", str(tmp_path / "out")])
+        assert found.exit_code == 2
+        return " ".join(found.output.split())
+
+    assert "No experiment 'table3'" in told("table3")
+    assert "--sizes must be integers with commas between, got 'a'" in told("table1", "--sizes", "a")
+    assert "sizes of table2 must be at least 2, got 1" in told("table2", "--sizes", "1,4")
+    assert "sizes of chen must be at least 2, got 1" in told("chen", "--sizes", "1")
+    assert "holds no results of table1; run it first" in told("table1", "--report-only")
+    (tmp_path / "out" / "table1").mkdir(parents=True)
+    (tmp_path / "out" / "table1" / "letter.txt").touch()
+    assert "is no folder of results" in told("table1", "--evaluations", "10")
+    assert os.listdir(tmp_path / "out" / "table1") == ["letter.txt"]
+    listed = CliRunner().invoke(main, ["bench", "list"])
+    names = [line.split()[0] for line in listed.output.splitlines()]
+    assert names == list(registry.experiments())
+    assert {"table1", "table2", "fig3", "fig4", "fig5", "fig6", "chen", "monti", "mgcd", "topdown"} <= set(
+        names
+    )
+
+
+def test_no_scheduler_is_a_plain_error(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(GomeaBnError, match="No Dask scheduler answers at 'nowhere:1'"):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler="nowhere:1")
+
+
+def test_what_a_killed_process_was_writing_is_no_obstacle(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / ".description.json.00.part").write_text("{")  # killed before anything was there
+    task = toy().expand(toy().plan)[0]
+    folder.open(toy().describe(toy().plan))
+    folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
+    (tmp_path / "own" / "tasks" / f".{task_key(task)}.json.00.part").write_text("{")
+    assert len(folder.merge([task])) == 1
+    assert not (tmp_path / "own" / "tasks").exists()
+
+
+def test_a_description_of_another_version_is_told(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    folder.open({"experiment": "toy", "nets": 3})
+    with pytest.raises(GomeaBnError, match=r"lacks sizes, algorithms, .* run the experiment again"):
+        report_only(toy(), folder.path)
+
+
+def test_warnings_are_kept_in_the_row_and_not_printed(recwarn) -> None:
+    def warned(_task: object) -> Measured:
+        for text in ("too few rows", "too few rows", "a deadline"):
+            warnings.warn(text, UserWarning, stacklevel=2)
+        return Measured({"value": 1}, {})
+
+    row = attempt(warned, {"a": 1})
+    assert row["warnings"] == ["too few rows", "a deadline"]
+    assert row["measured"] == {"value": 1}
+    assert "warnings" not in attempt(lambda _: Measured({}, {}), {"a": 1})
+    assert not recwarn.list
+
+
+def test_rows_of_another_revision_are_not_taken_over(tmp_path, scheduler) -> None:
+    folder, newer = tmp_path / "own", replace(toy(), revision=2)
+    run_experiment(toy(), toy().plan, folder, scheduler=scheduler)
+    with pytest.raises(GomeaBnError, match="revision was 1, is 2"):
+        run_experiment(newer, toy().plan, folder, resume=True, scheduler=scheduler)
+    with pytest.raises(GomeaBnError, match="another revision of toy"):
+        report_only(newer, folder)
+    done: list[int] = []
+    run_experiment(
+        newer,
+        toy().plan,
+        folder,
+        resume=True,
+        accept_changes=True,
+        scheduler=scheduler,
+        progress=lambda n_done, _n_tasks, _n_failed: done.append(n_done),
+    )
+    assert done == list(range(13))  # every task anew
+
+
+def test_tracebacks_tell_no_paths_of_this_machine() -> None:
+    def broken(_task: object) -> None:
+        json.loads("{")
+
+    told = attempt(broken, {"a": 1})["error"]
+    assert 'File "json/__init__.py"' in told
+    assert 'File "/' not in told
+
+
+def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
+    other = replace(toy(), name="other", known_algorithms=("a",), plan=replace(toy().plan, algorithms=("a",)))
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy(), "other": other})
+
+    def told(code: int, *arguments: str) -> str:
+        found = CliRunner().invoke(main, ["bench", "all", "--out", str(tmp_path), *arguments])
+        assert found.exit_code == code
+        return " ".join(found.output.split())
+
+    assert "holds no results; run an experiment first" in told(2, "--report-only")
+    assert "algorithms of other must be out of a, got 'b'" in told(2, "--algorithms", "a,b")
+    run_experiment(other, other.plan, tmp_path / "other", n_workers=1)
+    assert "holds results already" in told(2)
+    assert "--summary must be a file in a folder that exists" in told(2, "--summary", "nowhere/results.md")
+    assert "leave out --nets, --seed" in told(2, "--report-only", "--nets", "2", "--seed", "1")
+    assert "leave it out with --scheduler" in told(2, "--scheduler", "a:1", "--workers", "2")
+    assert os.listdir(tmp_path) == ["other"]
+    assert "Not run yet: toy." in told(0, "--report-only")
+    assert "A <toy>" in (tmp_path / "results.md").read_text()
+
+
+def test_damaged_rows_are_named(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    folder.open(toy().describe(toy().plan))
+    folder.add({"key": "a", "task": {}, "measured": {}})
+    (Path(tmp_path) / "own" / "tasks" / "b.json").write_text("{")
+    with pytest.raises(GomeaBnError, match=r"b\.json' is damaged"):
+        folder.rows()
+
+
+def test_a_damaged_line_is_named_and_nothing_else_given_up(tmp_path) -> None:
+    folder = ResultFolder(tmp_path / "own")
+    task = toy().expand(toy().plan)[0]
+    folder.open(toy().describe(toy().plan))
+    folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
+    folder.merge([task])
+    with (tmp_path / "own" / "rows.jsonl").open("a") as rows:
+        rows.write('{"key": "half')
+    with pytest.raises(GomeaBnError, match=r"Line 2 of .*rows\.jsonl' is damaged .* delete that line"):
+        folder.rows()
+    for damage in (b"123", b"\xff{}", b'{"key": 1}'):
+        rows_file = tmp_path / "own" / "rows.jsonl"
+        rows_file.write_bytes(rows_file.read_bytes().splitlines(keepends=True)[0] + damage)
+        with pytest.raises(GomeaBnError, match="Line 2 of"):
+            folder.rows()
+    (tmp_path / "own" / "description.json").write_text("{")
+    with pytest.raises(GomeaBnError, match=r"description\.json' is damaged .* move the folder away"):
+        folder.description()
+
+
+@pytest.mark.parametrize("n_writes", range(5))
+def test_a_kill_while_rows_are_merged_loses_none(tmp_path, monkeypatch, n_writes) -> None:
+    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
+    folder.open(toy().describe(toy().plan))
+    for task in tasks:
+        folder.add({"key": task_key(task), "task": task, "measured": {"value": 1}})
+    folder.merge(tasks[:3])  # sets the others aside
+    left, write = n_writes, results.write_text
+
+    def killed(path: Path, text: str) -> None:
+        nonlocal left
+        if not left:
+            raise MemoryError
+        left -= 1
+        write(path, text)
+
+    monkeypatch.setattr(results, "write_text", killed)
+    with suppress(MemoryError):
+        folder.merge(tasks[2:6])
+    monkeypatch.undo()
+    assert set(folder.rows()) == set(map(task_key, tasks))
+    assert len(folder.merge(tasks)) == len(tasks)
+    assert sorted(path.name for path in folder.path.iterdir()) == [
+        "description.json",
+        "rows.csv",
+        "rows.jsonl",
+    ]
+
+
+def test_two_runs_in_one_folder_are_refused(tmp_path) -> None:
+    with (
+        ResultFolder(tmp_path / "own").locked(),
+        pytest.raises(GomeaBnError, match=r"Another run writes into .*own"),
+    ):
+        run_experiment(toy(), toy().plan, tmp_path / "own")
+    assert len(run_experiment(toy(), toy().plan, tmp_path / "own", n_workers=1).rows) == 12
+
+
+def test_a_run_that_never_began_is_begun_again(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(GomeaBnError, match="No Dask scheduler"):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler="nowhere:1")
+    smaller = replace(toy().plan, nets=1)
+    assert len(run_experiment(toy(), smaller, tmp_path / "own", n_workers=1).rows) == 4
+
+
+def test_a_scheduler_without_workers_is_a_plain_error(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1.0)
+    with (
+        LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as empty,
+        pytest.raises(
+            GomeaBnError, match=r"has no workers; .* dask worker tcp://127\.0\.0\.1:\d+ --nthreads 1"
+        ),
+    ):
+        run_experiment(toy(), toy().plan, tmp_path / "own", scheduler=empty.scheduler_address)
+
+
+def test_rows_of_several_versions_are_told(tmp_path) -> None:
+    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
+    folder.open(toy().describe(toy().plan))
+    for place, task in enumerate(tasks):
+        row = {"key": task_key(task), "task": task, "measured": {"value": 1}, "version": f"0.{place % 2}"}
+        folder.add(row)
+    report_only(toy(), folder.path)
+    told = "The rows were made by versions 0.0 and 0.1 of this package."
+    assert told in (folder.path / "report.md").read_text()
+    assert told in (folder.path / "report.html").read_text()
+
+
+def test_an_interrupted_command_says_how_to_go_on(tmp_path, monkeypatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy()})
+    monkeypatch.setattr(run, "run_experiment", interrupted)
+    found = CliRunner().invoke(main, ["bench", "toy", "--out", str(tmp_path)])
+    assert found.exit_code == 130
+    assert "--resume goes on" in found.output
+
+
+def test_the_script_is_the_command(capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        reproduce.main(["list"])
+    assert ended.value.code == 0
+    assert "table1" in capsys.readouterr().out

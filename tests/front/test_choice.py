@@ -1,0 +1,267 @@
+import math
+from collections import Counter
+
+import moocore
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from objective_examples import NETWORKS, dominates, front_of, matrices, slow_front, spread
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.front import choice
+from gomea_bn.front.front import MISFIT, Front
+
+KNEES = {
+    "hyperplane": choice.hyperplane_knee,
+    "ideal-point": choice.ideal_point_choice,
+    "marginal-utility": choice.marginal_utility_knee,
+}
+
+# ---- knees
+
+
+@given(matrices(), st.data())
+@settings(max_examples=150)
+def test_knees_ignore_units_order_and_copies_and_are_dominated_by_none(values, data):
+    m = values.shape[1]
+    scales = 2.0 ** np.array(data.draw(st.lists(st.integers(-8, 8), min_size=m, max_size=m)))
+    shifts = np.array(data.draw(st.lists(st.integers(-64, 64), min_size=m, max_size=m)), dtype=float)
+    order = data.draw(st.permutations(range(len(values))))
+    for rule in KNEES.values():
+        row = rule(values)
+        assert not any(dominates(other, values[row]) for other in values.tolist())
+        assert rule(values * scales + shifts) == row
+        np.testing.assert_array_equal(values[list(order)][rule(values[list(order)])], values[row])
+        np.testing.assert_array_equal(values[rule(np.vstack([values, values])) % len(values)], values[row])
+
+
+def line_distance(point, first, second):
+    """Return by how far a point lies below the line through two others."""
+    (x0, y0), (x1, y1), (x, y) = first, second, point
+    return ((x1 - x0) * (y0 - y) - (x0 - x) * (y1 - y0)) / math.hypot(x1 - x0, y1 - y0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hyperplane_knee_of_two_objectives_is_farthest_from_the_line_of_extremes(seed):
+    values = np.vstack([spread(20, 2, seed), np.random.default_rng(seed).random((20, 2))]) * [5, 1000]
+    front = values[slow_front(values)]
+    unit = (front - front.min(axis=0)) / np.ptp(front, axis=0)
+    first, second = unit[unit[:, 0].argmin()], unit[unit[:, 1].argmin()]
+    distances = [line_distance(point, first, second) for point in unit]
+    np.testing.assert_array_equal(values[choice.hyperplane_knee(values)], front[int(np.argmax(distances))])
+
+
+def test_hyperplane_knee_of_three_objectives_uses_the_plane_through_the_extremes():
+    values = np.array([[0, 6, 8], [8, 0, 6], [10, 10, 0], [4, 4, 3], [2, 5, 4.5], [3, 6, 2.5]], dtype=float)
+    unit = values / 10
+    edges = unit[1] - unit[0], unit[2] - unit[0]
+    normal = np.cross(*edges)
+    normal *= np.sign(normal[0])
+    assert (normal > 0).all()
+    below = (unit[0] - unit) @ normal
+    assert choice.hyperplane_knee(values) == below.argmax() == 5
+    assert np.argmin(unit.sum(axis=1)) == 3
+
+
+def test_hyperplane_knee_takes_equal_sums_where_the_plane_does_not_face_the_ideal():
+    one_best_in_two = np.array([[0, 0, 10], [4, 4, 4], [5, 3, 5], [10, 8, 0]], dtype=float)
+    good_extreme = np.array([[0, 10, 5], [10, 0, 10], [4, 3, 0], [3, 4, 3]], dtype=float)
+    for values in (one_best_in_two, good_extreme):
+        unit = (values - values.min(axis=0)) / np.ptp(values, axis=0)
+        assert choice.hyperplane_knee(values) == unit.sum(axis=1).argmin()
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_ideal_point_choice_is_nearest_to_the_best_values(m):
+    values = spread(25, m, m) * 10.0 ** np.arange(m)
+    low, high = values.min(axis=0), values.max(axis=0)
+    distances = [math.dist((row - low) / (high - low), np.zeros(m)) for row in values]
+    assert choice.ideal_point_choice(values) == int(np.argmin(distances))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_marginal_utility_knee_is_the_row_whose_loss_costs_most_on_average(m):
+    """Against the plain definition with a fine random sample of weights."""
+    values = np.vstack([spread(20, m, 1), np.full((1, m), 0.2)])
+    unit = (values - values.min(axis=0)) / np.ptp(values, axis=0)
+    lost = np.zeros(len(unit))
+    for weights in np.random.default_rng(0).dirichlet(np.ones(m), size=1500):
+        costs = unit @ weights
+        best = int(costs.argmin())
+        lost[best] += np.delete(costs, best).min() - costs[best]
+    assert choice.marginal_utility_knee(values) == lost.argmax() == 20
+
+
+def test_marginal_utility_counts_what_is_lost_not_how_often_a_row_wins():
+    """The row that is best for most weights has a near substitute; an extreme is missed more."""
+    values = np.array([[0.0, 10.0], [2.0, 2.05], [2.1, 2.0], [6.0, 0.0], [5.99, 0.02]])
+    unit = values / values.max(axis=0)
+    share = np.linspace(0.0005, 0.9995, 1000)
+    costs = np.outer(unit[:, 0], share) + np.outer(unit[:, 1], 1 - share)
+    ranked = np.sort(costs, axis=0)
+    lost = [np.where(costs.argmin(axis=0) == row, ranked[1] - ranked[0], 0).mean() for row in range(5)]
+    assert choice.marginal_utility_knee(values) == int(np.argmax(lost)) == 0
+    assert Counter(costs.argmin(axis=0).tolist()).most_common(1)[0][0] != 0
+
+
+def test_degenerate_fronts_have_a_knee_by_every_definition():
+    line = np.array([[0.0, 4.0], [1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [4.0, 0.0]])
+    cases = {
+        "one": (np.array([[3.0, 1.0]]), {0}),
+        "two": (np.array([[1.0, 7.0], [2.0, 3.0]]), {0, 1}),
+        "line": (line, {0, 2}),
+        "one constant": (np.column_stack([line, np.full(5, 7.0)]), {0, 2}),
+        "all equal": (np.full((4, 3), 2.0), {0}),
+        "one objective": (np.array([[3.0], [1.0], [2.0]]), {1}),
+    }
+    for name, (values, allowed) in cases.items():
+        for rule in KNEES.values():
+            assert rule(values) in allowed, name
+    assert choice.ideal_point_choice(line) == 2
+    assert choice.hyperplane_knee(line) == choice.marginal_utility_knee(line) == 0
+
+
+def test_simplex_lattices_are_even_and_inside():
+    for m in range(1, 8):
+        weights = choice.simplex_lattice(m)
+        assert 1 <= len(weights) <= 1000
+        assert len(np.unique(weights.round(9), axis=0)) == len(weights)
+        assert (weights > 0).all()
+        np.testing.assert_allclose(weights.sum(axis=1), 1)
+        np.testing.assert_allclose(weights.mean(axis=0), 1 / m)
+    assert len(choice.simplex_lattice(2)) == 1000
+
+
+def test_default_knee_prices_a_parameter_by_akaike():
+    values = np.array([[3.0, 10, 1], [2.0, 20, 5], [1.8, 40, 2], [1.79, 400, 0]])
+    for rows in (5, 60, 150, 10**6):
+        front = front_of(values, record={"n_rows": rows})
+        assert front.knee().index == (front.values[:, 0] + front.values[:, 1] / rows).argmin()
+        assert front.knee("aic").index == front.knee().index
+    assert len({front_of(values, record={"n_rows": rows}).knee().index for rows in (5, 60, 150, 10**6)}) == 4
+    longer = np.vstack([values, [1.7899, 9000, 50]])
+    assert (
+        front_of(longer, record={"n_rows": 60}).knee().objectives
+        == front_of(values, record={"n_rows": 60}).knee().objectives
+    )
+
+
+def test_knee_falls_back_to_geometry_and_methods_are_checked():
+    values = spread(30, 3, 5)
+    unpriced, priced = front_of(values), front_of(values, record={"n_rows": 10})
+    assert unpriced.knee().index == choice.hyperplane_knee(unpriced.values)
+    with_cost = front_of(spread(30, 4, 5), record={"n_rows": 10})
+    assert with_cost.knee().index == choice.hyperplane_knee(with_cost.values)
+    for method, rule in KNEES.items():
+        assert priced.knee(method).index == rule(priced.values)
+    with pytest.raises(GomeaBnError, match="number of rows"):
+        unpriced.knee("aic")
+    with pytest.raises(GomeaBnError, match="needs the objective 'complexity'"):
+        Front([MISFIT], [[1.0]], NETWORKS[:1], record={"n_rows": 3}).knee("aic")
+    with pytest.raises(GomeaBnError, match="Did you mean 'hyperplane'"):
+        unpriced.knee("hyper-plane")
+
+
+@given(matrices(), st.integers(1, 40))
+def test_akaike_knee_is_dominated_by_none(values, rows):
+    assume(values.shape[1] in (2, 3))
+    front = front_of(values, record={"n_rows": rows})
+    chosen = front.values[front.knee("aic").index]
+    assert not any(dominates(row, chosen) for row in front.values.tolist())
+
+
+# ---- nearest to weights
+
+
+def slow_nearest(values, weights):
+    """Return the objective values of the row whose pseudo-weights are nearest, by loops."""
+    rows = [values[place].tolist() for place in slow_front(values)]
+    columns = [j for j in range(values.shape[1]) if len({row[j] for row in rows}) > 1]
+    best = {j: min(row[j] for row in rows) for j in columns}
+    worst = {j: max(row[j] for row in rows) for j in columns}
+    if len(columns) < 2:
+        return min(rows)
+    total = sum(weights[j] for j in columns)
+    wanted = {j: weights[j] / total if total else 1 / len(columns) for j in columns}
+
+    def key(row):
+        gained = {j: (worst[j] - row[j]) / (worst[j] - best[j]) for j in columns}
+        shares = {j: gained[j] / sum(gained.values()) for j in columns}
+        distance = math.sqrt(sum((shares[j] - wanted[j]) ** 2 for j in columns))
+        return round(distance, 8), round(sum(wanted[j] * (1 - gained[j]) for j in columns), 8), row
+
+    return min(rows, key=key)
+
+
+@given(matrices(), st.lists(st.integers(0, 6), min_size=4, max_size=4))
+@settings(max_examples=150)
+def test_nearest_has_the_nearest_pseudo_weights_whatever_the_units(values, weights):
+    weights = weights[: values.shape[1]]
+    assume(any(weights))
+    front = front_of(values)
+    chosen = front.nearest(weights)
+    assert list(chosen.objectives.values()) == slow_nearest(front.values, weights)
+    other = front_of(front.values * 4 + 16)
+    assert other.nearest([weight * 0.25 for weight in weights]).index == chosen.index
+    assert front.nearest(dict(zip(front.names, weights))).index == chosen.index
+
+
+def test_nearest_finds_extremes_and_balance_of_two_objectives():
+    front = front_of([[0, 10], [1, 6], [3, 3], [6, 1], [10, 0]])
+    assert front.nearest({"misfit": 1}).index == 0
+    assert front.nearest({"complexity": 3.5}).index == 4
+    assert front.nearest([1, 1]).index == 2
+    assert front.nearest(np.array([1e300, 1e300])).index == 2
+    assert front.nearest((5e-324, 5e-324)).index == 2
+
+
+def test_nearest_prefers_the_better_of_two_equally_near():
+    front = front_of([[0, 20], [8, 12], [10, 5], [20, 0]])
+    assert front.nearest([1, 1]).index == 2
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"misfitt": 1}, r"no objective 'misfitt'.*Did you mean 'misfit'"),
+        ({"misfit": -1}, "'misfit' must be a finite number of at least 0, got -1"),
+        ({"misfit": np.nan}, "got nan"),
+        ([1, np.inf], "'complexity'.*got inf"),
+        ([1, "2"], "'complexity'.*got '2'"),
+        ([True, 1], "'misfit'.*got True"),
+        ([0, 0], "above 0"),
+        ({}, "above 0"),
+        ([1], r"2 numbers \(misfit, complexity\), got 1"),
+        ("12", "weights must be numbers by objective"),
+        (3.0, "weights must be numbers by objective"),
+    ],
+)
+def test_weights_that_say_nothing_are_refused(weights, message):
+    with pytest.raises(GomeaBnError, match=message):
+        front_of([[0, 1], [1, 0]]).nearest(weights)
+
+
+# ---- a subset by hypervolume
+
+
+def slow_greedy(values, kept, n, keys):
+    """Return the greedy choice by computing every gain anew; ties go to the first row."""
+    chosen = list(dict.fromkeys(kept))
+    while len(chosen) < n:
+        left = [row for row in range(len(values)) if row not in chosen]
+        new = [row for row in left if keys[row] not in {keys[one] for one in chosen}]
+        base = moocore.hypervolume(values[chosen], ref=1.1) if chosen else 0.0
+        gains = {row: moocore.hypervolume(values[[*chosen, row]], ref=1.1) - base for row in new or left}
+        chosen.append(max(gains, key=lambda row: (round(gains[row], 10), -row)))
+    return chosen
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_greedy_hypervolume_equals_the_plain_greedy_choice(m):
+    for seed in range(3):
+        values = spread(35, m, seed) if m > 1 else np.random.default_rng(seed).random((35, 1))
+        keys = np.random.default_rng(seed).integers(0, 12, size=35).tolist()
+        got = choice.greedy_hypervolume(values, [4, 7, 4], 20, keys.__getitem__)
+        assert got == slow_greedy(values, [4, 7], 20, keys)
+    assert choice.greedy_hypervolume(values, [], 35, lambda row: 0) == slow_greedy(values, [], 35, [0] * 35)

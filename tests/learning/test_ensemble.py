@@ -1,0 +1,320 @@
+"""The ensemble: a mixture of networks from resamples, its confidence in edges, its limits and its errors."""
+
+import itertools
+import math
+import signal
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    read_table,
+)
+from gomea_bn.data.table import table_digest
+from gomea_bn.discretization import BayesianDiscretizer
+from gomea_bn.learning import ensemble
+
+QUICK = BayesNetLearner(max_evaluations=600)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Return 80 rows: a and b depend on each other, c on b, d has a level that few rows have, one that none has."""
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=80)
+    b = a + rng.normal(scale=0.5, size=80)
+    d = pd.Categorical(["rare"] + ["often"] * 50 + ["usual"] * 29, ["never", "often", "rare", "usual"])
+    return pd.DataFrame({"a": a, "b": b, "c": np.where(b > 0, 1, 0), "d": d})
+
+
+@pytest.fixture(scope="module")
+def fitted(frame):
+    return BayesNetEnsemble(QUICK, n_networks=4, random_state=3).fit(frame)
+
+
+def test_the_density_is_the_mean_of_the_networks(frame, fitted):
+    assert fitted.n_networks_ == len(fitted.networks_) == 4
+    assert fitted.stopped_by_ == "n_networks"
+    densities = [[math.exp(log) for log in net.log_density(frame)] for net in fitted.networks_]
+    mean = [math.log(math.fsum(one) / 4) for one in zip(*densities, strict=True)]
+    np.testing.assert_allclose(fitted.log_density(frame), mean, rtol=1e-12)
+    np.testing.assert_array_equal(fitted.score_samples(frame), fitted.log_density(frame))
+    assert fitted.score(frame) == pytest.approx(np.mean(mean), rel=1e-12)
+    assert len({tuple(net.edges) for net in fitted.networks_}) > 1
+
+
+def test_probabilities_sum_to_one_over_all_rows_that_there_can_be():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, 40)
+    y = pd.Categorical.from_codes(np.where(rng.random(40) < 0.8, x, 2), ["p", "q", "r", "unseen"])
+    frame = pd.DataFrame({"x": x, "y": y, "z": rng.choice(list("uv"), 40)})
+    found = BayesNetEnsemble(QUICK, n_networks=3, random_state=1).fit(frame)
+    rows = pd.DataFrame(list(itertools.product([0, 1], y.categories, "uv")), columns=list("xyz"))
+    assert np.exp(found.log_density(rows)).sum() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_each_network_is_learned_from_a_resample_and_counted_from_all_rows(frame, fitted):
+    table = read_table(frame)
+    for place, child in enumerate(np.random.SeedSequence(3).spawn(4)):
+        generator = np.random.default_rng(child)
+        rows = generator.integers(80, size=80)
+        one = clone(QUICK).set_params(random_state=int(generator.integers(2**32))).fit(frame.iloc[rows])
+        learned = (one.network_.edges, one.network_.cut_points)
+        wanted = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto")
+        assert fitted.networks_[place] == wanted
+        metadata = fitted.networks_[place].metadata
+        assert metadata["member"] == place
+        for name in ("scoring_method", "cut_cost", "seed", "n_eval", "n_rows", "fixed_cut_points"):
+            assert metadata[name] == one.network_.metadata[name]
+        assert "score" not in metadata  # it is of the resample
+        assert metadata["data_sha256"] == table_digest(table) != one.network_.metadata["data_sha256"]
+
+
+def test_no_level_and_no_range_is_lost(frame, fitted):
+    for net in fitted.networks_:
+        assert net.levels == {"c": (0, 1), "d": ("never", "often", "rare", "usual")}
+        assert net.support == {name: (frame[name].min(), frame[name].max()) for name in "ab"}
+    assert np.isfinite(fitted.log_density(frame.assign(d="never"))).all()
+
+
+def test_one_network_is_that_network(frame):
+    found = BayesNetEnsemble(QUICK, n_networks=1, random_state=2).fit(frame)
+    (net,) = found.networks_
+    np.testing.assert_array_equal(found.log_density(frame), net.log_density(frame))
+    assert found.edge_frequency()["arc"].eq(1.0).all()
+
+
+def test_the_same_seed_gives_the_same_networks(frame, fitted):
+    again = BayesNetEnsemble(QUICK, n_networks=4, random_state=fitted.seed_, n_jobs=2).fit(frame)
+    assert again.networks_ == fitted.networks_
+    shorter = BayesNetEnsemble(clone(QUICK).set_params(random_state=9), n_networks=2, random_state=3).fit(
+        frame
+    )
+    assert shorter.networks_ == fitted.networks_[:2]
+    other = BayesNetEnsemble(QUICK, n_networks=4, random_state=4).fit(frame)
+    assert other.networks_ != fitted.networks_
+
+
+def test_edge_frequencies_by_hand(fitted):
+    def net(*edges):
+        return DiscretizedBayesNet(
+            list("xyz"),
+            edges,
+            cut_points={},
+            support={},
+            levels=dict.fromkeys("xyz", (0, 1)),
+            tables={
+                name: np.full((2,) * (1 + sum(child == name for _, child in edges)), 0.5) for name in "xyz"
+            },
+        )
+
+    made = BayesNetEnsemble()
+    made.networks_ = [net(("x", "y")), net(("y", "x"), ("y", "z")), net(("x", "y"), ("x", "z")), net()]
+    assert made.edge_frequency().to_dict("split")["data"] == [
+        ["x", "y", 0.5, 0.75],
+        ["y", "x", 0.25, 0.75],
+        ["x", "z", 0.25, 0.25],
+        ["y", "z", 0.25, 0.25],
+    ]
+    arcs = Counter(edge for one in fitted.networks_ for edge in one.edges)
+    found = {(row.parent, row.child): row.arc for row in fitted.edge_frequency().itertuples()}
+    assert found == {edge: count / 4 for edge, count in arcs.items()}
+
+
+def test_samples_follow_the_mixture(frame, fitted):
+    rows = fitted.sample(20_000, random_state=1)
+    pd.testing.assert_frame_equal(rows, fitted.sample(20_000, random_state=1))
+    assert list(rows.columns) == list(frame.columns)
+    assert rows.index.tolist() == list(range(20_000))
+    assert list(rows["d"].cat.categories) == ["never", "often", "rare", "usual"]
+    # the mean log density of own rows is that of rows of the networks, each weighing the same
+    parts = pd.concat([net.sample(5000, random_state=7) for net in fitted.networks_], ignore_index=True)
+    spread = fitted.log_density(parts).std() * math.sqrt(2 / 20_000)
+    assert fitted.score(rows) == pytest.approx(fitted.score(parts), abs=5 * spread)
+    halves = [rows["a"].iloc[:10_000].mean(), rows["a"].iloc[10_000:].mean()]
+    assert abs(halves[0] - halves[1]) < 5 * rows["a"].std() * math.sqrt(2 / 10_000)  # not network by network
+    assert fitted.sample(0).shape == (0, 4)
+
+
+def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
+    given, spent = [], iter([1.0, 3.0, 7.0, 0.5])
+    real = BayesNetLearner.fit
+
+    def fit(self, X, y=None):
+        given.append(self.max_seconds)
+        self.set_params(max_seconds=None)
+        real(self, X)
+        self.fit_seconds_ = next(spent)
+        return self
+
+    monkeypatch.setattr(BayesNetLearner, "fit", fit)
+    learner = clone(QUICK).set_params(max_seconds=10.0)
+    found = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
+    assert given == [2.5, 3.0, 3.0, 1e-3]
+    assert found.fit_seconds_ == 11.5
+    assert learner.max_seconds == 10.0
+
+
+@pytest.mark.parametrize(("interrupted", "kept"), [(0, 1), (2, 2)])
+def test_ctrl_c_keeps_the_networks_that_are_done(frame, interrupted, kept):
+    searches, last = 0, np.inf
+
+    def callback(progress):
+        nonlocal searches, last
+        searches += progress.n_eval < last
+        last = progress.n_eval
+        if searches == interrupted + 1:
+            signal.raise_signal(signal.SIGINT)
+
+    learner = clone(QUICK).set_params(callback=callback)
+    found = BayesNetEnsemble(learner, n_networks=4, random_state=3).fit(frame)
+    assert found.stopped_by_ == "interrupt"
+    assert found.n_networks_ == len(found.networks_) == kept
+    assert np.isfinite(found.score(frame))
+
+
+@pytest.mark.parametrize(("first", "kept"), [(0, None), (2, 2)])
+def test_ctrl_c_between_two_searches(frame, monkeypatch, first, kept):
+    count, real = itertools.count(), ensemble._resample
+
+    def resample(*arguments):
+        if next(count) == first:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(ensemble, "_resample", resample)
+    model = BayesNetEnsemble(QUICK, n_networks=4, random_state=3)
+    if kept is None:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(frame)
+    else:
+        assert model.fit(frame).n_networks_ == kept
+        assert model.stopped_by_ == "interrupt"
+
+
+def test_the_learners_options_hold_for_every_network(frame):
+    learner = BayesNetLearner(
+        max_evaluations=300,
+        cut_points={"a": (cut for cut in (-0.5, 0.5))},  # an iterator is read once, for all networks
+        knowledge=ExpertKnowledge(required_edges=[("d", "a")]),
+        kinds={"c": "continuous"},
+        pseudo_count="auto",
+    )
+    found = BayesNetEnsemble(learner, n_networks=3, random_state=1).fit(frame)
+    for net in found.networks_:
+        assert net.cut_points["a"].tolist() == [-0.5, 0.5]
+        assert ("d", "a") in net.edges
+        assert "c" in net.cut_points
+        assert net.pseudo_count == "auto"
+        assert net.metadata["fixed_cut_points"] == ["a"]
+
+
+def test_resamples_without_a_columns_few_other_values_are_drawn_anew():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=40), "once": ["yes"] + ["no"] * 39, "most": [5.5] + [0.5] * 39}
+    )
+    before = frame.copy()
+    found = BayesNetEnsemble(QUICK, n_networks=6, random_state=1).fit(frame)
+    assert found.n_networks_ == 6
+    pd.testing.assert_frame_equal(frame, before)
+    hopeless = pd.DataFrame({f"x{i}": np.where(np.arange(40) == i, 1.5, 0.5) for i in range(40)})
+    with pytest.raises(GomeaBnError, match=r"Of 1000 resamples none could be learned from: .* column 'x"):
+        BayesNetEnsemble(QUICK, random_state=1).fit(hopeless)
+
+
+def test_resamples_reach_beyond_fixed_cuts_at_both_ends():
+    rng = np.random.default_rng(2)
+    x = np.sort(rng.normal(size=30))
+    ends = {"x": [x[:2].mean(), x[-2:].mean()]}  # one row in each end bin
+    frame = pd.DataFrame({"x": x, "y": rng.normal(size=30)})
+    found = BayesNetEnsemble(clone(QUICK).set_params(cut_points=ends), n_networks=5, random_state=1).fit(
+        frame
+    )
+    assert all(net.cut_points["x"].tolist() == ends["x"] for net in found.networks_)
+    many = pd.DataFrame({f"x{i}": rng.permutation(x) for i in range(15)})
+    cuts = dict.fromkeys(many, ends["x"])
+    with pytest.raises(GomeaBnError, match="was constant, or within one of its fixed bins at an end"):
+        BayesNetEnsemble(clone(QUICK).set_params(cut_points=cuts), random_state=1).fit(many)
+
+
+def test_it_keeps_scikit_learns_conventions(frame):
+    model = BayesNetEnsemble(QUICK, n_networks=2, random_state=1)
+    assert repr(model).startswith("BayesNetEnsemble(learner=BayesNetLearner(max_evaluations=600)")
+    copy = clone(model)
+    assert copy.learner is not QUICK
+    assert copy.learner.get_params() == QUICK.get_params()
+    scores = cross_val_score(model, frame, cv=KFold(2, shuffle=True, random_state=0))
+    assert np.isfinite(scores).all()
+    found = model.fit(frame[["a", "b"]].to_numpy())
+    assert list(found.feature_names_in_) == ["x0", "x1"]
+    assert found.n_features_in_ == 2
+    assert QUICK.get_params() == BayesNetLearner(max_evaluations=600).get_params()
+
+
+def test_incomplete_rows_follow_the_learner(frame):
+    gaps = frame.copy()
+    gaps.loc[3, "a"] = np.nan
+    with pytest.raises(GomeaBnError, match="Column 'a' has 1 missing"):
+        BayesNetEnsemble(QUICK, n_networks=1).fit(gaps)
+    dropping = clone(QUICK).set_params(missing="drop")
+    found = BayesNetEnsemble(dropping, n_networks=2, random_state=1).fit(gaps)
+    assert found.table_.dropped_rows == (3,)
+    scores = found.score_samples(gaps)
+    assert np.flatnonzero(np.isnan(scores)).tolist() == [3]
+    assert found.score(gaps) == pytest.approx(np.nanmean(scores))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (BayesNetEnsemble(QUICK, n_networks=0), "n_networks must be an integer of at least 1, got 0"),
+        (BayesNetEnsemble(QUICK, n_networks=True), "n_networks must be an integer"),
+        (BayesNetEnsemble("bayesian"), "learner must be a BayesNetLearner or None, got 'bayesian'"),
+        (BayesNetEnsemble(QUICK, random_state=-1), "random_state must be"),
+        (BayesNetEnsemble(QUICK, n_jobs=0), "n_jobs must be"),
+        (BayesNetEnsemble(BayesNetLearner(max_seconds="9")), "max_seconds must be"),
+        (BayesNetEnsemble(BayesNetLearner(pseudo_count="1")), "pseudo_count must be"),
+        (BayesNetEnsemble(BayesNetLearner(n_jobs=0)), "n_jobs must be"),
+        (BayesNetEnsemble(BayesNetLearner(cut_points={"a": [99]})), "must lie inside the range"),
+        (BayesNetEnsemble(BayesNetLearner(cut_points=3)), "cut_points must map column names"),
+        (BayesNetEnsemble(BayesNetLearner(cut_points={"z": [0]})), "no column 'z'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_any_search(frame, model, message, monkeypatch):
+    monkeypatch.setattr(BayesNetLearner, "fit", None)
+    with pytest.raises(GomeaBnError, match=message):
+        model.fit(frame)
+
+
+def test_it_says_that_it_is_not_fitted(frame, fitted):
+    for call in (lambda m: m.log_density(frame), lambda m: m.sample(), lambda m: m.edge_frequency()):
+        with pytest.raises(GomeaBnError, match="has not learned networks yet"):
+            call(BayesNetEnsemble())
+    with pytest.raises(GomeaBnError, match="n_samples must be an integer of at least 0, got -1"):
+        fitted.sample(-1)
+
+
+def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
+    made = BayesNetEnsemble(BayesNetLearner(BayesianDiscretizer()), n_networks=1)
+    assert made.get_params()["learner__max_bins"] == 15
+    assert "learner__max_bins" not in made.get_params(deep=False)
+    made.set_params(learner__max_bins=3, learner__discretizer__max_cycles=7, n_networks=2)
+    assert (made.learner.max_bins, made.learner.discretizer.max_cycles, made.n_networks) == (3, 7, 2)
+    made.set_params(learner__max_bins=4, learner=BayesNetLearner(max_evaluations=100))
+    assert (made.learner.max_bins, made.learner.max_evaluations) == (4, 100)
+    grid = GridSearchCV(made, {"learner__max_bins": [2, 5]}, cv=2).fit(frame)
+    assert grid.best_estimator_.learner.max_bins == grid.best_params_["learner__max_bins"]
+    with pytest.raises(GomeaBnError, match="BayesNetLearner has no parameter 'max_bin'; it has"):
+        made.set_params(learner__max_bin=4)
+    with pytest.raises(GomeaBnError, match="learner__max_bins cannot be set: learner is None"):
+        BayesNetEnsemble().set_params(learner__max_bins=4)

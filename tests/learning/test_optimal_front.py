@@ -1,0 +1,238 @@
+"""Fronts with optimal cuts: objectives of their networks, repetition, limits, errors of one's own objectives."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from front_checks import check_networks, family_density
+from pricing_examples import keeps_limits
+
+from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert.distance import draw_expert_sample
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem
+from gomea_bn.problems.family_scorer import FamilyScorer
+from gomea_bn.problems.interval_dp import CutLimits, CutProblem, SortedColumn
+from gomea_bn.problems.policies import policy_library
+
+
+def quick(n_evaluations=2500, **options):
+    given = {"max_seconds": None, "max_evaluations": n_evaluations, "random_state": 1}
+    return ParetoBayesNetLearner("optimal", expert_sample_size=256, **{**given, **options})
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Return 200 rows of a chain a -> b -> c with levels, an integer column and a heavy tail."""
+    rng = np.random.default_rng(7)
+    a = np.where(rng.random(200) < 0.3, rng.uniform(-3, -2, 200), rng.uniform(0, 1, 200))
+    frame = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.2, size=200)})
+    frame["c"] = np.where(frame["b"] > 0, "high", "low")
+    frame["d"] = rng.integers(0, 4, 200)
+    frame["e"] = np.exp(2 * rng.normal(size=200)) * 1000
+    return frame
+
+
+@pytest.fixture(scope="module")
+def expert():
+    return ExpertNetwork.from_edges([("a", "b"), ("d", "a")], cut_points={"a": [-0.5, 0.5]})
+
+
+@pytest.fixture(scope="module")
+def fitted(mixed, expert):
+    return quick(expert=expert).fit(mixed)
+
+
+def first_cuts(frame):
+    """Return all cuts of equal frequency, which the search starts from."""
+    libraries = [policy_library(frame[name].to_numpy(), "equal-frequency", 9) for name in "abe"]
+    return {tuple(policy.cut_points.tolist()) for library in libraries for policy in library}
+
+
+def n_priced(learner, frame):
+    """Return how many networks of a front have cuts that were priced."""
+    first = first_cuts(frame)
+    cuts = [one.network.cut_points.values() for one in learner.front_]
+    return sum(any(tuple(found.tolist()) not in first for found in one) for one in cuts)
+
+
+def check_distances(learner):
+    """Every fourth network's distance is that of its families on the expert's sample, row by row."""
+    mentioned = ("a", "b", "d")
+    drawn = draw_expert_sample(learner.expert_, 256, learner.seed_, frozenset(mentioned))
+    columns = zip(learner.table_.columns, drawn.values, strict=True)
+    rows = pd.DataFrame(
+        {c.name: v if c.is_continuous else pd.Categorical.from_codes(v, c.levels) for c, v in columns}
+    )
+    own = sum(family_density(learner.expert_, name, rows) for name in mentioned)
+    for one in [*learner.front_][::4]:
+        theirs = sum(family_density(one.network, name, rows) for name in mentioned)
+        assert one.objectives["expert_distance"] == pytest.approx(own - theirs, abs=1e-9)
+
+
+def test_objectives_are_those_of_the_networks(mixed, expert, fitted):
+    check_networks(fitted, mixed)
+    front = fitted.front_
+    assert len(front) > 20
+    assert n_priced(fitted, mixed) > len(front) // 4
+    assert fitted.statistics_["variables_priced"] > 5
+    check_distances(fitted)
+
+
+def test_places_that_were_reused_keep_objectives_right(mixed, expert, monkeypatch):
+    """With room for ten policies they come and go; what is stored must stay what the networks have."""
+    left = []
+    leave = FamilyScorer.leave
+    monkeypatch.setattr(
+        FamilyScorer, "leave", lambda scorer, *place: left.append(place) or leave(scorer, *place)
+    )
+    monkeypatch.setattr("gomea_bn.learning.learning_problem.library_capacity", lambda n_columns, n_rows: 10)
+    learner = quick(4000, expert=expert, algorithm=MOGOMEA(archive_size=20)).fit(mixed)
+    assert len(left) > 3
+    check_networks(learner, mixed)
+    check_distances(learner)
+
+
+@pytest.mark.parametrize("archive_update", ["generation", "immediate"])
+def test_one_seed_gives_one_front_at_any_number_of_threads(mixed, expert, archive_update):
+    algorithm = MOGOMEA(archive_update=archive_update)
+    runs = [quick(expert=expert, n_jobs=n, algorithm=algorithm).fit(mixed) for n in (1, 2, 3)]
+    assert {run.front_.run_hash for run in runs} == {runs[0].front_.run_hash}
+    assert [one.network for one in runs[0].front_] == [one.network for one in runs[1].front_]
+    assert runs[0].statistics_["variables_priced"] == runs[1].statistics_["variables_priced"]
+    check_networks(runs[0], mixed)
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.3])
+def test_front_that_a_clock_ended_is_repeated_by_its_evaluations(mixed, expert, seconds):
+    timed = quick(None, max_seconds=seconds, n_jobs=2, expert=expert).fit(mixed)
+    assert timed.stopped_by_ == "max_seconds"
+    again = quick(timed.n_eval_, expert=expert).fit(mixed)
+    assert again.front_.run_hash == timed.front_.run_hash
+    assert again.n_eval_ == timed.n_eval_
+
+
+@pytest.mark.parametrize("archive_update", ["generation", "immediate"])
+def test_history_counts_what_refinement_adds(mixed, archive_update):
+    """Wherever the evaluations end, the last entry describes the front: also right after refinement."""
+    for n_evaluations in [*range(4, 20), *range(180, 192)]:
+        algorithm = MOGOMEA(archive_update=archive_update)
+        learner = quick(n_evaluations, algorithm=algorithm, max_complexity=5000).fit(mixed)
+        assert learner.n_eval_ == n_evaluations
+        last = learner.history_[-1]
+        assert last.archive_size == len(learner.front_)
+        assert last.ideal == tuple(learner.front_.values.min(axis=0).tolist())
+        assert last.n_eval <= n_evaluations
+        check_networks(learner, mixed)
+
+
+@pytest.mark.parametrize(
+    "limits", [{}, {"min_width": 0.08}, {"min_bin_count": 20}, {"max_bins": 3, "min_width": 0.3}]
+)
+def test_cuts_keep_their_limits(mixed, limits):
+    asked = CutLimits(
+        1, limits.get("max_bins", 9), limits.get("min_width", 1e-3), limits.get("min_bin_count", 1)
+    )
+    learner = quick(1500, **limits).fit(mixed)
+    for one in learner.front_:
+        for name, cuts in one.network.cut_points.items():
+            assert keeps_limits(mixed[name].to_numpy(), cuts, asked), name
+
+
+def test_error_of_ones_own_objective_comes_through_from_refinement(mixed):
+    """The objective fails for priced cuts alone, so that the first failure is a refined solution's."""
+    known = first_cuts(mixed)
+
+    def picky(edges, cut_points):
+        if any(tuple(cuts.tolist()) not in known for cuts in cut_points.values()):
+            raised.append(edges)
+            raise LookupError("priced")
+        return float(len(edges))
+
+    own = OwnObjective("picky", picky)
+    n_failed = 0
+    raised = []
+    for n_evaluations in range(2, 30):
+        try:
+            learner = quick(n_evaluations, objectives=["misfit", own], min_width=0.0).fit(mixed)
+        except LookupError:
+            n_failed += 1
+            raised.clear()
+            continue
+        assert raised == []
+        assert np.isfinite(learner.front_.values).all()
+        assert not n_priced(learner, mixed)
+    assert n_failed > 10
+
+
+def test_tables_without_continuous_columns_price_nothing(mixed):
+    discrete = pd.DataFrame({"b": mixed["b"] > 0, "c": mixed["c"], "d": mixed["d"]})
+    learner = quick(500).fit(discrete)
+    check_networks(learner, discrete)
+    assert "variables_priced" not in learner.statistics_
+
+
+def test_optimal_front_is_not_behind_where_grids_miss_the_gap(mixed):
+    """Two groups with a gap between: priced cuts fit better with as many parameters."""
+    learner = quick(5000).fit(mixed)
+    beside = ParetoBayesNetLearner(max_evaluations=5000, max_seconds=None, random_state=1).fit(mixed)
+    for most in (10, 20, 40):
+        ours, theirs = (
+            run.front_.values[run.front_.values[:, 1] <= most, 0].min() for run in (learner, beside)
+        )
+        assert ours < theirs - 0.05
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_width": 1.5}, "min_width must be a fraction of the range"),
+        ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0"),
+    ],
+)
+def test_each_bad_option_is_named(mixed, options, message):
+    with pytest.raises(GomeaBnError, match=message):
+        quick(**options).fit(mixed)
+
+
+def test_networks_and_own_objectives_have_no_edges_of_variables_with_one_bin():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=list("abcd"))
+    seen = []
+
+    def n_edges(edges, cut_points):
+        seen.extend(edge for edge in edges if any(not len(cut_points[name]) for name in edge))
+        return float(len(edges))
+
+    options = {"min_bin_count": 10, "initial_indegree": 2}
+    own = quick(1500, objectives=["misfit", "complexity", OwnObjective("edges", n_edges)], **options).fit(
+        frame
+    )
+    assert not seen
+    single = 0
+    for front in (own.front_, quick(1500, **options).fit(frame).front_):
+        for one in front:
+            bins = [one.network.cardinality(name) for edge in one.network.edges for name in edge]
+            assert all(n > 1 for n in bins)
+            single += any(one.network.cardinality(name) == 1 for name in "abcd")
+    assert single
+    for one in own.front_:
+        assert one.objectives["edges"] == len(one.network.edges)
+
+
+def test_fine_and_coarse_cuts_are_priced():
+    """At a low price a column gets more bins than at a high one, so that a front has networks of both kinds."""
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=480)})
+    learner = quick(600, max_bins=15)
+    problem = front_problem(learner, read_table(frame), ["misfit", "complexity"], None, None, seed=0)
+    assert [score.weight for score in problem.pricing.scores] == pytest.approx(
+        [share * np.log(480) / 2 for share in (0.2, 0.5, 1, 2, 4)]
+    )
+    column = SortedColumn(frame["x"].to_numpy())
+    limits = problem.pricing.limits
+    found = [CutProblem(column, (), (), score).optimal(limits) for score in problem.pricing.scores]
+    n_bins = [len(best.cut_points) + 1 for best in found]
+    assert n_bins == sorted(n_bins, reverse=True)
+    assert n_bins[0] > n_bins[-1]
+    front = learner.fit(frame).front_
+    assert {one.network.cardinality("x") for one in front} >= {n_bins[0], n_bins[-1]}

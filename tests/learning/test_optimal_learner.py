@@ -1,0 +1,410 @@
+"""The learner with optimal cuts, its default: repetition, limits, scores, knowledge, small and odd tables."""
+
+import json
+import math
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles import slow_violations
+from pricing_examples import all_cuts, keeps_limits, slow_network_score, table_variables
+from sklearn.datasets import load_iris
+from typer.testing import CliRunner
+
+from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn.cli import app as cli
+from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.simulation.random_networks import random_network
+
+
+def quick(n_evaluations=2500, **options):
+    """Return a learner that ends by its evaluations alone."""
+    given = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None, "random_state": 1}
+    return BayesNetLearner(**{**given, **options})
+
+
+def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
+    """Return the score of a learner's network by counting anew."""
+    network, table = learner.network_, learner.table_
+    place = {name: i for i, name in enumerate(table.names)}
+    edges = [(place[a], place[b]) for a, b in network.edges]
+    cuts = [network.cut_points.get(name, np.empty(0)) for name in table.names]
+    return slow_network_score(table_variables(table, fixed), edges, cuts, method, cut_cost, edge_cost=1.0)
+
+
+def same(one, other):
+    """Return whether two learners found one network."""
+    a, b = one.network_, other.network_
+    cuts = {name: found.tolist() for name, found in a.cut_points.items()}
+    return (
+        a.edges == b.edges
+        and cuts == {name: found.tolist() for name, found in b.cut_points.items()}
+        and one.score_ == other.score_
+    )
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return 400 rows: four continuous columns, one of them rounded, and two of levels."""
+    frame = random_network(5, random_state=5).sample(400, 5)
+    names = list(frame.columns)
+    frame[names[1]] = frame[names[1]].round(1)
+    frame["level"] = np.where(frame[names[0]] > frame[names[0]].median(), "high", "low")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    return quick().fit(rows)
+
+
+# ---------------------------------------------------------------- the score
+
+
+def test_optimal_cuts_by_marginal_likelihood_are_the_default(rows, fitted):
+    assert (BayesNetLearner().discretizer, fitted.network_.metadata["scoring_method"]) == (
+        "optimal",
+        "density-bd",
+    )
+    assert fitted.score_ == pytest.approx(slow_score(fitted), abs=1e-7)
+    assert fitted.statistics_["variables_priced"] > 5
+    assert fitted.statistics_["policies_entered"] > 5
+    objectives = [entry.objective for entry in fitted.history_]
+    assert objectives == sorted(objectives, reverse=True)
+    assert objectives[-1] == -fitted.score_
+    assert [entry.n_eval for entry in fitted.history_] == sorted(entry.n_eval for entry in fitted.history_)
+
+
+@pytest.mark.parametrize(
+    ("method", "cut_cost"), [("density-bd", 0.0), ("density-bd", 3.0), ("density-bic", 0.5)]
+)
+def test_score_is_that_of_the_network_counted_anew(rows, method, cut_cost):
+    learner = quick(scoring_method=method, cut_cost=cut_cost).fit(rows)
+    assert learner.score_ == pytest.approx(slow_score(learner, method, cut_cost), abs=1e-7)
+
+
+def test_dearer_cuts_are_fewer(rows):
+    sizes = [
+        sum(map(len, quick(cut_cost=cost).fit(rows).network_.cut_points.values())) for cost in (0, 0.5, 6)
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_optimal_cuts_score_at_least_as_much_as_equal_frequency(seed):
+    frame = random_network(6, random_state=seed).sample(500, seed)
+    found = quick(6000).fit(frame)
+    beside = quick(6000, discretizer="equal-frequency", scoring_method="density-bd").fit(frame)
+    assert found.score_ >= beside.score_
+    assert beside.score_ == pytest.approx(slow_score(beside), abs=1e-7)
+
+
+def test_no_single_variable_can_be_cut_better_at_the_end(rows):
+    """The best network was refined until pricing found nothing more."""
+    names = [name for name in rows if rows[name].dtype == float]
+    frame = rows.iloc[:80][[*names[:3], "level"]]
+    frame = frame.assign(**{name: (frame[name].rank(pct=True) * 6).round() for name in names[:3]})
+    learner = quick(4000, kinds=dict.fromkeys(names[:3], "continuous")).fit(frame)
+    found = learner.network_.cut_points
+    assert sorted(found) == sorted(names[:3])
+    variables, place = table_variables(learner.table_), {name: i for i, name in enumerate(frame)}
+    edges = [(place[a], place[b]) for a, b in learner.network_.edges]
+    for name in names[:3]:
+        for cuts in all_cuts(frame[name].to_numpy(), CutLimits()):
+            tried = [found.get(other, np.empty(0)) if other != name else cuts for other in frame]
+            assert slow_network_score(variables, edges, tried, edge_cost=1.0) <= learner.score_ + 1e-7
+
+
+# ---------------------------------------------------------------- repetition and limits
+
+
+@pytest.mark.parametrize("refine", ["sample", "best", "doubling"])
+def test_one_seed_gives_one_network_at_any_number_of_threads(rows, refine):
+    runs = [quick(n_jobs=n, algorithm=GOMEA(refine=refine)).fit(rows) for n in (1, 2, 3)]
+    assert same(runs[0], runs[1])
+    assert same(runs[0], runs[2])
+    assert [run.n_generations_ for run in runs] == [runs[0].n_generations_] * 3
+    assert runs[0].statistics_["variables_priced"] == runs[1].statistics_["variables_priced"] > 0
+
+
+@pytest.mark.parametrize("n_evaluations", [1, 2, 3, 30, 61, 62, 63, 64, 500, 1999])
+def test_evaluation_budget_is_exact(rows, n_evaluations):
+    learner = quick(n_evaluations, n_jobs=2).fit(rows)
+    assert (learner.n_eval_, learner.stopped_by_) == (n_evaluations, "max_evaluations")
+    assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
+    assert same(learner, quick(n_evaluations).fit(rows))
+
+
+@pytest.mark.parametrize(("seconds", "refine"), [(0.03, "sample"), (0.1, "sample"), (0.3, "best")])
+def test_run_that_a_clock_ended_is_repeated_by_its_evaluations(rows, seconds, refine):
+    wide = pd.concat(
+        [rows, rows.sample(frac=1, random_state=0).add_suffix("_").reset_index(drop=True)], axis=1
+    )
+    options = {"algorithm": GOMEA(refine=refine), "random_state": 7}
+    timed = quick(None, max_seconds=seconds, n_jobs=2, **options).fit(wide)
+    assert timed.stopped_by_ == "max_seconds"
+    assert same(timed, quick(timed.n_eval_, **options).fit(wide))
+    assert same(timed, quick(timed.n_eval_, n_jobs=2, **options).fit(wide))
+
+
+def test_libraries_without_room_exchange_what_no_solution_uses(rows, monkeypatch):
+    """The first library fills all places, so that every new policy takes the place of another."""
+    monkeypatch.setattr("gomea_bn.learning.learning_problem.library_capacity", lambda n_columns, n_rows: 2)
+    runs = [quick(4000, n_jobs=n).fit(rows) for n in (1, 2)]
+    assert same(*runs)
+    assert runs[0].statistics_["policies_entered"] > 5
+    assert runs[0].score_ == pytest.approx(slow_score(runs[0]), abs=1e-7)
+
+
+def test_interrupt_keeps_a_network(rows):
+    seen = []
+
+    def interrupt(progress):
+        seen.append(progress)
+        if len(seen) == 7:
+            signal.raise_signal(signal.SIGINT)
+
+    former = signal.getsignal(signal.SIGINT)
+    learner = quick(None, max_seconds=60, callback=interrupt).fit(rows)
+    assert signal.getsignal(signal.SIGINT) is former
+    assert learner.stopped_by_ == "interrupt"
+    assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
+    assert same(learner, quick(learner.n_eval_).fit(rows))
+
+
+def test_deadline_holds_on_a_large_table():
+    frame = random_network(10, random_state=2).sample(50_000, 2)
+    BayesNetLearner(max_evaluations=2).fit(frame.iloc[:50])  # compiling is not part of it
+    for seconds in (0.3, 0.9):
+        learner = BayesNetLearner(max_seconds=seconds, random_state=1).fit(frame)
+        assert learner.stopped_by_ == "max_seconds"
+        assert learner.fit_seconds_ < seconds + 1.0
+
+
+def test_callback_and_patience_end_the_search(rows):
+    frame = rows.iloc[:, :2]
+    patient = BayesNetLearner(max_seconds=60, patience=1.5, random_state=1).fit(frame)
+    assert patient.stopped_by_ in ("patience", "max_population_size")
+    stopped = BayesNetLearner(max_seconds=60, callback=lambda progress: progress.n_eval > 100).fit(frame)
+    assert stopped.stopped_by_ == "callback"
+
+
+# ---------------------------------------------------------------- limits on cuts
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"min_width": 0.05},
+        {"min_width": 0.4},
+        {"min_bin_count": 25},
+        {"max_bins": 3},
+        {"max_bins": 2, "min_width": 0.1, "min_bin_count": 40},
+        {"min_bin_count": 1000},
+        {},
+    ],
+)
+@pytest.mark.parametrize("method", ["density-bd", "density-bic"])
+def test_learned_cuts_keep_their_limits(rows, limits, method):
+    """Also in columns whose quantiles crowd, and also for cuts that nobody priced."""
+    frame = rows.assign(heavy=np.exp(3 * np.random.default_rng(0).normal(size=len(rows))))
+    asked = CutLimits(
+        1, limits.get("max_bins", 15), limits.get("min_width", 1e-3), limits.get("min_bin_count", 1)
+    )
+    for n_evaluations in (20, 1500):
+        learner = quick(n_evaluations, scoring_method=method, **limits).fit(frame)
+        assert len(learner.network_.cut_points) == 5
+        for name, cuts in learner.network_.cut_points.items():
+            assert keeps_limits(frame[name].to_numpy(), cuts, asked), name
+        assert learner.score_ == pytest.approx(slow_score(learner, method), abs=1e-7)
+
+
+def test_fixed_cuts_stay_and_cost_nothing(rows):
+    names = list(rows.columns)
+    middle = float(rows[names[0]].median())
+    learner = quick(cut_points={names[0]: [middle], names[2]: []}).fit(rows)
+    assert learner.network_.cut_points[names[0]].tolist() == [middle]
+    assert learner.network_.cut_points[names[2]].tolist() == []
+    assert learner.score_ == pytest.approx(slow_score(learner, fixed=names[:1]), abs=1e-7)
+    every = {name: [float(rows[name].median())] for name in names[:4]}
+    learner = quick(500, cut_points=every).fit(rows)
+    assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == every
+    assert "variables_priced" not in learner.statistics_
+    assert learner.score_ == pytest.approx(slow_score(learner, fixed=names[:4]), abs=1e-7)
+
+
+def test_knowledge_is_kept(rows):
+    a, b, c, d, e, level = rows.columns
+    knowledge = ExpertKnowledge(
+        required_edges=[(a, e), (c, e)],
+        forbidden_edges=[(a, b), (b, a)],
+        temporal_order=[[a, c], [e, level]],
+        max_indegree=3,
+        max_table_cells=30,
+    )
+    for threads in (1, 2):
+        learner = quick(knowledge=knowledge, n_jobs=threads).fit(rows)
+        network = learner.network_
+        place = {name: i for i, name in enumerate(rows.columns)}
+        sizes = [
+            len(network.cut_points[name]) + 1 if name in network.cut_points else rows[name].nunique()
+            for name in rows
+        ]
+        edges = [(place[i], place[j]) for i, j in network.edges]
+        assert slow_violations(knowledge, list(rows.columns), edges, sizes) == []
+        assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
+    assert d in network.names
+
+
+# ---------------------------------------------------------------- small and odd tables
+
+
+@pytest.mark.parametrize("n_rows", [10, 11, 13])
+@pytest.mark.parametrize("method", ["density-bd", "density-bic"])
+def test_least_tables(n_rows, method):
+    rng = np.random.default_rng(n_rows)
+    frame = pd.DataFrame({"x": rng.normal(size=n_rows), "y": np.arange(n_rows) * 0.5})
+    frame["z"] = np.where(frame["x"] > 0, "a", "b")
+    learner = quick(400, scoring_method=method).fit(frame)
+    assert learner.score_ == pytest.approx(slow_score(learner, method), abs=1e-9)
+    for name, cuts in learner.network_.cut_points.items():
+        assert keeps_limits(frame[name].to_numpy(), cuts, CutLimits())
+    assert math.isfinite(learner.score(frame))
+
+
+def test_columns_of_few_values_and_many_ties():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame(
+        {
+            "two": np.where(x > 0, 1.5, -0.25),
+            "three": np.round(np.clip(x, -1, 1)) + 0.5,
+            "mostly": np.where(rng.random(300) < 0.9, 3.25, rng.normal(size=300)),
+            "tied": np.round(x * 2) / 2,
+            "free": x + rng.normal(scale=0.1, size=300),
+        }
+    )
+    kinds = dict.fromkeys(frame.columns, "continuous")
+    learner = quick(kinds=kinds).fit(frame)
+    cuts = learner.network_.cut_points
+    assert set(cuts) == set(frame.columns)
+    assert cuts["two"].tolist() in ([], [0.625])
+    for name, found in cuts.items():
+        assert keeps_limits(frame[name].to_numpy(), found, CutLimits())
+        assert not set(found.tolist()) & set(frame[name])
+    assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
+
+
+def test_all_discrete_tables_are_scored_as_before():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 100), "b": rng.integers(0, 2, 100)})
+    frame["c"] = (frame["a"] + frame["b"]) % 3
+    learner = quick(600).fit(frame.astype(str))
+    assert learner.network_.metadata["scoring_method"] == "density-bic"
+    assert "variables_priced" not in learner.statistics_
+    beside = quick(600, discretizer="equal-frequency").fit(frame.astype(str))
+    assert same(learner, beside)
+    # priors that pricing cannot use are fine where nothing is priced
+    assert quick(600, scoring_method="bdeu").fit(frame.astype(str)).network_.edges
+    assert quick(600, prior="bdeu", scoring_method="density-bd").fit(frame.astype(str)).network_.edges
+
+
+def test_other_priors_are_fine_where_all_cuts_are_fixed(rows):
+    cuts = {name: [float(rows[name].median())] for name in rows.columns if rows[name].dtype.kind == "f"}
+    learner = quick(600, prior="bdeu", cut_points=cuts).fit(rows)
+    assert learner.network_.metadata["scoring_method"] == "density-bd"
+    assert "variables_priced" not in learner.statistics_
+    with pytest.raises(GomeaBnError, match="prior='bdeu'"):
+        quick(600, prior="bdeu", cut_points=dict(list(cuts.items())[1:])).fit(rows)
+
+
+def test_edges_of_a_variable_with_one_bin_say_nothing_and_are_left_out():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 4)), columns=list("abcd"))
+    for seed in range(4):
+        learner = quick(800, random_state=seed, min_bin_count=4, initial_indegree=2).fit(frame)
+        network = learner.network_
+        single = {name for name in network.names if network.cardinality(name) == 1}
+        assert single
+        assert not single & {name for edge in network.edges for name in edge}
+        assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-8)  # the search's own
+    wanted = ExpertKnowledge(required_edges=[("a", "b")])
+    assert ("a", "b") in quick(800, min_bin_count=4, knowledge=wanted).fit(frame).network_.edges
+
+
+def test_one_continuous_column_beside_a_class():
+    frame = load_iris(as_frame=True).frame[["petal length (cm)", "target"]]
+    learner = quick(600, kinds={"target": "discrete"}).fit(frame)
+    assert len(learner.network_.edges) == 1
+    assert len(learner.network_.cut_points["petal length (cm)"]) >= 2
+    alone = quick(600).fit(frame[["petal length (cm)"]])
+    assert alone.network_.edges == []
+    assert alone.score_ == pytest.approx(slow_score(alone), abs=1e-8)
+
+
+def test_the_price_of_edges_keeps_independent_columns_apart():
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 10)), columns=list("abcdefghij"))
+    free, priced = (quick(20_000, edge_cost=cost).fit(frame) for cost in (0.0, 1.0))
+    assert len(free.network_.edges) > 2 * len(priced.network_.edges)
+    assert free.network_.metadata["edge_cost"] == 0.0
+    assert refine_boundaries(free.network_, frame).score_before == pytest.approx(free.score_, abs=1e-8)
+    assert refine_boundaries(priced.network_, frame).score_before == pytest.approx(priced.score_, abs=1e-8)
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"prior": "bdeu"},
+            "no exact cuts under prior='bdeu'.*prior='dirichlet', .*'density-bic', or discretizer='equal-frequency'",
+        ),
+        ({"scoring_method": "bic"}, "scoring_method='bic' is for discrete columns only"),
+        ({"scoring_method": "k2"}, "is for discrete columns only"),
+        ({"min_width": -0.1}, "min_width must be a fraction of the range, from 0 to below 1, got -0.1"),
+        ({"min_width": 1}, "min_width must be"),
+        ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
+        ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0, got -1"),
+        ({"min_bin_count": 2.5}, "min_bin_count must be an integer"),
+        ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0, got -1"),
+        ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0, got -1"),
+        ({"cut_cost": math.inf}, "cut_cost must be a finite number"),
+        ({"max_bins": 1}, "max_bins must be an integer from 2"),
+        ({"discretizer": "optimum"}, "'optimal'"),
+    ],
+)
+def test_each_bad_option_is_named(rows, options, message):
+    with pytest.raises(GomeaBnError, match=message):
+        quick(100, **options).fit(rows)
+
+
+def test_unknown_way_to_refine_is_refused():
+    with pytest.raises(GomeaBnError, match="refine must be 'sample', 'best' or 'doubling', got 'all'"):
+        GOMEA(refine="all")
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def test_command_line_passes_the_limits_on(rows, tmp_path):
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    options = {"--min-width": 0.1, "--min-bin-count": 30, "--cut-cost": 0.25, "--max-evaluations": 1500}
+    flat = [str(word) for pair in options.items() for word in pair]
+    arguments = ["learn", str(tmp_path / "rows.csv"), "--seed", "1", "--out", str(tmp_path / "run"), *flat]
+    outcome = CliRunner().invoke(cli.main, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    learner = BayesNetLearner(
+        min_width=0.1, min_bin_count=30, cut_cost=0.25, max_evaluations=1500, random_state=1
+    ).fit(tmp_path / "rows.csv")
+    recorded = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert recorded["parameters"]["min_width"] == 0.1
+    written = json.loads((tmp_path / "run" / "network.json").read_text())
+    assert f"{learner.score_!r}" in json.dumps(written)
+    for option, value in (("--min-width", "2"), ("--cut-cost", "-1"), ("--min-bin-count", "-3")):
+        refused = CliRunner().invoke(cli.main, ["learn", str(tmp_path / "rows.csv"), option, value])
+        assert refused.exit_code != 0
+        assert option.strip("-").replace("-", "_") in refused.output.replace("-", "_")

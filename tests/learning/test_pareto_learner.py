@@ -1,0 +1,441 @@
+"""The learner of fronts as its users call it: objectives, the expert, limits, knowledge, errors, repetition."""
+
+from __future__ import annotations
+
+import copy
+import json
+import signal
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from front_checks import check_networks, family_density
+from mo_oracles import dominates
+from oracles import all_dags
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert.distance import draw_expert_sample
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.policies import policy_library
+from gomea_bn.simulation.random_experts import simulated_expert
+from gomea_bn.simulation.random_networks import random_network
+
+QUICK = {"max_evaluations": 3000, "random_state": 1, "expert_sample_size": 256}
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Return 240 rows of a chain a -> b -> c with a level column, an integer column and noise."""
+    rng = np.random.default_rng(7)
+    a = rng.normal(size=240)
+    b = a + rng.normal(scale=0.4, size=240)
+    frame = pd.DataFrame({"a": a, "b": b, "c": np.where(b > 0, "high", "low")})
+    frame["d"] = rng.integers(0, 4, 240)
+    frame["e"] = np.exp(rng.normal(size=240)) * 1000
+    return frame
+
+
+@pytest.fixture(scope="module")
+def expert():
+    """Return an expert who is right about one edge, wrong about another, and silent about two columns."""
+    return ExpertNetwork.from_edges([("a", "b"), ("d", "a")], cut_points={"a": [-0.5, 0.5]})
+
+
+@pytest.fixture(scope="module")
+def fitted(mixed, expert):
+    return ParetoBayesNetLearner(expert=expert, **QUICK).fit(mixed)
+
+
+# ---------------------------------------------------------------- objectives
+
+
+def test_the_front_describes_itself(mixed, expert, fitted):
+    front = fitted.front_
+    assert front.objectives == (MISFIT, COMPLEXITY, EXPERT_DISTANCE)
+    assert len(front) > 20
+    check_networks(fitted, mixed)
+    assert front.table is fitted.table_
+    assert front.expert is fitted.expert_
+    assert fitted.expert_ == expert.fitted(fitted.table_)
+    assert list(fitted.feature_names_in_) == list(mixed.columns)
+    assert fitted.n_features_in_ == 5
+    assert (fitted.n_eval_, fitted.stopped_by_) == (3000, "max_evaluations")
+    assert 0 < fitted.n_eval_full_ <= fitted.n_eval_
+    assert 0 <= fitted.time_to_best_ <= fitted.fit_seconds_
+    assert fitted.history_[-1].archive_size == len(front)
+    assert {"families_scored", "cache_hits"} <= set(fitted.statistics_)
+    network = front.knee().network
+    assert network.metadata["seed"] == fitted.seed_ == 1
+    assert network.metadata["data_sha256"] == front.record["data_sha256"]
+    # what the data say strongly is in most networks
+    found = front.edge_frequency()
+    assert len(found) > 3
+    assert any({"a", "b"} == set(edge) for edge in front.best("misfit").network.edges)
+
+
+def test_the_distance_is_over_the_families_of_what_the_expert_mentions(fitted):
+    mentioned = ("a", "b", "d")
+    drawn = draw_expert_sample(fitted.expert_, 256, fitted.seed_, frozenset(mentioned))
+    columns = zip(fitted.table_.columns, drawn.values, strict=True)
+    rows = pd.DataFrame(
+        {c.name: v if c.is_continuous else pd.Categorical.from_codes(v, c.levels) for c, v in columns}
+    )
+    own = sum(family_density(fitted.expert_, name, rows) for name in mentioned)
+    assert own == pytest.approx(drawn.mean_log_density, abs=1e-9)
+    for one in [*fitted.front_][::9]:
+        theirs = sum(family_density(one.network, name, rows) for name in mentioned)
+        assert one.objectives["expert_distance"] == pytest.approx(own - theirs, abs=1e-9)
+
+
+def test_default_objectives_and_limits(mixed, expert):
+    alone = ParetoBayesNetLearner(**QUICK).fit(mixed)
+    assert alone.front_.objectives == (MISFIT, COMPLEXITY)
+    assert alone.expert_ is None
+    assert alone.front_.expert is None
+    assert alone.front_.record["parameters"]["max_complexity"] == 240
+    check_networks(alone, mixed)
+    # the expert still says how complex networks may be where the distance is no objective
+    beside = ParetoBayesNetLearner(expert=expert, objectives=["complexity", "misfit"], **QUICK).fit(mixed)
+    assert beside.front_.names == ("complexity", "misfit")
+    assert beside.front_.record["parameters"]["max_complexity"] == 10 * beside.expert_.n_parameters
+    check_networks(beside, mixed)
+    few_rows = ParetoBayesNetLearner(**QUICK).fit(mixed[["a", "d"]].iloc[:10])
+    # ten times the two parameters of two columns of two states each
+    assert few_rows.front_.record["parameters"]["max_complexity"] == 20
+
+
+@pytest.mark.parametrize("pseudo_count", [0.5, 2.0])
+def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count):
+    frame = mixed[["a", "b", "c"]]
+    learner = ParetoBayesNetLearner(max_bins=3, pseudo_count=pseudo_count, **QUICK).fit(frame)
+    libraries = [policy_library(frame[name].to_numpy(), "equal-frequency", 3) for name in "ab"]
+    values = []
+    for dag, *cuts in product(all_dags(3), *libraries):
+        network = DiscretizedBayesNet.from_table(
+            learner.table_,
+            [("abc"[i], "abc"[j]) for i, j in dag],
+            {name: one.cut_points for name, one in zip("ab", cuts)},
+            pseudo_count=pseudo_count,
+        )
+        values.append((round(-network.score(frame), 10), float(network.n_parameters)))
+    assert len(values) == 25 * 4
+    wanted = sorted({f for f in values if not any(dominates(g, f) for g in values)})
+    assert len(wanted) > 4
+    assert [(round(a, 10), b) for a, b in learner.front_.values.tolist()] == wanted
+
+
+def test_a_limit_of_ones_own(mixed, expert):
+    learner = ParetoBayesNetLearner(expert=expert, max_complexity=11.5, **QUICK).fit(mixed)
+    assert learner.front_.record["parameters"]["max_complexity"] == 11.5
+    check_networks(learner, mixed)
+    assert learner.front_.values[:, 1].max() <= 11
+    with pytest.raises(
+        GomeaBnError, match="at least 7, the free parameters without any edge and with the fewest"
+    ):
+        ParetoBayesNetLearner(max_complexity=6, **QUICK).fit(mixed)
+    least = ParetoBayesNetLearner(max_complexity=7, **QUICK).fit(mixed)
+    assert least.front_.values[:, 1].tolist() == [7.0]
+    knowledge = ExpertKnowledge(required_edges=[("d", "c")])
+    with pytest.raises(GomeaBnError, match="No network with at most 7 free parameters was found in 3,000"):
+        ParetoBayesNetLearner(max_complexity=7, knowledge=knowledge, **QUICK).fit(mixed)
+
+
+def test_an_objective_of_ones_own(mixed):
+    cost = {"a": 5.0, "b": 1.0, "c": 0.5, "d": 3.0, "e": 2.0}
+
+    def price(edges, cut_points):
+        assert sorted(cut_points) == ["a", "b", "e"]
+        return sum(cost[parent] for parent, _ in edges) + 0.01 * sum(
+            len(cuts) for cuts in cut_points.values()
+        )
+
+    own = OwnObjective("price", price, "Price", "euros", "cheaper")
+    runs = [
+        ParetoBayesNetLearner(objectives=["misfit", own], n_jobs=threads, **QUICK).fit(mixed)
+        for threads in (1, 2)
+    ]
+    front = runs[0].front_
+    assert (front.names, front.objectives[1].label) == (("misfit", "price"), "Price")
+    assert front.run_hash == runs[1].front_.run_hash
+    assert len(front) > 5
+    check_networks(runs[0], mixed)
+    for one in front:
+        found = price(one.network.edges, one.network.cut_points)
+        assert one.objectives["price"] == pytest.approx(found, rel=1e-11)
+    assert front.record["parameters"]["objectives"] == ["misfit", "price"]
+    # its name is its label if there is no other
+    assert OwnObjective("price", price).shown.label == "price"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"), [(np.inf, "returned inf; it must be"), (np.nan, "returned nan")]
+)
+def test_an_objective_that_is_no_finite_number_ends_the_run(mixed, value, message):
+    own = OwnObjective("odd", lambda edges, cuts: value if len(edges) > 2 else float(len(edges)))
+    with pytest.raises(GomeaBnError, match=message):
+        ParetoBayesNetLearner(objectives=["misfit", own], **QUICK).fit(mixed)
+
+
+def test_errors_of_an_objective_come_through(mixed):
+    def broken(edges, cuts):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        ParetoBayesNetLearner(objectives=["misfit", OwnObjective("broken", broken)], **QUICK).fit(mixed)
+
+
+# ---------------------------------------------------------------- the expert
+
+
+def test_the_expert_may_be_an_object_a_network_or_a_file(mixed, expert, fitted, tmp_path):
+    expert.to_json(tmp_path / "expert.json")
+    for given, recorded in (
+        (copy.deepcopy(expert), True),
+        (tmp_path / "expert.json", str(tmp_path / "expert.json")),
+        (str(tmp_path / "expert.json"), str(tmp_path / "expert.json")),
+    ):
+        learner = ParetoBayesNetLearner(expert=given, **QUICK).fit(mixed)
+        assert learner.front_.run_hash == fitted.front_.run_hash
+        assert learner.front_.record["parameters"]["expert"] == recorded
+    whole = ParetoBayesNetLearner(expert=fitted.expert_, **QUICK).fit(mixed)
+    assert whole.expert_ == ExpertNetwork.from_network(fitted.expert_).fitted(whole.table_)
+    assert whole.front_.names == fitted.front_.names
+    edges = tmp_path / "edges.csv"
+    edges.write_text("parent,child\na,b\nd,a\n")
+    from_edges = ParetoBayesNetLearner(expert=edges, **QUICK).fit(mixed)
+    assert set(from_edges.expert_.edges) == set(expert.edges)
+
+
+def test_a_front_beside_a_simulated_expert():
+    truth = random_network(5, random_state=3)
+    frame = truth.sample(300, 3)
+    learner = ParetoBayesNetLearner(expert=simulated_expert(truth, random_state=4), **QUICK).fit(frame)
+    check_networks(learner, frame)
+    front = learner.front_
+    distances = front.values[:, 2]
+    assert front.closest_to_expert().index == int(np.argmin(distances))
+    # closest to the expert is nearer than best fit, and fits less well
+    closest, best = front.closest_to_expert(), front.best("misfit")
+    assert closest.objectives["expert_distance"] < best.objectives["expert_distance"]
+    assert closest.objectives["misfit"] > best.objectives["misfit"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (ExpertNetwork.from_edges([("a", "bb")]), "edge 'a' -> 'bb': no column 'bb'. Did you mean 'b'"),
+        (ExpertNetwork.from_edges([("A", "b")]), "no column 'A'. Did you mean 'a'"),
+        ([("a", "b")], r"expert must be an ExpertNetwork, a DiscretizedBayesNet, a path or None, got \[\("),
+        ("nowhere.json", "nowhere.json"),
+        (ExpertNetwork.from_edges([("a", "b")], cut_points={"c": [0.5]}), "'c'"),
+        (ExpertNetwork.from_edges([("a", "b")], cut_points={"a": [99.0]}), "'a'"),
+    ],
+)
+def test_an_expert_that_does_not_fit_the_table_is_refused(mixed, given, message):
+    with pytest.raises(GomeaBnError, match=message):
+        ParetoBayesNetLearner(expert=given, **QUICK).fit(mixed)
+
+
+def test_without_smoothing_an_expert_is_refused(mixed, expert):
+    with pytest.raises(GomeaBnError, match="needs pseudo_count > 0"):
+        ParetoBayesNetLearner(expert=expert, pseudo_count=0.0, **QUICK).fit(mixed)
+    learner = ParetoBayesNetLearner(pseudo_count=0.0, **QUICK).fit(mixed)
+    check_networks(learner, mixed)
+
+
+# ---------------------------------------------------------------- the table and what is known beforehand
+
+
+def test_knowledge_holds_in_every_network(mixed, expert):
+    knowledge = ExpertKnowledge(
+        required_edges=[("e", "a")],
+        forbidden_edges=[("b", "c"), ("c", "b")],
+        temporal_order=[["e"], ["a", "b"]],
+        max_indegree=2,
+        max_table_cells=40,
+    )
+    learner = ParetoBayesNetLearner(expert=expert, knowledge=knowledge, **QUICK).fit(mixed)
+    assert len(learner.front_) > 5
+    for one in learner.front_:
+        edges = set(one.network.edges)
+        assert ("e", "a") in edges
+        assert not edges & {("b", "c"), ("c", "b"), ("a", "e"), ("b", "e")}
+        assert max(len(one.network.parents(name)) for name in one.network.names) <= 2
+        assert max(table.size for table in one.network.tables.values()) <= 40
+    json.dumps(learner.front_.record, allow_nan=False)
+    sparse = ParetoBayesNetLearner(max_indegree=0, **QUICK).fit(mixed)
+    assert all(one.network.edges == [] for one in sparse.front_)
+
+
+@pytest.mark.parametrize("discretizer", ["equal-frequency", "equal-width"])
+def test_fixed_cuts_stay_beside_learned_ones(mixed, discretizer):
+    cuts = {"e": [500, 1500.5], "b": []}
+    learner = ParetoBayesNetLearner(discretizer, cut_points=cuts, max_bins=4, **QUICK).fit(mixed)
+    check_networks(learner, mixed)
+    seen = set()
+    for one in learner.front_:
+        found = one.network.cut_points
+        assert found["e"].tolist() == [500.0, 1500.5]
+        assert found["b"].tolist() == []
+        seen.add(len(found["a"]))
+    assert len(seen) > 1
+    assert max(seen) <= 3
+    assert learner.front_.record["parameters"]["cut_points"] == {"e": [500.0, 1500.5], "b": []}
+
+
+def test_missing_rows_are_dropped_on_request(mixed, expert, fitted):
+    holes = pd.concat([mixed, mixed.iloc[:2]], ignore_index=True)
+    holes.loc[240, "a"] = np.nan
+    holes.loc[241, "e"] = np.inf
+    before = holes.copy()
+    with pytest.raises(GomeaBnError, match=r"Column 'a' .*row 240"):
+        ParetoBayesNetLearner(expert=expert, **QUICK).fit(holes)
+    learner = ParetoBayesNetLearner(expert=expert, missing="drop", **QUICK).fit(holes)
+    pd.testing.assert_frame_equal(holes, before)
+    assert learner.front_.record["dropped_rows"] == [240, 241]
+    assert learner.front_.run_hash == fitted.front_.run_hash
+
+
+def test_tables_of_one_kind(mixed):
+    discrete = pd.DataFrame({"b": mixed["b"] > 0, "c": mixed["c"], "d": mixed["d"]})
+    learner = ParetoBayesNetLearner(expert=ExpertNetwork.from_edges([("d", "c")]), **QUICK).fit(discrete)
+    check_networks(learner, discrete)
+    assert all(one.network.cut_points == {} for one in learner.front_)
+    assert {("b", "c"), ("c", "b")} & set(learner.front_.best("misfit").network.edges)
+    continuous = load_iris(as_frame=True).data
+    learner = ParetoBayesNetLearner(**QUICK).fit(continuous)
+    check_networks(learner, continuous)
+    values = mixed[["a", "b", "e"]].to_numpy()
+    from_array = ParetoBayesNetLearner(**QUICK).fit(values)
+    assert list(from_array.feature_names_in_) == ["x0", "x1", "x2"]
+    check_networks(from_array, pd.DataFrame(values, columns=["x0", "x1", "x2"]))
+
+
+def test_a_file_is_learned_like_its_frame(mixed, expert, fitted, tmp_path):
+    path = tmp_path / "rows.csv"
+    mixed.to_csv(path, index=False)
+    learner = ParetoBayesNetLearner(expert=expert, **QUICK).fit(path)
+    assert learner.front_.run_hash == fitted.front_.run_hash
+
+
+# ---------------------------------------------------------------- repetition and record
+
+
+def test_one_seed_gives_one_front(mixed, expert, fitted):
+    again = ParetoBayesNetLearner(expert=expert, n_jobs=3, **QUICK).fit(mixed, y="ignored")
+    assert again.front_.run_hash == fitted.front_.run_hash
+    assert [one.network for one in again.front_] == [one.network for one in fitted.front_]
+    other = ParetoBayesNetLearner(expert=expert, **{**QUICK, "random_state": 2}).fit(mixed)
+    assert other.front_.run_hash != fitted.front_.run_hash
+    drawn = ParetoBayesNetLearner(**{**QUICK, "random_state": np.random.default_rng(5)}).fit(mixed)
+    repeated = ParetoBayesNetLearner(**{**QUICK, "random_state": drawn.seed_}).fit(mixed)
+    assert repeated.front_.run_hash == drawn.front_.run_hash
+
+
+def test_the_record_is_plain_and_repeats_the_run(mixed, expert, tmp_path):
+    learner = ParetoBayesNetLearner(
+        "equal-width",
+        expert=expert,
+        knowledge=ExpertKnowledge(forbidden_edges=[("a", "b")]),
+        kinds={"d": "discrete"},
+        algorithm=MOGOMEA(base_population=6, archive_update="immediate"),
+        max_seconds=0.2,
+        random_state=11,
+        expert_sample_size=100,
+    ).fit(mixed)
+    record = learner.front_.record
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert record["parameters"]["discretizer"] == "equal-width"
+    assert record["parameters"]["objectives"] == ["misfit", "complexity", "expert_distance"]
+    assert record["parameters"]["kinds"] == {"d": "discrete"}
+    assert record["algorithm"]["base_population"] == 6
+    assert record["n_rows"] == 240
+    assert record["counts"]["n_eval"] == learner.n_eval_
+    assert record["stopped_by"] == "max_seconds"
+    assert {"versions", "gomea_bn"} & set(record)
+    again = clone(learner).set_params(**record["repeat"]).fit(mixed)
+    assert again.front_.run_hash == learner.front_.run_hash
+
+
+def test_an_interrupt_keeps_the_front(mixed, expert):
+    seen = []
+
+    def interrupt(progress):
+        seen.append(progress)
+        if len(seen) == 4:
+            signal.raise_signal(signal.SIGINT)
+
+    former = signal.getsignal(signal.SIGINT)
+    learner = ParetoBayesNetLearner(
+        expert=expert, callback=interrupt, random_state=1, expert_sample_size=256
+    ).fit(mixed)
+    assert signal.getsignal(signal.SIGINT) is former
+    assert learner.stopped_by_ == "interrupt"
+    assert learner.n_generations_ == len(seen) == 4
+    assert len(learner.front_) == seen[-1].archive_size
+    check_networks(learner, mixed)
+    again = ParetoBayesNetLearner(expert=expert, **{**QUICK, "max_evaluations": learner.n_eval_}).fit(mixed)
+    assert again.front_.run_hash == learner.front_.run_hash
+
+
+def test_parameters_are_those_of_scikit_learn(mixed, expert):
+    own = OwnObjective("edges", lambda edges, cuts: float(len(edges)))
+    learner = ParetoBayesNetLearner(
+        expert=expert, objectives=["misfit", own, "expert_distance"], max_bins=3, **QUICK
+    )
+    copied = clone(learner)
+    assert copied.get_params().keys() == learner.get_params().keys()
+    assert copied.get_params()["expert"] == expert
+    assert copied.get_params()["max_bins"] == 3
+    assert not hasattr(copied, "front_")
+    assert copied.fit(mixed).front_.run_hash == learner.fit(mixed).front_.run_hash
+    assert repr(ParetoBayesNetLearner(max_bins=3)) == "ParetoBayesNetLearner(max_bins=3)"
+    with pytest.raises(GomeaBnError, match="no parameter 'max_bin'"):
+        learner.set_params(max_bin=3)
+
+
+def test_verbose_is_silent_off_a_terminal(mixed, expert, fitted, capfd):
+    learner = ParetoBayesNetLearner(expert=expert, verbose=True, **QUICK).fit(mixed)
+    assert capfd.readouterr() == ("", "")
+    assert learner.front_.run_hash == fitted.front_.run_hash
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objectives": ["misfit"]}, "at least two different ones, got \\['misfit'\\]"),
+        ({"objectives": ["misfit", "misfit"]}, "at least two different ones"),
+        ({"objectives": "misfit"}, "objectives must be a list out of"),
+        ({"objectives": ["misfit", "misfits"]}, "objectives must be out of .*got 'misfits'"),
+        ({"objectives": ["misfit", ["complexity"]]}, "objectives must be out of"),
+        ({"objectives": ["misfit", "expert_distance"]}, "there is no expert; pass expert="),
+        ({"objectives": ["misfit", OwnObjective("complexity", len)]}, "needs a new name and a callable"),
+        ({"objectives": ["misfit", OwnObjective("price", 3)]}, "needs a new name and a callable"),
+        ({"objectives": ["misfit", OwnObjective(None, len)]}, "needs a new name and a callable, got None"),
+        ({"max_complexity": 0}, "max_complexity must be a positive number or None, got 0"),
+        ({"max_complexity": "much"}, "max_complexity must be a positive number or None, got 'much'"),
+        ({"expert_sample_size": 1}, "expert_sample_size must be an integer from 2 to"),
+        ({"pseudo_count": -1}, "pseudo_count must be a finite number of at least 0"),
+        ({"discretizer": "mdl"}, "discretizer must be one of"),
+        ({"max_bins": 1}, "max_bins must be an integer from 2"),
+        ({"max_indegree": -1}, "max_indegree must be"),
+        ({"cut_points": {"z": [0.0]}}, "no column 'z'"),
+        ({"knowledge": "a -> b"}, "knowledge must be an ExpertKnowledge"),
+        ({"algorithm": "MOGOMEA"}, "algorithm must be a MOGOMEA or None"),
+        ({"callback": 3}, "callback must be a callable"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"max_seconds": None, "max_evaluations": None}, "Set a limit"),
+    ],
+)
+def test_each_bad_option_is_named(mixed, options, message):
+    with pytest.raises(GomeaBnError, match=message):
+        ParetoBayesNetLearner(**{**QUICK, **options}).fit(mixed)

@@ -1,0 +1,476 @@
+"""Boundaries refined after search: never a lower score, limits and interrupts, both methods, their problem."""
+
+from __future__ import annotations
+
+import math
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from oracles import slow_family_score
+
+from gomea_bn.cli.refine import refine_command
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.cut_cycle import RefinementSession
+from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.metrics.distances import kl_divergence
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.rows import table_for
+from gomea_bn.problems.base import Journal, Solution, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.boundaries import BoundaryProblem
+from gomea_bn.problems.continuous import new_real_journal
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.problems.policies import Policy, bin_codes
+from gomea_bn.runtime.limits import Progress
+from gomea_bn.simulation.random_networks import random_network
+
+METHODS = ("density-bic", "density-bd")
+
+
+def quantile_network(
+    truth: DiscretizedBayesNet, table: Table, n_bins: int | None = None
+) -> DiscretizedBayesNet:
+    """The true graph with cuts at quantiles, as many as the truth has or a given number."""
+    columns = {column.name: column.values for column in table.columns}
+    cuts = {
+        name: np.unique(np.quantile(columns[name], np.arange(1, k) / k))
+        for name, k in ((name, n_bins or len(own) + 1) for name, own in truth.cut_points.items())
+    }
+    return DiscretizedBayesNet.from_table(table, truth.edges, cuts)
+
+
+def example(seed: int, n_rows: int = 800, n_variables: int = 5) -> tuple[DiscretizedBayesNet, pd.DataFrame]:
+    truth = random_network(n_variables, rows="dirichlet", random_state=seed)
+    frame = truth.sample(n_rows, random_state=seed + 1)
+    return truth, frame
+
+
+def slow_score(network: DiscretizedBayesNet, frame: pd.DataFrame, method: str) -> float:
+    names = network.names
+    codes = network.discretize(frame)
+    variables = [
+        ScoredVariable(name, frame[name].to_numpy(), 0, (Policy(network.cut_points[name]),))
+        if name in network.cut_points
+        else ScoredVariable(name, codes[name].to_numpy(), len(network.levels[name]))
+        for name in names
+    ]
+    families = [
+        Family((v, 0), tuple((names.index(parent), 0) for parent in network.parents(name)))
+        for v, name in enumerate(names)
+    ]
+    charged = len(network.edges) * math.log(max(len(names) - 1, 1)) if method == "density-bd" else 0.0
+    return math.fsum(slow_family_score(variables, family, method) for family in families) - charged
+
+
+# ---------------------------------------------------------------- dynamic programming in a cycle
+
+
+@given(st.integers(0, 1000), st.sampled_from(METHODS), st.sampled_from(["fixed", "free"]), st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_score_never_drops_and_is_that_of_the_result(
+    seed: int, method: str, bin_counts: str, n_bins: int
+) -> None:
+    truth, frame = example(seed, n_rows=150, n_variables=4)
+    frame = frame.round(dict.fromkeys(truth.cut_points, 2))  # ties
+    network = quantile_network(
+        truth, read_table(frame, kinds=dict.fromkeys(truth.cut_points, "continuous")), n_bins
+    )
+    result = refine_boundaries(network, frame, "dp", bin_counts, scoring_method=method, max_bins=5)
+    assert result.score_after >= result.score_before
+    assert result.score_before == pytest.approx(slow_score(network, frame, method), abs=1e-7)
+    assert result.score_after == pytest.approx(slow_score(result.network, frame, method), abs=1e-7)
+    assert result.network.edges == network.edges
+    assert result.stopped_by == "fixpoint"
+    for name in network.cut_points:
+        if bin_counts == "fixed":
+            assert result.network.cardinality(name) == network.cardinality(name)
+        else:
+            assert result.network.cardinality(name) <= max(5, network.cardinality(name))
+    scores = [result.score_before, *(-entry.objective for entry in result.history)]
+    assert (np.diff(scores) > 0).all()
+    assert scores[-1] == pytest.approx(result.score_after)
+
+
+def test_result_is_a_fixpoint_and_a_second_run_changes_nothing() -> None:
+    truth, frame = example(3)
+    table = read_table(frame)
+    for bin_counts in ("fixed", "free"):
+        first = refine_boundaries(quantile_network(truth, table), frame, "dp", bin_counts)
+        again = refine_boundaries(first.network, frame, "dp", bin_counts)
+        assert first.score_after > first.score_before
+        assert again.history == []
+        assert again.score_after == again.score_before == pytest.approx(first.score_after)
+        assert again.network == first.network
+
+
+def test_free_bins_bring_the_network_close_to_the_truth() -> None:
+    truth, frame = example(5, n_rows=4000, n_variables=6)
+    coarse = quantile_network(truth, read_table(frame), 3)
+    refined = refine_boundaries(coarse, frame, "dp", "free").network
+    before = kl_divergence(truth, coarse, random_state=1).mean
+    after = kl_divergence(truth, refined, random_state=1).mean
+    assert after < 0.1 * before
+    for name, cuts in truth.cut_points.items():
+        assert refined.cut_points[name] == pytest.approx(cuts, abs=0.05)
+
+
+def test_floors_hold_for_chosen_bins_and_narrower_own_bins_may_stay() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": np.concatenate([np.full(400, 3.0), rng.uniform(0, 10, 400)])})
+    table = read_table(frame)
+    plain = DiscretizedBayesNet.from_table(table, [], {"x": [5.0]})
+    found = refine_boundaries(plain, frame, "dp", "free", width_floor=0.05, min_bin_count=30).network
+    edges = [found.support["x"][0], *found.cut_points["x"], found.support["x"][1]]
+    assert np.diff(edges).min() >= 0.05 * (edges[-1] - edges[0])
+    assert np.bincount(bin_codes(table.columns[0].values, found.cut_points["x"])).min() >= 30
+    narrow = DiscretizedBayesNet.from_table(table, [], {"x": [3.0 - 1e-6, 3.0 + 1e-6]})
+    kept = refine_boundaries(narrow, frame, "dp", "free", width_floor=0.05)
+    assert kept.network == narrow
+    assert kept.score_after == kept.score_before
+
+
+def test_only_the_named_variables_move() -> None:
+    truth, frame = example(3)
+    network = quantile_network(truth, read_table(frame))
+    name = next(iter(network.cut_points))
+    refined = refine_boundaries(network, frame, "dp", "free", variables=[name]).network
+    for other in network.cut_points:
+        assert np.array_equal(refined.cut_points[other], network.cut_points[other]) == (other != name)
+
+
+def test_free_bins_stop_where_a_table_would_outgrow_a_million_cells() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: pd.Categorical(rng.integers(0, 60, 2000).astype(str)) for name in "abc"})
+    frame["x"] = rng.integers(0, 10, 2000) + 0.1 * rng.random(2000)  # ten narrow peaks
+    table = read_table(frame, max_levels=60)
+    network = DiscretizedBayesNet.from_table(table, [(name, "x") for name in "abc"], {"x": [5.0]})
+    crowded = refine_boundaries(network, frame, "dp", "free", scoring_method="density-bd").network
+    assert crowded.cardinality("x") <= 1_000_000 // 60**3
+    alone = DiscretizedBayesNet.from_table(table, [], {"x": [5.0]})
+    assert (
+        refine_boundaries(alone, frame, "dp", "free", scoring_method="density-bd").network.cardinality("x")
+        == 15
+    )
+
+
+def test_further_starts_repeat_with_the_seed_and_never_harm() -> None:
+    truth, frame = example(8, n_rows=400)
+    network = quantile_network(truth, read_table(frame), 6)
+    once = refine_boundaries(network, frame, "dp", "free")
+    runs = [refine_boundaries(network, frame, "dp", "free", starts=4, random_state=2) for _ in range(2)]
+    assert runs[0].network == runs[1].network
+    assert runs[0].score_after >= once.score_after
+    fixed = refine_boundaries(network, frame, "dp", "fixed", starts=3, random_state=2)
+    assert [fixed.network.cardinality(n) for n in network.names] == [
+        network.cardinality(n) for n in network.names
+    ]
+
+
+# ---------------------------------------------------------------- limits
+
+
+def interrupt(_progress: Progress) -> bool:
+    signal.raise_signal(signal.SIGINT)
+    return False
+
+
+@pytest.mark.parametrize("method", ["dp", "rv-gomea"])
+@pytest.mark.parametrize(
+    ("callback", "max_seconds", "reason"),
+    [(lambda _: True, 60.0, "callback"), (interrupt, 60.0, "interrupt"), (None, 1e-6, "max_seconds")],
+)
+def test_stopped_run_keeps_the_best_so_far(
+    method: str, callback: Callable[[Progress], bool] | None, max_seconds: float, reason: str
+) -> None:
+    truth, frame = example(3)
+    network = quantile_network(truth, read_table(frame))
+    result = refine_boundaries(
+        network, frame, method, max_seconds=max_seconds, callback=callback, random_state=1
+    )
+    assert result.stopped_by == reason
+    assert result.score_after >= result.score_before
+    assert result.score_after == pytest.approx(slow_score(result.network, frame, "density-bic"), abs=1e-7)
+    assert result.seconds < 5
+
+
+def test_progress_counts_steps_and_cycles() -> None:
+    truth, frame = example(3)
+    seen: list[Progress] = []
+    refine_boundaries(
+        quantile_network(truth, read_table(frame)), frame, "dp", "free", callback=lambda p: seen.append(p)
+    )
+    assert [p.n_eval for p in seen] == list(range(1, len(seen) + 1))
+    assert seen[0].n_generations == 1
+    assert seen[-1].n_generations > 1
+    assert [p.best for p in seen] == sorted((p.best for p in seen), reverse=True)
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def test_table_frame_and_file_give_the_same_network(tmp_path: Path) -> None:
+    truth, frame = example(4)
+    table = read_table(frame)
+    network = quantile_network(truth, table)
+    frame.to_csv(tmp_path / "rows.csv", index=False, float_format="%.17g")
+    results = [
+        refine_boundaries(network, data, "dp", "free").network
+        for data in (table, frame, tmp_path / "rows.csv")
+    ]
+    assert results[0] == results[1] == results[2]
+
+
+def test_levels_unseen_in_the_rows_stay_levels() -> None:
+    frame = pd.DataFrame({"c": ["a", "b"] * 50, "x": np.linspace(0, 1, 100)})
+    frame["c"] = pd.Categorical(frame["c"], categories=["z", "b", "a"])
+    network = DiscretizedBayesNet.from_table(read_table(frame), [("c", "x")], {"x": [0.3]})
+    refined = refine_boundaries(network, frame.astype({"c": object}), "dp", "free").network
+    assert refined.levels == {"c": ("z", "b", "a")}
+    assert refined.tables["x"].shape[0] == 3
+
+
+def test_metadata_says_what_was_done_and_keeps_the_rest() -> None:
+    truth, frame = example(4)
+    network = quantile_network(truth, read_table(frame))
+    result = refine_boundaries(network, frame, scoring_method="density-bd", pseudo_count=2.0)
+    known = result.network.metadata
+    assert known["scoring_method"] == "density-bd"
+    assert known["score"] == result.score_after
+    assert known["refinement"]["method"] == "dp"
+    assert result.network.pseudo_count == 2.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "simplex"}, "method must be one of .*'dp'.*'rv-gomea'.* got 'simplex'"),
+        ({"bin_counts": "some"}, "bin_counts must be 'fixed' or 'free'"),
+        ({"method": "rv-gomea", "bin_counts": "free"}, "keeps the number of bins"),
+        ({"scoring_method": "bic"}, "must be 'density-bic' or 'density-bd'"),
+        ({"scoring_method": "nonsense"}, "scoring_method must be one of"),
+        ({"penalty": "much"}, "penalty must be"),
+        ({"max_bins": 0}, "max_bins must be an integer"),
+        ({"width_floor": 2.0}, "width_floor must be"),
+        ({"max_seconds": -1.0}, "max_seconds must be a positive number"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"starts": 0}, "starts must be an integer of at least 1"),
+        ({"variables": ["X99"]}, "no continuous variable 'X99'"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    truth, frame = example(4, n_rows=60)
+    with pytest.raises(GomeaBnError, match=message):
+        refine_boundaries(quantile_network(truth, read_table(frame)), frame, **options)
+
+
+def test_rows_that_do_not_fit_the_network_are_refused() -> None:
+    frame = pd.DataFrame({"c": ["a", "b"] * 20, "x": np.linspace(0, 1, 40)})
+    network = DiscretizedBayesNet.from_table(read_table(frame), [("c", "x")], {"x": [0.3, 0.8]})
+    cases: list[tuple[Any, str]] = [
+        (frame[["c"]], "'x'"),
+        (frame.assign(x=0.5), "Column 'x' is constant"),
+        (frame[frame.x < 0.5], "cuts 'x' at 0.8, but its values here lie in"),
+        (frame.assign(c="new"), "unknown level 'new'"),
+        (frame.assign(x=frame.x.where(frame.x > 0.1)), "missing or infinite"),
+        (frame.head(1), "at least 2 rows, got 1"),
+        ([1, 2], "data must be a DataFrame, a Table or a path, got list"),
+    ]
+    for data, message in cases:
+        with pytest.raises(GomeaBnError, match=message):
+            refine_boundaries(network, data)
+
+
+def test_command_reads_refines_writes_and_reports(tmp_path: Path) -> None:
+    truth, frame = example(4)
+    network = quantile_network(truth, read_table(frame))
+    network.to_json(tmp_path / "in.json")
+    frame.to_csv(tmp_path / "rows.csv", index=False, float_format="%.17g")
+    text = refine_command(
+        tmp_path / "in.json", tmp_path / "rows.csv", tmp_path / "out.json", bin_counts="free"
+    )
+    written = DiscretizedBayesNet.from_json(tmp_path / "out.json")
+    assert written == refine_boundaries(network, frame, "dp", "free").network
+    assert "Stopped by fixpoint" in text
+    name = next(iter(network.cut_points))
+    assert f"{name}: {network.cardinality(name)} -> {written.cardinality(name)} bins" in text
+
+
+# ---------------------------------------------------------------- cut points as real genes
+
+
+def boundary_problem(
+    seed: int, method: str = "density-bic", limits: CutLimits | None = None, n_rows: int = 300
+) -> BoundaryProblem:
+    truth, frame = example(seed, n_rows=n_rows)
+    frame = frame.round(dict.fromkeys(truth.cut_points, 2))
+    table = table_for(truth, frame)
+    session = RefinementSession(quantile_network(truth, table, 4), table, method, "bic", None)
+    variables = session.scored_variables(session.own_cuts)
+    return BoundaryProblem(variables, session.parents, session.method, session.rule, limits or CutLimits())
+
+
+def blank_solution(problem: BoundaryProblem, genotype: NDArray[np.float64]) -> tuple[Solution, Journal]:
+    genes: Any = genotype.copy()
+    solution = Solution(genes, np.zeros(problem.n_terms), np.zeros(0, np.uint64), np.zeros(1), np.zeros(1))
+    return solution, new_real_journal(problem.n_variables, problem.n_terms, problem.n_aux)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_partial_full_and_plain_evaluation_agree(method: str) -> None:
+    problem = boundary_problem(6, method, CutLimits(width_floor=0.05, min_bin_count=5))
+    data = problem.kernel_data(1)[0]
+    rng = np.random.default_rng(1)
+    solution, journal = blank_solution(problem, problem.sample(rng, 1)[0])
+    assert evaluate(data, solution, journal, rng) == problem.n_terms
+    touched = set()
+    for _ in range(150):
+        for gene in rng.choice(problem.n_variables, rng.integers(1, 4), replace=False):
+            set_gene(solution, journal, gene, rng.uniform(problem.lower[gene], problem.upper[gene]))
+        touched.add(evaluate_partial(data, solution, journal, rng))
+        objectives, violation = problem.evaluate(np.asarray(solution.genotype))
+        assert solution.objectives == pytest.approx(objectives, abs=1e-7)
+        assert solution.violation[0] == pytest.approx(violation, abs=1e-12)
+        if rng.random() < 0.5:
+            undo(solution, journal)
+            assert evaluate_partial(data, solution, journal, rng) == 0
+            assert solution.objectives == pytest.approx(
+                problem.evaluate(np.asarray(solution.genotype))[0], abs=1e-7
+            )
+        journal.counts[:] = 0
+    assert min(touched) < problem.n_terms
+
+
+def test_genes_are_floored_sorted_and_bounded() -> None:
+    problem = boundary_problem(6)
+    rng = np.random.default_rng(2)
+    assert (problem.lower == 0).all()
+    x = problem.sample(rng, 1)[0]
+    cuts = problem.cut_points(x)
+    v, own = next((v, own) for v, own in cuts.items() if len(own) == 3)
+    values = np.asarray(problem.variables[v].values)
+    distinct = np.unique(values)
+    first = sum(len(cuts[w]) for w in cuts if w < v)
+    genes = x[first : first + 3]
+    middles = (distinct[1:] + distinct[:-1]) / 2
+    assert own == pytest.approx(middles[np.floor(genes).astype(int)])
+    assert problem.upper[first] == len(distinct) - 2
+    mixed = x.copy()
+    mixed[first : first + 3] = genes[::-1]
+    assert problem.evaluate(mixed)[0] == problem.evaluate(x)[0]
+    assert problem.cut_points(problem.encode(cuts))[v] == pytest.approx(own)
+    assert problem.cut_points(problem.upper)[v] == pytest.approx(np.full(3, middles[-1]))
+
+
+def test_equal_cuts_and_bins_below_the_floors_are_infeasible() -> None:
+    problem = boundary_problem(6, limits=CutLimits(width_floor=0.1, min_bin_count=3))
+    good = problem.encode({v: np.array([0.25, 0.5, 0.75]) for v in problem.cut_points(problem.lower)})
+    assert problem.evaluate(good)[1] == 0
+    equal = good.copy()
+    equal[0] = equal[1]
+    # an empty bin without width misses all of both floors
+    assert problem.evaluate(equal)[1] == pytest.approx(2.0)
+    narrow = good.copy()
+    narrow[0] = narrow[1] - 2
+    assert 0 < problem.evaluate(narrow)[1] < 1
+
+
+def test_interactions_are_pairs_of_cuts_in_one_family() -> None:
+    problem = boundary_problem(6)
+    cuts = problem.cut_points(problem.lower)
+    owner = [v for v, own in cuts.items() for _ in own]
+    families = [{*parents, v} for v, parents in enumerate(problem.parents)]
+    wanted = {
+        (g, h)
+        for g in range(len(owner))
+        for h in range(g + 1, len(owner))
+        if any({owner[g], owner[h]} <= family for family in families)
+    }
+    assert problem.interactions is not None
+    assert set(problem.interactions) == wanted
+    assert 0 < len(wanted) < len(owner) * (len(owner) - 1) / 2
+
+
+def test_rv_gomea_comes_close_to_the_dynamic_programme_and_keeps_the_counts() -> None:
+    truth, frame = example(3)
+    network = quantile_network(truth, read_table(frame))
+    exact = refine_boundaries(network, frame, "dp", "fixed")
+    found = refine_boundaries(network, frame, "rv-gomea", "fixed", max_seconds=3, random_state=1)
+    assert found.network.edges == network.edges
+    assert [found.network.cardinality(n) for n in network.names] == [
+        network.cardinality(n) for n in network.names
+    ]
+    assert found.score_after == pytest.approx(slow_score(found.network, frame, "density-bic"), abs=1e-7)
+    assert found.score_after - found.score_before > 0.8 * (exact.score_after - exact.score_before)
+
+
+def test_rv_gomea_repeats_with_the_seed() -> None:
+    truth, frame = example(2, n_rows=100, n_variables=3)
+    network = quantile_network(truth, read_table(frame), 2)
+    runs = [refine_boundaries(network, frame, "rv-gomea", random_state=4) for _ in range(2)]
+    assert runs[0].network == runs[1].network
+    assert runs[0].stopped_by == "patience"
+    assert runs[0].score_after >= runs[0].score_before
+
+
+@pytest.mark.parametrize("method", ["dp", "rv-gomea"])
+def test_without_a_cut_that_may_move_the_network_comes_back(method: str) -> None:
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 40)})
+    bare = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": []})
+    cut = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": [0.31]})
+    assert refine_boundaries(bare, frame, method).network == bare
+    assert refine_boundaries(cut, frame, method, variables=[]).network == cut
+
+
+@pytest.mark.parametrize("scoring_method", ["density-bic", "density-bd"])
+def test_cuts_that_the_user_fixed_stay_and_cost_nothing(scoring_method: str) -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=300)})
+    learner = BayesNetLearner(
+        scoring_method=scoring_method, cut_points={"x": [-0.5, 0.5]}, max_evaluations=3000, random_state=1
+    ).fit(frame)
+    result = refine_boundaries(learner.network_, frame, bin_counts="free", scoring_method=scoring_method)
+    assert result.score_before == pytest.approx(learner.score_, abs=1e-9)
+    assert result.network.cut_points["x"].tolist() == [-0.5, 0.5]
+    assert result.network.cut_points["y"].tolist() != learner.network_.cut_points["y"].tolist()
+    moved = refine_boundaries(
+        learner.network_, frame, bin_counts="free", scoring_method=scoring_method, variables=["x"]
+    )
+    assert moved.network.cut_points["x"].tolist() != [-0.5, 0.5]
+
+
+def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
+    """A network under the Bayesian score is far from what the penalised one wants."""
+    frame = random_network(4, random_state=2).sample(300, 2)
+    learner = BayesNetLearner(max_evaluations=1500, max_seconds=None, cut_cost=0.7, random_state=1).fit(frame)
+    result = refine_boundaries(learner.network_, frame, bin_counts="free")
+    assert result.score_before == pytest.approx(learner.score_, abs=1e-8)
+    assert result.network.metadata["scoring_method"] == "density-bd"
+    assert result.network.pseudo_count == "auto"
+    discrete = BayesNetLearner(scoring_method="bdeu", max_evaluations=300, random_state=1).fit(
+        pd.DataFrame(np.random.default_rng(1).integers(0, 3, (60, 3)), columns=list("abc"))
+    )
+    assert refine_boundaries(discrete.network_, discrete.table_).network == discrete.network_
+
+
+def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
+    frame = random_network(4, random_state=3).sample(200, 3)
+    learner = BayesNetLearner(max_evaluations=800, max_seconds=None, cut_cost=0, random_state=1).fit(frame)
+    assert learner.network_.metadata["cut_cost"] == 0
+    same = refine_boundaries(learner.network_, frame)
+    assert same.score_before == pytest.approx(learner.score_, abs=1e-8)
+    assert same.network.metadata["cut_cost"] == 0
+    penalised = refine_boundaries(learner.network_, frame, scoring_method="density-bic").network
+    assert "cut_cost" not in penalised.metadata
+    bayesian = refine_boundaries(penalised, frame, scoring_method="density-bd")
+    assert bayesian.network.metadata["cut_cost"] == 0.5

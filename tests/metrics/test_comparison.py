@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from network_examples import random_network
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.metrics.comparison import compare
+from gomea_bn.metrics.distances import shd
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.formats.bif import to_bif
+
+
+def network_of(edges, cuts, levels=None):
+    """Return a network with uniform tables; every variable has bins between 0 and 10, or levels."""
+    levels = levels or {}
+    names = [*cuts, *levels]
+    cards = {name: len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names}
+    tables = {}
+    for name in names:
+        parents = [other for other in names if (other, name) in edges]
+        tables[name] = np.full([cards[one] for one in (*parents, name)], 1 / cards[name])
+    return DiscretizedBayesNet(
+        names, edges, cut_points=cuts, support=dict.fromkeys(cuts, (0, 10)), levels=levels, tables=tables
+    )
+
+
+A = network_of(
+    [("age", "smoking"), ("smoking", "cost"), ("age", "cost")],
+    {"age": [3, 5], "smoking": [1, 2, 3], "cost": [4]},
+    {"sex": ("f", "m")},
+)
+B = network_of(
+    [("age", "smoking"), ("cost", "smoking"), ("age", "sex")],
+    {"age": [3, 5], "smoking": [1, 2, 3, 4, 5], "cost": [4.00001]},
+    {"sex": ("f", "m", "x")},
+)
+
+
+def test_differences_are_told_in_values():
+    found = compare(A, B)
+    assert found.common == (("age", "smoking"),)
+    assert found.reversed == (("smoking", "cost"),)
+    assert found.only_a == (("age", "cost"),)
+    assert found.only_b == (("age", "sex"),)
+    assert (found.names_only_a, found.names_only_b) == ((), ())
+    assert [one.name for one in found.variables] == ["age", "smoking", "cost", "sex"]
+    assert [(one.n_a, one.n_b, one.equal) for one in found.variables] == [
+        (3, 3, True),
+        (4, 6, False),
+        (2, 2, False),
+        (2, 3, False),
+    ]
+    assert found.variables[0].cut_points_b == (3.0, 5.0)
+    assert found.variables[0].levels_a is None
+    assert found.variables[3].levels_b == ("f", "m", "x")
+    assert found.variables[3].cut_points_a is None
+    assert (found.parameters_a, found.parameters_b) == (A.n_parameters, B.n_parameters)
+    assert found.shd == shd(A, B)
+    assert not found.equal
+
+
+def test_differences_are_told_in_words():
+    assert compare(A, B).to_text("first", "yours") == "\n".join(
+        [
+            "Edges: 1 in both, 1 reversed, 1 only in first, 1 only in yours. Structural Hamming distance: 4.",
+            "  smoking → cost in first is cost → smoking in yours.",
+            "  first has the edge age → cost, which yours lacks.",
+            "  yours has the edge age → sex, which first lacks.",
+            "Bins and levels: 3 of 4 variables differ.",
+            "  smoking has 4 bins in first, 6 in yours.",
+            "  cost has 2 bins in both, cut at 4 in first, at 4.00001 in yours.",
+            "  sex has 2 levels in first, 3 in yours.",
+            f"first has {A.n_parameters} free parameters, yours {B.n_parameters}.",
+        ]
+    )
+    assert str(compare(A, B)) == compare(A, B).to_text("a", "b")
+
+
+def test_equal_networks_are_said_to_be_equal():
+    lines = str(compare(A, A)).splitlines()
+    assert lines == [
+        "a and b have the same 3 edges.",
+        "All variables of both have the same bins and levels.",
+        "a and b are equal in every probability.",
+    ]
+    tables = {name: table.copy() for name, table in A.tables.items()}
+    tables["age"] = [0.2, 0.3, 0.5]
+    other = DiscretizedBayesNet(
+        A.names, A.edges, cut_points=A.cut_points, support=A.support, levels=A.levels, tables=tables
+    )
+    assert str(compare(A, other)).splitlines()[2] == f"Both have {A.n_parameters} free parameters."
+    bare = network_of([], {"x": []})
+    assert str(compare(bare, network_of([], {"x": [1]}))).splitlines() == [
+        "Neither a nor b has an edge.",
+        "Bins and levels: 1 of 1 variable differs.",
+        "  x has 1 bin in a, 2 in b.",
+        "a has 0 free parameters, b 1.",
+    ]
+
+
+def test_equivalent_graphs_are_said_to_be_equivalent():
+    cuts = {"x": [1], "y": [1]}
+    text = str(compare(network_of([("x", "y")], cuts), network_of([("y", "x")], cuts)))
+    assert "Structural Hamming distance: 0. Both graphs imply the same independences" in text
+
+
+def test_variables_of_one_network_only_are_named():
+    a = network_of([("x", "y"), ("y", "z")], {"x": [1], "y": [1], "z": [1]})
+    b = network_of([("x", "y"), ("w", "x"), ("x", "v")], {"x": [1], "y": [1], "v": [], "w": []})
+    found = compare(a, b)
+    assert (found.names_only_a, found.names_only_b) == (("z",), ("v", "w"))
+    assert found.shd is None
+    lines = str(found).splitlines()
+    assert lines[:3] == [
+        "a has the variable z, which b lacks.",
+        "b has the variables v, w, which a lacks.",
+        "Edges: 1 in both, 0 reversed, 1 only in a, 2 only in b.",
+    ]
+    apart = compare(network_of([], {"x": []}), network_of([], {"y": []}))
+    assert str(apart).splitlines()[2:] == ["Neither a nor b has an edge.", "Both have 0 free parameters."]
+
+
+def test_kinds_and_levels_that_differ_are_told():
+    a = network_of([], {"x": [1]}, {"y": (0, 1), "z": ("p", "q")})
+    b = network_of([], {}, {"x": ("lo", "mid", "hi"), "y": ("0", "2"), "z": ("q", "p")})
+    text = str(compare(a, b))
+    assert "x is continuous with 2 bins in a, discrete with 3 levels in b." in text
+    assert "y has 2 levels in both: 0, 1 in a, '0', '2' in b." in text
+    assert "z has 2 levels in both: 'p', 'q' in a, 'q', 'p' in b." in text
+
+
+def test_levels_that_a_file_holds_as_text_are_the_same_levels(tmp_path):
+    levels = {"n": (0, 1, 2), "b": (False, True), "f": (0.5, 1.0), "t": ("1", "x")}
+    network = network_of([("n", "b")], {"c": [2.5]}, levels)
+    to_bif(network, tmp_path / "network.bif")
+    read = ExpertNetwork.from_bif(tmp_path / "network.bif").network
+    assert read.levels["n"] != network.levels["n"]
+    for found in (compare(network, read), compare(read, network)):
+        assert all(states.equal for states in found.variables)
+        assert "All variables of both have the same bins and levels." in str(found)
+    other = network_of([("n", "b")], {"c": [2.5]}, levels | {"n": ("0", "1", "3")})
+    assert [states.name for states in compare(network, other).variables if not states.equal] == ["n"]
+
+
+def test_long_lists_are_cut_and_odd_names_quoted():
+    many = network_of([], {"x": np.linspace(1, 9, 20)})
+    shifted = network_of([], {"x": np.linspace(1, 9.5, 20)})
+    assert " and 8 more in a, at 1," in str(compare(many, shifted))
+    odd = network_of([("a\nb", "x → y")], {"a\nb": [1], "x → y": [1]})
+    plain = network_of([], {"a\nb": [1], "x → y": [1]})
+    assert r"a has the edge 'a\nb' → 'x → y', which b lacks." in str(compare(odd, plain))
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(GomeaBnError, match="got dict"):
+        compare(A, {})
+    with pytest.raises(GomeaBnError, match="different names, got 'me'"):
+        compare(A, B).to_text("me", "me")
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(2, 6), st.integers(2, 6))
+@settings(max_examples=60)
+def test_every_edge_is_counted_once_and_swapping_mirrors(first, second, size_a, size_b):
+    a, b = random_network(first, size_a), random_network(second, size_b)
+    one, other = compare(a, b), compare(b, a)
+    assert sorted([*one.common, *one.reversed, *one.only_a]) == sorted(a.edges)
+    assert sorted([*one.common, *(edge[::-1] for edge in one.reversed), *one.only_b]) == sorted(b.edges)
+    assert sorted(one.common) == sorted(other.common)
+    assert sorted(one.reversed) == sorted(edge[::-1] for edge in other.reversed)
+    assert (one.only_a, one.only_b) == (other.only_b, other.only_a)
+    assert (one.names_only_a, one.names_only_b) == (other.names_only_b, other.names_only_a)
+    assert one.shd == other.shd
+    assert {states.name for states in one.variables} == set(a.names) & set(b.names)
+    for states in one.variables:
+        same = a.bin_labels(states.name)[1:-1] == b.bin_labels(states.name)[1:-1] and states.n_a == states.n_b
+        assert same or not states.equal
+    assert len(one.to_text().splitlines()) >= 2

@@ -1,0 +1,464 @@
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from network_examples import (
+    HOSTILE_LEVELS,
+    HOSTILE_NAMES,
+    all_states,
+    joint_probability,
+    random_network,
+    slow_code,
+    slow_log_density,
+)
+from scipy.stats import chisquare, kstest
+
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.tables import draw_codes
+
+PARTS = {
+    "names": ["rain", "height"],
+    "edges": [("rain", "height")],
+    "cut_points": {"height": [1.0, 2.5]},
+    "support": {"height": (0.0, 4.0)},
+    "levels": {"rain": ["no", "yes"]},
+    "tables": {"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
+}
+
+
+def build(**changes):
+    parts = {**PARTS, **changes}
+    return DiscretizedBayesNet(parts.pop("names"), parts.pop("edges"), **parts)
+
+
+@pytest.fixture
+def network():
+    return build()
+
+
+def test_its_parts_can_be_read(network):
+    assert network.names == ("rain", "height")
+    assert network.edges == [("rain", "height")]
+    assert network.parents("height") == ("rain",)
+    assert network.parents("rain") == ()
+    assert (network.cardinality("rain"), network.cardinality("height")) == (2, 3)
+    assert network.levels == {"rain": ("no", "yes")}
+    assert network.support == {"height": (0.0, 4.0)}
+    assert network.cut_points["height"].tolist() == [1.0, 2.5]
+    assert network.tables["height"].shape == (2, 3)
+    assert network.adjacency_matrix.tolist() == [[0, 1], [0, 0]]
+    assert network.adjacency_matrix.dtype == np.int8
+    assert network.n_parameters == 1 + 2 * 2
+    assert network.bin_labels("height") == ("[0, 1]", "(1, 2.5]", "(2.5, 4]")
+    assert repr(network) == "DiscretizedBayesNet(1 continuous variables with 3 bins, 1 discrete, 1 edges)"
+
+
+def test_log_density_by_hand(network):
+    rows = pd.DataFrame({"height": [1.0, 1.0001, 2.5, -3.0, 99.0], "rain": ["no", "no", "yes", "yes", "no"]})
+    wanted = [0.25 * 0.5 / 1, 0.25 * 0.25 / 1.5, 0.75 * 0.9 / 1.5, 0.75 * 0.1 / 1, 0.25 * 0.25 / 1.5]
+    np.testing.assert_allclose(network.log_density(rows), np.log(wanted), rtol=1e-14)
+    assert network.score(rows) == pytest.approx(np.mean(np.log(wanted)))
+    assert network.log_density(pd.DataFrame({"height": [3.0], "rain": ["yes"]})).tolist() == [-math.inf]
+
+
+def test_columns_go_by_name_and_others_are_ignored(network):
+    rows = network.sample(50, 1)
+    more = pd.concat([rows[["height"]], pd.DataFrame({"x": [None] * 50}), rows[["rain"]]], axis=1)
+    np.testing.assert_array_equal(network.log_density(more), network.log_density(rows))
+
+
+def test_discretize_gives_codes_on_the_frames_index(network):
+    rows = pd.DataFrame({"height": [0.5, 2.5, 9.0], "rain": ["no", "yes", "yes"]}, index=[7, 3, 5])
+    codes = network.discretize(rows)
+    assert codes.index.tolist() == [7, 3, 5]
+    assert codes.to_dict("list") == {"rain": [0, 1, 1], "height": [0, 1, 2]}
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), n_variables=st.integers(1, 5), zeros=st.booleans())
+def test_log_density_equals_the_plain_twin(seed, n_variables, zeros):
+    network = random_network(seed, n_variables, zeros=zeros)
+    rng = np.random.default_rng(seed)
+    rows = {}
+    for name in network.names:
+        if name in network.levels:
+            levels = network.levels[name]
+            rows[name] = [levels[code] for code in rng.integers(0, len(levels), 20)]
+        else:
+            candidates = np.concatenate(
+                [network.cut_points[name], network.support[name], rng.normal(size=20) * 9]
+            )
+            rows[name] = rng.permutation(candidates)[:20].tolist()
+    frame = pd.DataFrame(rows)
+    before = frame.copy(deep=True)
+    found = network.log_density(frame)
+    wanted = [slow_log_density(network, {name: rows[name][row] for name in rows}) for row in range(20)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    codes = network.discretize(frame)
+    for name in network.names:
+        assert codes[name].tolist() == [slow_code(network, name, value) for value in rows[name]]
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_density_integrates_to_one_over_the_support(seed):
+    network = random_network(seed, 3)
+    rows, volumes = [], []
+    for codes in all_states(network):
+        row, volume = {}, 1.0
+        for name, code in codes.items():
+            if name in network.levels:
+                row[name] = network.levels[name][code]
+            else:
+                edges = [network.support[name][0], *network.cut_points[name], network.support[name][1]]
+                row[name] = (edges[code] + edges[code + 1]) / 2
+                volume *= edges[code + 1] - edges[code]
+        rows.append(row)
+        volumes.append(volume)
+    assert np.exp(network.log_density(pd.DataFrame(rows))) @ volumes == pytest.approx(1.0, abs=1e-12)
+
+
+def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
+    tables = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
+    network = DiscretizedBayesNet(
+        ["x", "y"],
+        [("x", "y")],
+        cut_points={"x": [-0.377, 0.5], "y": [10.01]},
+        support={"x": (-2.0, 1.0), "y": (5.0, 11.0)},
+        levels={},
+        tables=tables,
+    )
+    x = np.linspace(-2, 1, 1501)
+    y = np.linspace(5, 11, 1501)
+    middle_x, middle_y = np.meshgrid((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2)
+    frame = pd.DataFrame({"x": middle_x.ravel(), "y": middle_y.ravel()})
+    total = np.exp(network.log_density(frame)).sum() * (x[1] - x[0]) * (y[1] - y[0])
+    assert total == pytest.approx(1.0, abs=2e-3)
+
+
+def test_from_table_counts_rows():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "c": rng.normal(size=200).round(1),
+            "d": pd.Categorical(rng.choice(["a", "b"], 200), categories=["b", "unseen", "a"]),
+            "e": rng.integers(0, 3, 200),
+        }
+    )
+    cuts = [-0.5, 0.3]
+    edges = [("e", "c"), ("d", "c")]
+    for pseudo_count in (0.0, 1.0, 7.5):
+        network = DiscretizedBayesNet.from_table(
+            read_table(frame), edges, {"c": cuts}, pseudo_count=pseudo_count
+        )
+        assert network.levels == {"d": ("b", "unseen", "a"), "e": (0, 1, 2)}
+        assert network.support == {"c": (frame.c.min(), frame.c.max())}
+        assert network.pseudo_count == pseudo_count
+        for (i, d), (j, e) in itertools.product(
+            enumerate(network.levels["d"]), enumerate(network.levels["e"])
+        ):
+            values = [c for c, one, other in frame.itertuples(index=False) if one == d and other == e]
+            counts = [0, 0, 0]
+            for value in values:
+                counts[sum(value > cut for cut in cuts)] += 1
+            mass = len(values) + pseudo_count
+            wanted = [(count + pseudo_count / 3) / mass if mass else 1 / 3 for count in counts]
+            np.testing.assert_allclose(network.tables["c"][i, j], wanted, rtol=1e-14)
+
+
+def test_an_empty_bin_and_an_unseen_level_keep_a_density():
+    frame = pd.DataFrame(
+        {"x": [0.0, 1.0] * 10, "d": pd.Categorical(["a", "b"] * 10, categories=["a", "b", "c"])}
+    )
+    network = DiscretizedBayesNet.from_table(read_table(frame), [("d", "x")], {"x": [0.25, 0.75]})
+    row = pd.DataFrame({"x": [0.5], "d": ["c"]})
+    assert np.exp(network.log_density(row)) == pytest.approx((1 / 3 / 21) * (1 / 3) / 0.5)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 11])
+def test_sample_frequencies_agree_with_the_tables(seed):
+    network = random_network(seed, 4)
+    n = 40_000
+    rows = network.sample(n, 7)
+    codes = network.discretize(rows)
+    probabilities, counts = [], []
+    grouped = codes.value_counts()
+    for state in all_states(network):
+        probabilities.append(joint_probability(network, state))
+        counts.append(grouped.get(tuple(state[name] for name in network.names), 0))
+    expected = np.array(probabilities) * n
+    large = expected >= 5
+    assert abs(sum(counts) - n) == 0
+    observed = [*np.array(counts)[large], n - np.array(counts)[large].sum()]
+    wanted = [*expected[large], n - expected[large].sum()]
+    if wanted[-1] < 1e-6:
+        observed, wanted = observed[:-1], wanted[:-1]
+    assert chisquare(observed, np.array(wanted) * sum(observed) / sum(wanted)).pvalue > 1e-4
+    for name, cuts in network.cut_points.items():
+        edges = np.array([network.support[name][0], *cuts, network.support[name][1]])
+        low, high = edges[codes[name]], edges[codes[name] + 1]
+        assert ((rows[name] > low) & (rows[name] <= high)).all()
+        assert kstest((rows[name] - low) / (high - low), "uniform").pvalue > 1e-4
+
+
+def test_sample_never_draws_what_is_impossible():
+    network = build(tables={"rain": [1.0, 0.0], "height": [[0.0, 1.0, 0.0], [1, 0, 0]]})
+    rows = network.sample(2000, 0)
+    assert (rows.rain == "no").all()
+    assert ((rows.height > 1.0) & (rows.height <= 2.5)).all()
+
+
+class LargestUniform(np.random.Generator):
+    def random(self, size):
+        return np.full(size, np.nextafter(1.0, 0.0))
+
+
+def test_the_largest_random_number_draws_a_possible_cell():
+    table = np.array([[0.5, 0.5 - 5e-7, 0.0], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])  # sums are 1 to 1e-6 only
+    codes = draw_codes(table, np.array([0, 1, 2]), LargestUniform(np.random.PCG64(0)))
+    assert codes.tolist() == [1, 2, 0]
+
+
+def test_sample_is_seeded_and_typed(network):
+    rows = network.sample(5, 3)
+    pd.testing.assert_frame_equal(rows, network.sample(5, 3))
+    pd.testing.assert_frame_equal(rows, network.sample(5, np.random.default_rng(3)))
+    assert not rows.equals(network.sample(5, 4))
+    assert list(rows.rain.cat.categories) == ["no", "yes"]
+    assert rows.height.dtype == np.float64
+    assert network.sample(0).shape == (0, 2)
+    assert network.log_density(network.sample(0)).shape == (0,)
+    for wrong in (-1, 1.5, True, "3"):
+        with pytest.raises(GomeaBnError, match="n must be an integer"):
+            network.sample(wrong)
+
+
+def test_samples_lie_in_bins_even_where_floats_are_coarse():
+    low = 1e15
+    network = build(cut_points={"height": [low + 0.25, low + 0.5]}, support={"height": (low, low + 1)})
+    rows = network.sample(3000, 1)
+    assert (rows.height > low).all()
+    assert set(network.discretize(rows).height) == {0, 1, 2}
+
+
+def test_nothing_can_be_changed(network):
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        network.names = ()
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del network._tables
+    for arrays in (network.tables, network.cut_points):
+        for array in arrays.values():
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+    network.tables.clear()
+    network.levels.clear()
+    network.edges.clear()
+    network.support.clear()
+    network.cut_points.clear()
+    network.metadata["new"] = 1
+    assert network == build()
+    assert network.metadata == {}
+
+
+def test_what_it_was_built_from_can_change_later():
+    cuts, table = np.array([1.0, 2.5]), np.array([[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])
+    levels, metadata = ["no", "yes"], {"steps": [1]}
+    network = build(
+        cut_points={"height": cuts},
+        tables={"rain": [0.25, 0.75], "height": table},
+        levels={"rain": levels},
+        metadata=metadata,
+    )
+    cuts[0], table[0, 0], levels[0] = 0.1, 0.9, "changed"
+    metadata["steps"].append(2)
+    assert network == build()
+    assert network.metadata == {"steps": [1]}
+
+
+def test_equality_goes_by_content(network):
+    same = build(metadata={"other": 1})
+    assert network == same
+    assert hash(network) == hash(same)
+    assert pickle.loads(pickle.dumps(same)) == network
+    assert pickle.loads(pickle.dumps(same)).metadata == {"other": 1}
+    assert copy.deepcopy(network) == network
+    assert network != 1
+    others = [
+        build(cut_points={"height": [1.0, 2.6]}),
+        build(support={"height": (0.0, 5.0)}),
+        build(levels={"rain": ["no", "maybe"]}),
+        build(tables={**PARTS["tables"], "rain": [0.5, 0.5]}),
+        build(pseudo_count=1.0),
+        build(edges=[], tables={"rain": [0.25, 0.75], "height": [0.5, 0.25, 0.25]}),
+        build(names=["height", "rain"]),
+    ]
+    assert all(network != other for other in others)
+
+
+def test_the_summary_names_edges_and_bins(network):
+    text = network.summary()
+    assert "2 variables (1 continuous, 1 discrete), 1 edge, 3 bins, 5 free probabilities" in text
+    assert "rain → height" in text
+    assert "3 bins  [0, 1] (1, 2.5] (2.5, 4]" in text
+    assert "2 levels  no yes" in text
+
+
+def test_bin_labels_take_the_digits_they_need():
+    network = build(cut_points={"height": [1.00000001, 1.00000002]})
+    assert network.bin_labels("height") == (
+        "[0, 1.00000001]", "(1.00000001, 1.00000002]", "(1.00000002, 4]",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"names": []}, ["at least one variable"]),
+        ({"names": "rain"}, ["sequence of names"]),
+        ({"names": ["rain", "rain"]}, ["'rain' occurs more than once"]),
+        ({"names": ["rain", 3]}, ["text", "3"]),
+        ({"names": ["rain", " "]}, ["not blank"]),
+        ({"names": ["rain", "height", "x"]}, ["levels must have an entry for 'x'"]),
+        ({"cut_points": {}}, ["support", "'height'"]),
+        ({"cut_points": {"heigth": [1]}}, ["'heigth'", "Did you mean 'height'?"]),
+        ({"cut_points": {"height": [1, 1]}}, ["'height'", "increase strictly"]),
+        ({"cut_points": {"height": [2, 1]}}, ["'height'", "2.0 before 1.0"]),
+        ({"cut_points": {"height": [0.0, 1.0]}}, ["'height'", "inside the support", "0.0"]),
+        ({"cut_points": {"height": [1.0, 4.0]}}, ["inside the support", "4.0"]),
+        ({"cut_points": {"height": [1.0, np.nan]}}, ["'height'", "finite"]),
+        ({"cut_points": {"height": [[1.0, 2.0]]}}, ["'height'", "shape (1, 2)"]),
+        ({"cut_points": {"height": ["a", "b"]}}, ["'height'", "numbers"]),
+        ({"support": {}}, ["support must have an entry for 'height'"]),
+        ({"support": {"height": (0.0, np.inf)}}, ["'height'", "finite"]),
+        ({"support": {"height": (4.0, 0.0)}}, ["min < max"]),
+        ({"support": {"height": 4.0}}, ["two numbers"]),
+        ({"support": {"height": (0, 1, 2)}}, ["two numbers"]),
+        ({"support": {"height": (0, 4), "rain": (0, 1)}}, ["support must not name 'rain'"]),
+        ({"levels": {}}, ["levels must have an entry for 'rain'"]),
+        ({"levels": {"rain": "ab"}}, ["'rain'", "sequence"]),
+        ({"levels": {"rain": []}}, ["'rain'", "at least one"]),
+        ({"levels": {"rain": ["a", "a"]}}, ["'rain'", "'a' more than once"]),
+        ({"levels": {"rain": [1, True]}}, ["'rain'", "True more than once"]),
+        ({"levels": {"rain": ["a", None]}}, ["'rain'", "None"]),
+        ({"levels": {"rain": ["a", math.nan]}}, ["'rain'", "nan"]),
+        ({"levels": {"rain": ["a", ("b",)]}}, ["'rain'", "('b',)"]),
+        ({"edges": [("rain", "heigth")]}, ["'rain' → 'heigth'", "Did you mean 'height'?"]),
+        ({"edges": [("rain", "rain")]}, ["to itself"]),
+        ({"edges": [("rain", "height")] * 2}, ["more than once"]),
+        ({"edges": [("rain", "height"), ("height", "rain")]}, ["cycle", " → "]),
+        ({"edges": ["ab"]}, ["pair (parent, child)", "'ab'"]),
+        ({"edges": [("rain", "height", "x")]}, ["pair"]),
+        ({"tables": {"rain": [0.5, 0.5]}}, ["tables must have an entry for 'height'"]),
+        ({"tables": {**PARTS["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),
+        ({"tables": {**PARTS["tables"], "rain": [1.5, -0.5]}}, ["'rain'", "-0.5 at [1]"]),
+        ({"tables": {**PARTS["tables"], "rain": [np.nan, 1]}}, ["'rain'", "nan at [0]"]),
+        ({"tables": {**PARTS["tables"], "height": [0.5, 0.25, 0.25]}}, ["'height'", "(2, 3)", "(3,)"]),
+        ({"tables": {**PARTS["tables"], "height": [[1], [1, 2]]}}, ["'height'", "(2, 3)"]),
+        ({"tables": [1]}, ["tables must map"]),
+        ({"pseudo_count": -1}, ["pseudo_count", "-1"]),
+        ({"pseudo_count": math.inf}, ["pseudo_count", "finite"]),
+        ({"pseudo_count": "1"}, ["pseudo_count", "'1'"]),
+        ({"metadata": {"when": object()}}, ["metadata['when']", "JSON"]),
+        ({"metadata": {"loss": math.nan}}, ["metadata['loss']", "JSON"]),
+    ],
+)
+def test_bad_parts_are_refused_by_name(changes, words):
+    with pytest.raises(GomeaBnError) as caught:
+        build(**changes)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_cycle_is_told_in_the_direction_of_its_edges():
+    names = ["a", "b", "c", "d"]
+    edges = [("d", "a"), ("a", "b"), ("b", "c"), ("c", "a")]
+    with pytest.raises(GomeaBnError, match="cycle") as caught:
+        DiscretizedBayesNet(
+            names, edges, cut_points={}, support={}, levels=dict.fromkeys(names, ("x", "y")), tables={}
+        )
+    told = str(caught.value).removeprefix("The edges contain the cycle ").removesuffix(".").split(" → ")
+    assert told[0] == told[-1]
+    assert set(itertools.pairwise(told)) == {("a", "b"), ("b", "c"), ("c", "a")}
+
+
+def test_a_table_too_large_is_refused_before_it_is_made():
+    frame = pd.DataFrame({f"c{i}": np.arange(50) for i in range(7)})
+    table = read_table(frame)
+    cuts = {name: np.arange(0.5, 49) for name in table.names}
+    with pytest.raises(GomeaBnError, match=r"table of 'c0' with 6 parents would have 781,250,000,000 cells"):
+        DiscretizedBayesNet.from_table(table, [(f"c{i}", "c0") for i in range(1, 7)], cuts)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ({"rain": ["no"]}, ["no column 'height'"]),
+        ({"rain": ["no"], "Height": [1.0]}, ["no column 'height'", "Did you mean 'Height'?"]),
+        ({"rain": ["no", "no"], "height": [1.0, math.nan]}, ["'height'", "1 missing or infinite", "row 1"]),
+        ({"rain": ["no", "no"], "height": [1.0, math.inf]}, ["'height'", "row 1"]),
+        ({"rain": ["no", None], "height": [1.0, 1.0]}, ["'rain'", "1 missing", "row 1"]),
+        (
+            {"rain": ["no", "hail", "fog"], "height": [1.0] * 3},
+            ["'rain'", "'hail', 'fog'", "rows 1, 2", "'yes'"],
+        ),
+        ({"rain": [0, 1], "height": [1.0] * 2}, ["'rain'", "unknown level 0, 1"]),
+        ({"rain": ["no"], "height": ["tall"]}, ["'height' must hold numbers", "'tall'", "row 0"]),
+        ({"rain": [["no"]], "height": [1.0]}, ["'rain'"]),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(network, rows, words):
+    with pytest.raises(GomeaBnError) as caught:
+        network.log_density(pd.DataFrame(rows))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_other_misuses_are_refused(network):
+    with pytest.raises(GomeaBnError, match="pandas DataFrame, got ndarray"):
+        network.log_density(np.zeros((2, 2)))
+    with pytest.raises(GomeaBnError, match="at least one row"):
+        network.score(network.sample(0))
+    with pytest.raises(GomeaBnError, match=r"no variable 'rian'\. Did you mean 'rain'"):
+        network.parents("rian")
+
+
+def test_levels_match_by_value_whatever_the_column_stores():
+    table = read_table(pd.DataFrame({"d": [1, 2, 3] * 5, "b": [True, False, True] * 5}))
+    network = DiscretizedBayesNet.from_table(table, [("d", "b")], {})
+    wanted = network.log_density(pd.DataFrame({"d": [1, 3], "b": [True, False]}))
+    for d in (
+        [1.0, 3.0],
+        np.array([1, 3], dtype=np.int8),
+        pd.array([1, 3], dtype="Int64"),
+        pd.Categorical([1, 3]),
+    ):
+        for b in (
+            [True, False],
+            pd.array([True, False], dtype="boolean"),
+            np.array([True, False], dtype=object),
+        ):
+            found = network.log_density(pd.DataFrame({"d": d, "b": b}))
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_hostile_names_and_levels_survive_sampling():
+    network = random_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
+    rows = network.sample(300, 1)
+    assert tuple(rows.columns) == network.names
+    assert np.isfinite(network.log_density(rows)).all()
+
+
+def test_the_network_of_integer_named_columns_scores_the_same_frame():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 2)))
+    network = DiscretizedBayesNet.from_table(read_table(frame), [("0", "1")], {"0": [0.0], "1": []})
+    assert network.log_density(frame).shape == (20,)

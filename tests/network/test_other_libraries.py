@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import networkx
+import numpy as np
+import pandas as pd
+import pyagrum
+import pytest
+from network_examples import (
+    HOSTILE_LEVELS,
+    HOSTILE_NAMES,
+    all_states,
+    joint_probability,
+    random_network,
+    slow_code,
+)
+from pgmpy.inference import VariableElimination
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+HOSTILE = random_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
+NETWORKS = [*(random_network(seed, 5) for seed in range(6)), HOSTILE]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_networkx_has_the_graph_and_the_bins(network):
+    graph = network.to_networkx()
+    assert isinstance(graph, networkx.DiGraph)
+    assert list(graph.nodes) == list(network.names)
+    assert set(graph.edges) == set(network.edges)
+    for name, data in graph.nodes(data=True):
+        assert data["cardinality"] == network.cardinality(name)
+        if name in network.cut_points:
+            assert data["cut_points"] == network.cut_points[name].tolist()
+            assert data["support"] == network.support[name]
+        else:
+            assert data["levels"] == network.levels[name]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_pyagrum_has_the_same_probabilities_and_ticks(network):
+    model = network.to_pyagrum()
+    assert set(model.names()) == set(network.names)
+    for name in network.names:
+        variable, tensor = model.variable(name), model.cpt(name)
+        axes = [*network.parents(name), name]
+        found = np.array(tensor.toarray()).transpose(
+            [list(reversed(tensor.names)).index(axis) for axis in axes]
+        )
+        np.testing.assert_array_equal(found, network.tables[name])
+        if name in network.cut_points:
+            low, high = network.support[name]
+            assert list(variable.ticks()) == [low, *network.cut_points[name].tolist(), high]
+            inside = np.setdiff1d(np.linspace(low * 2, high * 2, 50), network.cut_points[name])
+            for value in inside if len(network.cut_points[name]) else ():  # its look-up fails for one bin
+                assert variable.index(str(value)) == slow_code(network, name, value)
+        else:
+            assert len(set(variable.labels())) == len(network.levels[name])
+    joint = pyagrum.LazyPropagation(model)
+    joint.makeInference()
+    for name in network.names[:5]:
+        wanted = network.query(name).to_numpy()
+        np.testing.assert_allclose(joint.posterior(name).toarray().ravel(), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_pgmpy_has_the_same_probabilities_and_states(network):
+    model = network.to_pgmpy()
+    assert model.check_model()
+    assert list(model.nodes()) == list(network.names)
+    assert set(model.edges()) == set(network.edges)
+    for name in network.names:
+        table = model.get_cpds(name)
+        states = network.bin_labels(name) if name in network.cut_points else network.levels[name]
+        assert table.state_names[name] == list(states)
+        factor = table.to_factor()
+        axes = [factor.variables.index(axis) for axis in (*network.parents(name), name)]
+        np.testing.assert_array_equal(factor.values.transpose(axes), network.tables[name])
+
+
+def evidence_value(network, name, code):
+    if name in network.levels:
+        return network.levels[name][code]
+    edges = [network.support[name][0], *network.cut_points[name].tolist(), network.support[name][1]]
+    return edges[code + 1]  # the upper end belongs to the bin
+
+
+def by_enumeration(network, target, codes):
+    masses = np.zeros(network.cardinality(target))
+    for state in all_states(network):
+        if all(state[name] == code for name, code in codes.items()):
+            masses[state[target]] += joint_probability(network, state)
+    return masses / masses.sum()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_query_equals_enumeration(seed):
+    network = random_network(seed, 5)
+    rng = np.random.default_rng(seed)
+    for n_given in range(4):
+        target, *given = rng.permutation(network.names)[: n_given + 1].tolist()
+        codes = {name: int(rng.integers(network.cardinality(name))) for name in given}
+        evidence = {name: evidence_value(network, name, code) for name, code in codes.items()}
+        found = network.query(target, evidence)
+        np.testing.assert_allclose(found.to_numpy(), by_enumeration(network, target, codes), atol=1e-12)
+
+
+def test_query_equals_pgmpys_on_hostile_names():
+    model = VariableElimination(HOSTILE.to_pgmpy())
+    given = HOSTILE.names[3]
+    state = HOSTILE.bin_labels(given)[0] if given in HOSTILE.cut_points else HOSTILE.levels[given][0]
+    for target in (HOSTILE.names[0], HOSTILE.names[10], HOSTILE.names[-1]):
+        found = HOSTILE.query(target, {given: evidence_value(HOSTILE, given, 0)}).to_numpy()
+        wanted = model.query([target], evidence={given: state}, show_progress=False).values
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@pytest.fixture
+def network():
+    return DiscretizedBayesNet(
+        ["x", "day", "flag"],
+        [("x", "day"), ("day", "flag")],
+        cut_points={"x": [1.0, 2.0]},
+        support={"x": (0.0, 3.0)},
+        levels={"day": ["mon", "tue"], "flag": [True, False]},
+        tables={"x": [0.5, 0.5, 0.0], "day": [[1, 0], [0.5, 0.5], [0, 1]], "flag": [[0.3, 0.7], [0, 1]]},
+    )
+
+
+def test_query_is_indexed_by_bins_or_levels(network):
+    bins = network.query("x", {"day": "tue"})
+    assert isinstance(bins.index, pd.IntervalIndex)
+    assert bins[1.5] == pytest.approx(1.0)
+    assert bins[1.0] == 0.0  # a cut belongs to the lower bin
+    days = network.query("day", {"x": 1.0})
+    assert days["mon"] == 1.0
+    assert network.query("day", {"x": -50})["mon"] == 1.0
+    assert network.query("day", {"x": np.float32(1.5)})["mon"] == 0.5
+    assert network.query("flag", {"day": "tue"}).index.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("target", "evidence", "words"),
+    [
+        ("dya", {}, ["target names 'dya'", "Did you mean 'day'?"]),
+        ("day", {"flg": True}, ["evidence names 'flg'", "Did you mean 'flag'?"]),
+        ("day", {"day": "mon"}, ["both target and evidence"]),
+        ("day", {"x": "high"}, ["evidence['x'] must be a finite number", "'high'"]),
+        ("day", {"x": np.nan}, ["evidence['x']", "nan"]),
+        ("day", {"x": None}, ["evidence['x']", "None"]),
+        ("x", {"day": "wed"}, ["evidence['day']", "'mon', 'tue'", "'wed'"]),
+        ("x", {"day": ["mon"]}, ["evidence['day']", "['mon']"]),
+        ("x", {"day": pd.NA}, ["evidence['day']"]),
+        ("x", {"day": np.array(["mon"])}, ["evidence['day']"]),
+        ("flag", {"x": 0.5, "day": "tue"}, ["probability 0", "x = 0.5, day = 'tue'"]),
+        ("flag", {"x": 2.5}, ["probability 0"]),
+    ],
+)
+def test_queries_that_cannot_be_answered_are_refused(network, target, evidence, words):
+    with pytest.raises(GomeaBnError) as caught:
+        network.query(target, evidence)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "library"),
+    [("to_networkx", "networkx"), ("to_pyagrum", "pyagrum"), ("to_pgmpy", "pgmpy.models")],
+)
+def test_a_library_that_is_missing_is_named(network, monkeypatch, method, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(GomeaBnError, match=r"pip install 'gomea-bn\[interop\]'"):
+        getattr(network, method)()
+
+
+def test_a_query_without_pyagrum_says_what_to_install(network, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyagrum", None)
+    with pytest.raises(GomeaBnError, match=r"This needs pyagrum: pip install 'gomea-bn\[interop\]'"):
+        network.query("x")
+
+
+def test_heavy_libraries_are_loaded_only_when_asked_for():
+    code = (
+        "import sys, gomea_bn.network.bayes_net, gomea_bn.data.table;"
+        "import gomea_bn.network.inference, gomea_bn.network.formats.bif;"
+        "heavy = ('pandas', 'pyagrum', 'pgmpy', 'networkx', 'sklearn');"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,402 @@
+"""Real-valued variation: estimates against NumPy, draws and rules by hand, linkage, single generations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage.real import (
+    Blocks,
+    InteractionTree,
+    RealCustom,
+    RealFull,
+    RealLinkageTree,
+    RealUnivariate,
+    gaussian_similarities,
+    real_linkage_model,
+)
+from gomea_bn.operators.kernels.real_estimation import (
+    RealPopulation,
+    SelectionWork,
+    carry_multipliers,
+    cholesky,
+    covariance_of_rows,
+    gather,
+    improves,
+    select,
+    solve_lower,
+)
+from gomea_bn.operators.kernels.real_mixing import (
+    ONGOING,
+    RealModel,
+    RealRules,
+    RealWork,
+    _adapt,
+    _draw,
+    _shift,
+    estimate,
+    initialise,
+    vary,
+)
+from gomea_bn.problems.continuous import (
+    new_real_journal,
+    soreb_chain,
+    sphere,
+)
+
+Matrix = NDArray[np.float64]
+
+
+def population_of(genotypes: Matrix, objectives: Matrix, violations: Matrix | None = None) -> RealPopulation:
+    n = len(genotypes)
+    return RealPopulation(
+        np.ascontiguousarray(genotypes, np.float64),
+        np.zeros((n, 0)),
+        np.zeros((n, 0), np.uint64),
+        np.asarray(objectives, np.float64).reshape(n, 1).copy(),
+        np.zeros(n) if violations is None else np.asarray(violations, np.float64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.uint8),
+    )
+
+
+def selection_work(n: int) -> SelectionWork:
+    return SelectionWork(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n))
+
+
+def rules_of(n_variables: int, n: int, **changes: Any) -> RealRules:
+    rules = RealRules(
+        np.full(n_variables, -np.inf),
+        np.full(n_variables, np.inf),
+        np.zeros(n_variables),
+        np.ones(n_variables),
+        n_selected=max(2, int(0.35 * n)),
+        n_shifted=int(0.175 * n),
+        accept_worse=0.0,
+        multiplier_decrease=0.9,
+        deviation_threshold=1.0,
+        stall_limit=25,
+        reselect=False,
+        in_subspace=True,
+        target=-np.inf,
+    )
+    return rules._replace(**changes)
+
+
+def model_of(n_variables: int) -> RealModel:
+    return RealModel(
+        np.zeros(n_variables),
+        np.zeros(n_variables),
+        np.zeros((n_variables, n_variables)),
+        np.zeros(2, np.int64),
+    )
+
+
+def work_of(n_variables: int, n: int, n_selected: int, n_terms: int = 0) -> RealWork:
+    return RealWork(
+        new_real_journal(n_variables, n_terms, 0),
+        selection_work(n),
+        np.arange(n_variables),
+        np.zeros(2 * n_variables, np.int64),
+        np.zeros((n_selected, n_variables)),
+        np.arange(n_selected),
+        np.zeros((n_variables, n_selected)),
+        np.zeros((2, n_variables, n_variables)),
+        np.zeros((4, n_variables)),
+        np.array([0, 0, 2**60]),
+        np.zeros(1, np.uint8),
+    )
+
+
+# ---------------------------------------------------------------- selection and estimation
+
+
+@given(
+    st.floats(allow_nan=False), st.floats(0, 5), st.floats(allow_nan=False), st.sampled_from([0.0, 1.0, 2.0])
+)
+def test_feasible_first_then_violation_then_objective(f: float, v: float, g: float, w: float) -> None:
+    expected = (v, f) < (w, g) if v == 0 or v != w else False
+    assert improves(f, v, g, w) == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 40))
+def test_selection_ranks_like_a_stable_sort(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    violations = rng.choice([0.0, 0.0, 1.0], n)
+    objectives = rng.integers(0, 9, n).astype(float)
+    objectives[rng.integers(n)] = -1.0
+    # objectives of infeasible solutions do not count
+    keys = list(zip(violations, np.where(violations == 0, objectives, 0.0), range(n), strict=True))
+    work = selection_work(n)
+    select(population_of(rng.random((n, 2)), objectives, violations), n, work, rng)
+    assert work.order.tolist() == [i for *_, i in sorted(keys)]
+
+
+def test_equally_good_solutions_are_selected_for_their_distance() -> None:
+    # three tight clusters; any choice of three must take one of each
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]], 5, axis=0)
+    genotypes = centres + 0.01 * rng.random((15, 2))
+    work = selection_work(15)
+    select(population_of(genotypes, np.zeros(15)), 3, work, rng)
+    assert sorted(i // 5 for i in work.order[:3].tolist()) == [0, 1, 2]
+    assert sorted(work.order.tolist()) == list(range(15))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n_selected=st.integers(2, 30), n_variables=st.integers(1, 9))
+def test_estimates_equal_numpy(seed: int, n_selected: int, n_variables: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = n_selected + 5
+    genotypes = 100 + rng.standard_normal((n, n_variables)) @ rng.standard_normal((n_variables, n_variables))
+    objectives = rng.permutation(n).astype(float)
+    chosen = genotypes[np.argsort(objectives)[:n_selected]]
+    rules = rules_of(n_variables, n, n_selected=n_selected)
+    model, work = model_of(n_variables), work_of(n_variables, n, n_selected)
+    model.mean[:] = 1.0
+    estimate(population_of(genotypes, objectives), rules, model, work, rng, True)
+    np.testing.assert_allclose(model.mean, chosen.mean(axis=0))
+    np.testing.assert_allclose(model.shift, chosen.mean(axis=0) - 1.0)
+    expected = np.cov(chosen.T, bias=True).reshape(n_variables, n_variables)
+    np.testing.assert_allclose(model.covariance, expected, atol=1e-9)
+    np.testing.assert_array_equal(work.selected, chosen)
+    # the part of a subset, in the subset's own order
+    members = rng.permutation(n_variables)[: max(1, n_variables // 2)]
+    deviations, mean = np.zeros((n_variables, n_selected)), np.zeros(n_variables)
+    part = np.zeros((n_variables, n_variables))
+    gather(work.selected, np.arange(n_selected), n_selected, members, deviations, mean)
+    covariance_of_rows(deviations, len(members), n_selected, part)
+    k = len(members)
+    np.testing.assert_allclose(np.tril(part[:k, :k]), np.tril(expected[np.ix_(members, members)]), atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12), scale=st.floats(1e-3, 1e3))
+def test_cholesky_and_solving_equal_numpy(seed: int, n: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((n, n + 3))
+    covariance = root @ root.T
+    factor = np.full((n + 2, n + 2), np.nan)
+    assert cholesky(covariance, n, scale, factor)
+    expected = np.linalg.cholesky(scale * covariance)
+    np.testing.assert_allclose(np.tril(factor[:n, :n]), expected, rtol=1e-7, atol=1e-9)
+    vector = rng.standard_normal(n)
+    solved = vector.copy()
+    solve_lower(factor, n, solved)
+    np.testing.assert_allclose(solved, np.linalg.solve(expected, vector), rtol=1e-6, atol=1e-6)
+
+
+def test_a_singular_covariance_keeps_its_subspace() -> None:
+    rng = np.random.default_rng(0)
+    direction = np.array([1.0, -2.0, 0.5, 3.0])
+    covariance = np.outer(direction, direction)
+    factor = np.zeros((4, 4))
+    assert not cholesky(covariance, 4, 1.0, factor)
+    np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, covariance, atol=1e-12)
+    draws = (np.tril(factor) @ rng.standard_normal((4, 50))).T
+    assert np.linalg.matrix_rank(draws, tol=1e-9) == 1
+    assert not cholesky(np.zeros((3, 3)), 3, 1.0, factor)
+    np.testing.assert_array_equal(np.tril(factor[:3, :3]), 0.0)
+
+
+# ---------------------------------------------------------------- draws, shifts, multipliers
+
+
+def test_draws_follow_the_distribution() -> None:
+    rng = np.random.default_rng(1)
+    covariance = np.array([[2.0, 1.2, -0.3], [1.2, 1.0, 0.1], [-0.3, 0.1, 0.5]])
+    rules, work = rules_of(3, 10), work_of(3, 10, 3)
+    work.vectors[0] = [1.0, -5.0, 7.0]
+    cholesky(covariance, 3, 1.0, work.matrices[1])
+    members = np.arange(3)
+    draws = np.empty((20_000, 3))
+    for row in draws:
+        assert _draw(members, rules, work, rng) == 0
+        row[:] = work.vectors[2]
+    np.testing.assert_allclose(draws.mean(axis=0), [1, -5, 7], atol=0.04)
+    np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.06)
+
+
+def test_draws_outside_the_bounds_are_repeated_then_uniform() -> None:
+    rng = np.random.default_rng(2)
+    members = np.array([1])
+    rules, work = rules_of(2, 10), work_of(2, 10, 3)
+    rules.lower[1], rules.upper[1] = 0.0, 1.0
+    work.matrices[1, 0, 0] = 1.0
+    attempts = [_draw(members, rules, work, rng) for _ in range(300) if 0 <= work.vectors[2, 0] <= 1]
+    assert len(attempts) == 300
+    # P(0 < N(0, 1) < 1) = .341, so 1.93 attempts are outside on average
+    assert np.mean(attempts) == pytest.approx(1.93, abs=0.5)
+    work.vectors[0, 0] = 1e6
+    rules.least[1], rules.largest[1] = 0.25, 0.75
+    draws = []
+    for _ in range(200):
+        assert _draw(members, rules, work, rng) == 100
+        draws.append(work.vectors[2, 0])
+    assert 0.25 <= min(draws) < 0.3
+    assert 0.7 < max(draws) <= 0.75
+
+
+def test_the_mean_shift_halves_until_it_is_inside() -> None:
+    rules, model = rules_of(2, 10), model_of(2)
+    model.shift[:] = [1.0, 3.0]
+    values = np.zeros(2)
+    assert _shift(np.array([0, 1]), values, 2.0, rules, model)
+    assert values.tolist() == [2.0, 6.0]
+    rules.upper[1] = 1.6
+    values[:] = 0.0
+    _shift(np.array([1, 0]), values, 2.0, rules, model)
+    assert values.tolist() == [1.5, 0.5]
+    values[:] = [1.6, 0.0]
+    _shift(np.array([1, 0]), values, 2.0, rules, model)
+    assert values[0] == pytest.approx(1.6, abs=1e-8)
+    values[:] = [1.7, 0.0]
+    assert not _shift(np.array([1, 0]), values, 2.0, rules, model)
+    assert values.tolist() == [1.7, 0.0]
+
+
+def adapted(
+    multiplier: float, genotypes: list[float], *, best: float = 0.5, stalled: int = 0, deviation: float = 1.0
+) -> float:
+    """The multiplier of one variable with mean 0 after a step; objective = value squared."""
+    x = np.array(genotypes)[:, None]
+    rules, model, work = rules_of(1, len(x)), model_of(1), work_of(1, len(x), 2)
+    model.counts[1] = stalled
+    work.matrices[1, 0, 0] = deviation
+    multipliers = np.array([multiplier])
+    _adapt(population_of(x, x[:, 0] ** 2), np.array([0]), multipliers, 0, (best, 0.0), rules, model, work)
+    return float(multipliers[0])
+
+
+def test_multipliers_follow_the_rules_of_amalgam() -> None:
+    near, none = [0.1, -0.2, 5.0], [3.0, 4.0]
+    # improvements within one standard deviation: at least 1; further out: wider
+    assert adapted(1.0, near) == 1.0
+    assert adapted(0.3, near) == 1.0
+    assert adapted(2.0, near) == 2.0
+    assert adapted(1.0, [0.6, 0.6], deviation=0.3) == pytest.approx(1 / 0.9)
+    assert adapted(2.0, [-0.6, 0.7], deviation=0.01) == pytest.approx(2 / 0.9)
+    # none: back towards 1, and below it only once the population has stalled for long
+    assert adapted(2.0, none) == pytest.approx(1.8)
+    assert adapted(1.05, none) == 1.0
+    assert adapted(1.0, none) == 1.0
+    assert adapted(0.5, none) == 1.0
+    assert adapted(1.0, none, stalled=25) == pytest.approx(0.9)
+    assert adapted(0.5, none, stalled=30) == pytest.approx(0.45)
+
+
+def linkage_of(*subsets: list[int]) -> Linkage:
+    return RealCustom(subsets).learn(np.zeros((9, 9)), np.random.default_rng(0))
+
+
+def test_multipliers_survive_a_relearned_tree() -> None:
+    former = linkage_of([0], [1], [2], [0, 1], [0, 1, 2, 3])
+    values = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    new = linkage_of([2], [1], [1, 0], [0, 1, 2], [5], [4, 5], [3, 2, 1, 0])
+    carried = np.zeros(7)
+    carry_multipliers(former, values, new, carried, np.zeros(9, np.int64))
+    # [0, 1, 2] shares 6/7 with the four, 4/5 with the pair
+    assert carried.tolist() == [0.3, 0.2, 0.4, 0.5, 1.0, 1.0, 0.5]
+
+
+# ---------------------------------------------------------------- linkage
+
+
+def test_similarity_is_gaussian_information_with_guards() -> None:
+    covariance = np.array([[4.0, 1.0, 0.0, 2.0], [1.0, 1.0, 0.0, 0.5], [0, 0, 0, 0], [2.0, 0.5, 0, 1.0]])
+    similarity = gaussian_similarities(covariance)
+    assert similarity[0, 1] == pytest.approx(-0.5 * np.log(1 - 0.25))
+    # identical variables: large, but finite; constant ones: none
+    assert 10 < similarity[0, 3] < 30
+    assert (similarity[2] == 0).all()
+    assert (similarity == similarity.T).all()
+
+
+def test_the_tree_joins_correlated_variables_and_has_the_root() -> None:
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((200, 3))
+    x = np.repeat(shared, 2, axis=1) + 0.1 * rng.standard_normal((200, 6))
+    subsets = RealLinkageTree().learn(np.cov(x.T), rng).subsets()
+    assert len(subsets) == len(set(subsets)) == 11
+    assert {frozenset(s) for s in ([0, 1], [2, 3], [4, 5], range(6))} <= set(subsets)
+    small = RealLinkageTree(max_size=2).learn(np.cov(x.T), rng).subsets()
+    assert sorted(map(len, small)) == [1] * 6 + [2] * 3
+    assert RealLinkageTree().learn(np.eye(1), rng).subsets() == [{0}]
+    fixed = InteractionTree([(0, 5), (1, 4), (2, 3)]).learn(np.eye(6), rng).subsets()
+    assert {frozenset(s) for s in ([0, 5], [1, 4], [2, 3], range(6))} <= set(fixed)
+
+
+def test_families_and_refusals() -> None:
+    rng, covariance = np.random.default_rng(0), np.eye(5)
+    assert RealUnivariate().learn(covariance, rng).subsets() == [{0}, {1}, {2}, {3}, {4}]
+    assert RealFull().learn(covariance, rng).subsets() == [{0, 1, 2, 3, 4}]
+    assert Blocks(2).learn(covariance, rng).subsets() == [{0, 1}, {2, 3}, {4}]
+    with pytest.raises(GomeaBnError, match="variables are 0 to 4"):
+        RealCustom([[1, 5]]).learn(covariance, rng)
+    with pytest.raises(GomeaBnError, match="without repeats"):
+        RealCustom([[1, 1]])
+    with pytest.raises(GomeaBnError, match="size must be"):
+        Blocks(0)
+    with pytest.raises(GomeaBnError, match="two different variables"):
+        InteractionTree([(0, 0)]).learn(covariance, rng)
+    with pytest.raises(GomeaBnError, match="states its interactions"):
+        real_linkage_model("interaction-tree")
+    with pytest.raises(GomeaBnError, match="linkage must be one of"):
+        real_linkage_model("branches")
+
+
+# ---------------------------------------------------------------- generations
+
+
+@pytest.mark.parametrize("linkage", ["tree", "univariate", "full"])
+@pytest.mark.parametrize("accept_worse", [0.0, 0.3])
+def test_a_generation_never_loses_the_best_and_keeps_its_books(linkage: str, accept_worse: float) -> None:
+    problem, rng = soreb_chain(6, initial_range=(0.0, 1.0)), np.random.default_rng(3)
+    n = 30
+    rules = rules_of(6, n, accept_worse=accept_worse)
+    model, work = model_of(6), work_of(6, n, rules.n_selected, problem.n_terms)
+    population = population_of(problem.sample(rng, n), np.zeros(n))._replace(
+        terms=np.zeros((n, problem.n_terms))
+    )
+    data = problem.kernel_data(1)[0]
+    assert initialise(data, population, rules, work, rng) == ONGOING
+    multipliers = np.ones(11)
+    for _ in range(20):
+        former_best = population.objectives.min()
+        former = population.objectives[:, 0].copy()
+        work.tallies[:2] = 0
+        estimate(population, rules, model, work, rng, True)
+        subsets = real_linkage_model(linkage).learn(model.covariance, rng)
+        assert vary(data, population, subsets, multipliers, rules, model, work, rng) == ONGOING
+        assert population.objectives.min() <= former_best
+        if accept_worse == 0:
+            assert (population.objectives[:, 0] <= former * (1 + 1e-9)).all()
+        shifted = rules.n_shifted if model.counts[0] > 1 else 0
+        assert work.tallies[0] == n * len(subsets.starts) + shifted
+        np.testing.assert_array_equal(population.objectives[:, 0], population.terms.sum(axis=1))
+
+
+def test_stalled_solutions_are_pulled_to_the_best() -> None:
+    # distributions of no width move nothing, so that forced improvement alone can act
+    problem, rng, n = sphere(3), np.random.default_rng(4), 10
+    rules = rules_of(3, n, stall_limit=2, n_shifted=0)
+    model, work = model_of(3), work_of(3, n, rules.n_selected, 3)
+    population = population_of(10 + rng.random((n, 3)), np.zeros(n))._replace(terms=np.zeros((n, 3)))
+    data = problem.kernel_data(1)[0]
+    initialise(data, population, rules, work, rng)
+    population.stalls[:] = 2
+    former = population.objectives[:, 0].copy()
+    best = int(former.argmin())
+    subsets = RealUnivariate().learn(np.eye(3), rng)
+    estimate(population, rules, model, work, rng, False)
+    vary(data, population, subsets, np.full(3, 1e-300), rules, model, work, rng)
+    improved = population.objectives[:, 0] < former
+    assert improved[np.arange(n) != best].all()

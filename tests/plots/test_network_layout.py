@@ -1,0 +1,166 @@
+"""The layout of networks in layers: distances, lengths, crossings and bends against slow twins."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.plots.network_layout import network_layout
+from gomea_bn.simulation.random_networks import random_network
+
+
+def graphs(max_nodes=9):
+    def edges(n):
+        pairs = [(f"n{i}", f"n{j}") for i in range(n) for j in range(n) if i != j]
+        return st.tuples(
+            st.just(n), st.lists(st.sampled_from(pairs), max_size=3 * n) if pairs else st.just([])
+        )
+
+    return st.integers(1, max_nodes).flatmap(edges)
+
+
+def rows_of(layout, widths):
+    """Return, by layer, the (left, right) borders of all that stands there."""
+    rows = {}
+    for name, (x, y) in layout["nodes"].items():
+        rows.setdefault(y, []).append((x - widths[name] / 2, x + widths[name] / 2))
+    for points in layout["bends"].values():
+        for x, y in points:
+            rows.setdefault(y, []).append((x, x))
+    return {y: sorted(row) for y, row in rows.items()}
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(), st.randoms(use_true_random=False))
+def test_layouts_keep_everything_apart_and_give_edges_a_bend_per_layer(graph, random):
+    n, edges = graph
+    names = [f"n{i}" for i in range(n)]
+    widths = {name: random.choice([0.0, 1.0, 2.5]) for name in names}
+    layout = network_layout(names, edges, widths=widths, gap=0.25)
+    assert list(layout["nodes"]) == names
+    assert list(layout["bends"]) == list(dict.fromkeys(edges))
+    for row in rows_of(layout, widths).values():
+        assert row[0][0] >= -1e-7
+        for (_, right), (left, _) in itertools.pairwise(row):
+            assert left - right >= 0.25 - 1e-7
+    for (parent, child), points in layout["bends"].items():
+        start, end = layout["nodes"][parent][1], layout["nodes"][child][1]
+        step = 1 if end > start else -1
+        assert start != end
+        assert [y for _, y in points] == [float(y) for y in range(int(start) + step, int(end), step)]
+    assert layout == network_layout(names, edges, widths=widths, gap=0.25)
+
+
+def least_total_length(n, edges):
+    return min(
+        sum(layers[j] - layers[i] for i, j in edges)
+        for layers in itertools.product(range(n), repeat=n)
+        if all(layers[j] > layers[i] for i, j in edges)
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_parents_stand_above_children_at_the_least_total_length(seed):
+    rng = np.random.default_rng(seed)
+    n = 5
+    edges = [(i, j) for i, j in itertools.combinations(range(n), 2) if rng.random() < 0.5]
+    layout = network_layout(range(n), edges)
+    depth = {node: y for node, (_, y) in layout["nodes"].items()}
+    assert all(depth[i] < depth[j] for i, j in edges)
+    assert sum(depth[j] - depth[i] for i, j in edges) == least_total_length(n, edges)
+
+
+def crossings(layout):
+    chains = [[layout["nodes"][a], *points, layout["nodes"][b]] for (a, b), points in layout["bends"].items()]
+    pieces = [pair for chain in chains for pair in itertools.pairwise(chain)]
+    return sum(
+        (one[0][0] - other[0][0]) * (one[1][0] - other[1][0]) < -1e-9
+        for one, other in itertools.combinations(pieces, 2)
+        if one[0][1] == other[0][1]
+    )
+
+
+def test_trees_are_drawn_without_crossings_and_parents_in_the_middle():
+    edges = [(f"n{(i - 1) // 2}", f"n{i}") for i in range(1, 15)]
+    shuffled = [edges[i] for i in np.random.default_rng(1).permutation(len(edges))]
+    layout = network_layout(sorted({name for edge in edges for name in edge}), shuffled)
+    assert crossings(layout) == 0
+    x = {name: point[0] for name, point in layout["nodes"].items()}
+    for i in range(7):
+        assert x[f"n{i}"] == pytest.approx((x[f"n{2 * i + 1}"] + x[f"n{2 * i + 2}"]) / 2)
+
+
+def moved(layout, stop, x):
+    """Return the layout with one node or bend at another x; a stop is a name, or an edge and a place in it."""
+    nodes, bends = dict(layout["nodes"]), {edge: list(points) for edge, points in layout["bends"].items()}
+    if stop in nodes:
+        nodes[stop] = (x, nodes[stop][1])
+    else:
+        edge, place = stop
+        bends[edge][place] = (x, bends[edge][place][1])
+    return {"nodes": nodes, "bends": bends}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_swap_of_neighbours_saves_a_crossing(seed):
+    network = random_network(11, law="ide-cozman", random_state=seed)
+    layout = network_layout(network.names, network.edges)
+    count = crossings(layout)
+    stops = [(y, x, name) for name, (x, y) in layout["nodes"].items()]
+    stops += [
+        (y, x, (edge, place))
+        for edge, points in layout["bends"].items()
+        for place, (x, y) in enumerate(points)
+    ]
+    stops.sort(key=lambda stop: stop[:2])
+    for (upper, left_x, left), (lower, right_x, right) in itertools.pairwise(stops):
+        if upper == lower:
+            assert crossings(moved(moved(layout, left, right_x), right, left_x)) >= count
+
+
+def test_edges_mostly_run_straight_through_the_layers_they_pass():
+    network = random_network(20, law="ide-cozman", random_state=3)
+    layout = network_layout(network.names, network.edges)
+    inner = [pair for points in layout["bends"].values() for pair in itertools.pairwise(points)]
+    straight = sum(abs(one[0] - other[0]) < 1e-6 for one, other in inner)
+    assert len(inner) > 100
+    assert straight > 0.75 * len(inner)
+
+
+def test_long_edges_run_straight_through_the_layers():
+    names = list("abcdef")
+    layout = network_layout(names, [*itertools.pairwise(names), ("a", "f")])
+    points = layout["bends"]["a", "f"]
+    assert [y for _, y in points] == [1.0, 2.0, 3.0, 4.0]
+    assert len({round(x, 6) for x, _ in points}) == 1
+
+
+def test_the_edge_that_closes_a_cycle_points_upwards():
+    layout = network_layout("abc", [("a", "b"), ("b", "c"), ("c", "a")])
+    assert [layout["nodes"][name][1] for name in "abc"] == [0.0, 1.0, 2.0]
+    assert [y for _, y in layout["bends"]["c", "a"]] == [1.0]
+
+
+def test_nodes_without_edges_stand_in_rows_below():
+    names = [f"n{i}" for i in range(11)]
+    layout = network_layout(names, [("n3", "n4")])
+    alone = {layout["nodes"][name][1] for name in names if name not in ("n3", "n4")}
+    assert alone == {2.0, 3.0, 4.0}
+    assert {y for _, y in network_layout(names, [])["nodes"].values()} == {0.0, 1.0, 2.0}
+
+
+def test_layouts_name_what_is_wrong():
+    with pytest.raises(GomeaBnError, match=r"no node 'agee'\. Did you mean 'age'\?"):
+        network_layout(["age", "bmi"], [("agee", "bmi")])
+    with pytest.raises(GomeaBnError, match="joins a node to itself"):
+        network_layout(["age"], [("age", "age")])
+    with pytest.raises(GomeaBnError, match=r"widths\['b'\] must be a finite number of at least 0, got none"):
+        network_layout(["a", "b"], [("a", "b")], widths={"a": 1})
+    with pytest.raises(GomeaBnError, match=r"widths\['a'\] .* got nan"):
+        network_layout(["a"], [], widths={"a": math.nan})

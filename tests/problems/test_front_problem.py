@@ -1,0 +1,277 @@
+from itertools import pairwise, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, new_journal, set_gene, undo
+from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
+from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.problems.policies import policy_library
+from gomea_bn.simulation.random_networks import random_network
+
+ALL_THREE = ("misfit", "complexity", "expert_distance")
+
+
+def make_case(seed, *, n_variables=5, n_rows=120, pseudo_count=1.0, max_bins=5, **options):
+    truth = random_network(n_variables, random_state=seed)
+    table = read_table(truth.sample(n_rows, seed))
+    frame = pd.DataFrame(
+        {
+            c.name: c.values if c.is_continuous else pd.Categorical.from_codes(c.values, c.levels)
+            for c in table.columns
+        }
+    )
+    expert = DiscretizedBayesNet.from_table(
+        table,
+        truth.edges,
+        {c.name: np.quantile(c.values, [0.3, 0.7]) for c in table.columns if c.is_continuous},
+        pseudo_count=2.0,
+    )
+    variables = [
+        ScoredVariable(c.name, c.values, 0, policy_library(c.values, "equal-frequency", max_bins))
+        if c.is_continuous
+        else ScoredVariable(c.name, c.values, len(c.levels))
+        for c in table.columns
+    ]
+    rules = edge_rules(None, table.names, [v.n_levels or 2 for v in variables], max_indegree=3)
+    scorer = smoothed_scorer(variables, n_rows, pseudo_count)
+    sample = draw_expert_sample(expert, 256, seed)
+    problem = FrontProblem(scorer, rules, ALL_THREE, expert=sample, **options)
+    return problem, table, frame, expert, sample
+
+
+def new_solution(problem, genotype):
+    return Solution(
+        genotype.copy(),
+        np.zeros(problem.n_terms),
+        np.zeros(problem.n_aux, np.uint64),
+        np.full(problem.n_objectives, np.inf),
+        np.zeros(1),
+    )
+
+
+def full(problem, genotype):
+    data = problem.kernel_data(1)[0]
+    journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    solution = new_solution(problem, genotype)
+    evaluate(data, solution, journal, np.random.default_rng(0))
+    return solution
+
+
+def network_of(problem, table, genotype, pseudo_count):
+    chosen = zip(problem.scorer.variables, problem.policy_indices(genotype).tolist(), strict=True)
+    cuts = {v.name: v.policies[k].cut_points for v, k in chosen if not v.n_levels}
+    edges = [(table.names[a], table.names[b]) for a, b in problem.edges(genotype)]
+    return DiscretizedBayesNet.from_table(table, edges, cuts, pseudo_count=pseudo_count)
+
+
+def sample_frame(table, sample):
+    return pd.DataFrame(
+        {
+            c.name: values if c.is_continuous else pd.Categorical.from_codes(values, c.levels)
+            for c, values in zip(table.columns, sample.values, strict=True)
+        }
+    )
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0.25, 1.0, 8.0]))
+def test_objectives_are_those_of_the_network_that_the_genotype_means(seed, pseudo_count):
+    problem, table, frame, expert, sample = make_case(seed, pseudo_count=pseudo_count)
+    for genotype in problem.sample(np.random.default_rng(seed), 4):
+        solution = full(problem, genotype)
+        network = network_of(problem, table, solution.genotype, pseudo_count)
+        drawn = sample_frame(table, sample)
+        assert solution.objectives[0] == pytest.approx(-network.score(frame), abs=1e-10)
+        assert solution.objectives[1] == network.n_parameters
+        wanted = expert.score(drawn) - network.score(drawn)
+        assert solution.objectives[2] == pytest.approx(wanted, abs=1e-10)
+
+
+def test_large_tables_are_counted_sparsely_with_the_same_result():
+    problem, table, frame, _expert, sample = make_case(
+        3, n_variables=6, n_rows=40, max_bins=9, initial_indegree=2.5
+    )
+    sizes = []
+    for genotype in problem.sample(np.random.default_rng(1), 12):
+        genotype[problem.n_edge_genes :] = problem.alphabet[problem.n_edge_genes :] - 1
+        solution = full(problem, genotype)
+        network = network_of(problem, table, solution.genotype, 1.0)
+        sizes.append(max(one.size for one in network.tables.values()))
+        drawn = sample_frame(table, sample)
+        assert solution.objectives[0] == pytest.approx(-network.score(frame), abs=1e-10)
+        assert solution.terms[12:].sum() == pytest.approx(-network.score(drawn), abs=1e-9)
+    # cells above 8 * 40 + 1024 are not counted one by one
+    assert max(sizes) > 1344
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 12))
+def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed, n_changes):
+    problem, *_ = make_case(seed % 7)
+    generator = np.random.default_rng(seed)
+    data = problem.kernel_data(1)[0]
+    journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    solution = full(problem, problem.sample(generator, 1)[0])
+    for _ in range(4):
+        before = [array.copy() for array in solution]
+        for gene in generator.choice(problem.n_variables, n_changes % problem.n_variables + 1, replace=False):
+            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
+        evaluate_partial(data, solution, journal, generator)
+        again = full(problem, solution.genotype)
+        for found, wanted in zip(solution, again, strict=True):
+            assert (found == wanted).all()
+        undo(solution, journal)
+        for found, wanted in zip(solution[:3], before[:3], strict=True):
+            assert (found == wanted).all()
+        for array, old in zip(solution, before, strict=True):
+            array[:] = old
+        for gene in generator.choice(problem.n_variables, 2, replace=False):
+            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
+        evaluate_partial(data, solution, journal, generator)
+        journal.counts[:] = 0
+
+
+def exact_kl(expert, network):
+    """Return KL(expert || network) by enumeration of all cells between the union of both networks' cuts."""
+    pieces = []
+    for name in expert.names:
+        if name in expert.cut_points:
+            low, high = expert.support[name]
+            edges = np.unique(
+                np.concatenate(([low], expert.cut_points[name], network.cut_points[name], [high]))
+            )
+            pieces.append([(0.5 * (a + b), b - a) for a, b in pairwise(edges)])
+        else:
+            pieces.append([(level, 1.0) for level in expert.levels[name]])
+    cells = list(product(*pieces))
+    frame = pd.DataFrame([[one[0] for one in cell] for cell in cells], columns=list(expert.names))
+    for name, levels in expert.levels.items():
+        frame[name] = pd.Categorical(frame[name], categories=list(levels))
+    volume = np.array([np.prod([one[1] for one in cell]) for cell in cells])
+    p, q = expert.log_density(frame), network.log_density(frame)
+    mass = np.exp(p) * volume
+    assert mass.sum() == pytest.approx(1.0)
+    return float((mass * (p - q)).sum())
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_sampled_distance_is_near_the_exact_one(seed):
+    problem, table, _frame, expert, _sample = make_case(seed, n_variables=4)
+    sample = draw_expert_sample(expert, 4096, 0)
+    fine = FrontProblem(problem.scorer, problem.edge_rules, ["expert_distance"], expert=sample)
+    assert draw_expert_sample(expert, 4000, 0).mean_log_density == sample.mean_log_density
+    for genotype in problem.sample(np.random.default_rng(seed), 3):
+        solution = full(fine, genotype)
+        exact = exact_kl(expert, network_of(problem, table, solution.genotype, 1.0))
+        assert solution.objectives[0] == pytest.approx(exact, abs=0.02)
+
+
+def test_a_stratified_sample_has_the_networks_own_moments():
+    network = random_network(6, random_state=4)
+    sample = draw_expert_sample(network, 8192, 1)
+    frame = sample_frame(read_table(network.sample(50, 1)), sample)
+    # the entropy by plain sampling has a standard error ten times larger than the tolerance of the stratified mean
+    plain = [network.score(network.sample(8192, seed)) for seed in range(8)]
+    assert sample.mean_log_density == pytest.approx(np.mean(plain), abs=4 * np.std(plain) / np.sqrt(8) + 0.01)
+    assert network.score(frame) == pytest.approx(sample.mean_log_density, abs=1e-9)
+
+
+def test_a_network_equal_to_the_experts_has_distance_zero():
+    problem, table, _frame, _expert, _sample = make_case(5)
+    genotype = full(problem, problem.sample(np.random.default_rng(5), 1)[0]).genotype
+    same = network_of(problem, table, genotype, 1.0)
+    sample = draw_expert_sample(same, 512, 3)
+    own = FrontProblem(problem.scorer, problem.edge_rules, ALL_THREE, expert=sample)
+    assert full(own, genotype).objectives[2] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_columns_that_the_expert_does_not_mention_do_not_count():
+    problem, table, _frame, expert, _sample = make_case(6)
+    sample = draw_expert_sample(expert, 256, 0, frozenset(table.names[:2]))
+    assert sample.mentioned.tolist() == [True, True, False, False, False]
+    part = FrontProblem(problem.scorer, problem.edge_rules, ["expert_distance"], expert=sample)
+    genotype = problem.sample(np.random.default_rng(0), 1)[0]
+    solution = full(part, genotype)
+    assert (solution.terms[10:12] != 0).all()
+    assert (solution.terms[12:] == 0).all()
+
+
+@pytest.mark.parametrize("not_mentioned", [[], ["x2", "x3"]])
+def test_one_function_gives_the_objective_of_any_network(not_mentioned):
+    problem, table, _frame, expert, _sample = make_case(9)
+    names = table.names
+    fit = {"expert_fit": {"not_mentioned": [names[i] for i in range(len(not_mentioned))]}}
+    expert = DiscretizedBayesNet.from_table(
+        table, expert.edges, expert.cut_points, pseudo_count=2.0, metadata=fit
+    )
+    mentioned = mentioned_names(expert)
+    assert len(mentioned) == 5 - len(not_mentioned)
+    sample = draw_expert_sample(expert, 4096, 0, mentioned)
+    part = FrontProblem(problem.scorer, problem.edge_rules, ["expert_distance"], expert=sample)
+    for genotype in problem.sample(np.random.default_rng(0), 3):
+        solution = full(part, genotype)
+        network = network_of(problem, table, solution.genotype, 1.0)
+        assert expert_distance(expert, network) == pytest.approx(solution.objectives[0], abs=1e-10)
+    assert expert_distance(expert, expert) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_networks_over_the_limit_are_infeasible_by_their_excess():
+    problem, *_ = make_case(7, max_parameters=30.0)
+    for genotype in problem.sample(np.random.default_rng(0), 8):
+        solution = full(problem, genotype)
+        excess = solution.objectives[1] / 30.0 - 1.0
+        assert solution.violation[0] == pytest.approx(max(0.0, excess))
+
+
+def test_objectives_of_ones_own_and_their_errors():
+    base, *_ = make_case(8)
+    seen = []
+
+    def n_arcs(genotype):
+        seen.append(genotype.copy())
+        return float(np.count_nonzero(genotype[: base.n_edge_genes]))
+
+    problem = FrontProblem(base.scorer, base.edge_rules, ["misfit", "n_arcs"], own={"n_arcs": n_arcs})
+    genotype = problem.sample(np.random.default_rng(0), 1)[0]
+    solution = full(problem, genotype)
+    assert solution.objectives[1] == np.count_nonzero(solution.genotype[: base.n_edge_genes])
+    assert (seen[-1] == solution.genotype).all()
+
+    def broken(_genotype):
+        raise ValueError("no value today")
+
+    problem = FrontProblem(base.scorer, base.edge_rules, ["misfit", "broken"], own={"broken": broken})
+    data = problem.kernel_data(1)[0]
+    solution = full(problem, genotype)
+    assert solution.objectives[1] == np.inf
+    with pytest.raises(ValueError, match="no value today"):
+        problem.chunk_ended(0, data)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "message"),
+    [
+        (["misfit", "misfit"], "different names"),
+        ([], "different names"),
+        (["misfits"], r"out of \['misfit', 'complexity', 'expert_distance'\], got \['misfits'\]"),
+        (["misfit", "expert_distance"], "needs an expert's network"),
+    ],
+)
+def test_objectives_that_make_no_sense_are_refused(objectives, message):
+    problem, *_ = make_case(1)
+    with pytest.raises(GomeaBnError, match=message):
+        FrontProblem(problem.scorer, problem.edge_rules, objectives)
+
+
+def test_an_infinite_distance_is_refused_beforehand():
+    with pytest.raises(GomeaBnError, match="pseudo_count > 0"):
+        make_case(1, pseudo_count=0.0)

@@ -1,0 +1,363 @@
+"""Optimal cut points of one variable: against brute force, slow scores, hand-made vectors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from oracles import slow_family_score
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.interval_dp import Child, Coded, CutLimits, CutProblem, IntervalScore, SortedColumn
+from gomea_bn.problems.policies import Policy, bin_codes
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+METHODS = ("density-bic", "density-bd")
+
+
+@dataclass
+class Example:
+    """A variable with `n_parents` discrete parents, and children that share discrete spouses."""
+
+    values: NDArray[np.float64]
+    discrete: list[NDArray[np.int64]]
+    levels: list[int]
+    parents: list[int]
+    children: list[tuple[int, list[int]]]
+
+    def problem(self, method: str = "density-bic", penalty: str | float = "bic") -> CutProblem:
+        chosen = scoring_method(method)
+        score = IntervalScore(chosen, score_rule(chosen, len(self.values), penalty=penalty))
+        coded = [Coded(c.astype(np.uint8), r) for c, r in zip(self.discrete, self.levels)]
+        children = [Child(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children]
+        return CutProblem(SortedColumn(self.values), [coded[p] for p in self.parents], children, score)
+
+    def slow_value(
+        self, cuts: Sequence[float], method: str = "density-bic", penalty: str | float = "bic"
+    ) -> float:
+        """The variable's own family and its children's families by the slow score."""
+        x = len(self.discrete)
+        variables = [
+            *(
+                ScoredVariable(str(d), c.astype(np.int32), r)
+                for d, (c, r) in enumerate(zip(self.discrete, self.levels))
+            ),
+            ScoredVariable("x", self.values, 0, (Policy(np.array(cuts, np.float64)),)),
+        ]
+        families = [Family((x, 0), tuple((p, 0) for p in self.parents))]
+        families += [Family((c, 0), ((x, 0), *((s, 0) for s in spouses))) for c, spouses in self.children]
+        return math.fsum(slow_family_score(variables, f, method, penalty=penalty) for f in families)
+
+    def allowed(self, limits: CutLimits) -> list[tuple[float, ...]]:
+        """Every set of mid-points that the limits allow; the one bin always."""
+        distinct = sorted(set(self.values.tolist()))
+        middles = [a + (b - a) / 2 for a, b in itertools.pairwise(distinct)]
+        span = distinct[-1] - distinct[0]
+        found = []
+        for k in range(limits.min_bins - 1, min(limits.max_bins or 99, len(distinct))):
+            for cuts in itertools.combinations(middles, k):
+                edges = [distinct[0], *cuts, distinct[-1]]
+                rows = np.bincount(bin_codes(self.values, np.array(cuts)), minlength=k + 1)
+                narrow = any(b - a < limits.width_floor * span for a, b in itertools.pairwise(edges))
+                if k == 0 or not (narrow or rows.min() < limits.min_bin_count):
+                    found.append(cuts)
+        return found
+
+
+def random_example(seed: int, n_rows: int, n_distinct: int) -> Example:
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(2, 4, 5).tolist()
+    values = rng.choice(np.unique(rng.normal(size=n_distinct)), n_rows)
+    values[:2] = -5.0, 5.0
+    shift = (values > 0).astype(np.int64)
+    discrete = [(rng.integers(0, r, n_rows) + shift) % r for r in levels]
+    parents = [[], [0], [0, 1]][rng.integers(3)]
+    families: list[list[tuple[int, list[int]]]] = [
+        [],
+        [(2, [])],
+        [(2, [0]), (3, [])],
+        [(2, [3, 4]), (3, [0])],
+    ]
+    children = families[rng.integers(4)]
+    return Example(values, discrete, levels, parents, children)
+
+
+# ---------------------------------------------------------------- vectors from the literature's toy
+
+
+X = np.array([1.1, 1.2, 1.2, 2.9, 2.9, 2.9, 3.5, 4.3, 4.3, 5.0])
+TOY = Example(
+    X,
+    [np.array([0, 0, 0, 1, 1, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 0, 1, 1, 1, 1, 0, 0])],
+    [2, 2],
+    [0],
+    [(1, [])],
+)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "uncut", "two_cuts", "best_cuts", "best"),
+    [
+        (0.5 * math.log(10), -8.082764352, -11.115500133, [], -8.082764352),
+        (math.log(5), -8.540909718, -14.322517695, [], -8.540909718),
+        (0.2, -7.131471806, -4.456452308, [1.15, 2.05, 3.2, 3.9, 4.65], -3.026482542),
+    ],
+)
+def test_toy_table_has_its_known_values(
+    penalty: float, uncut: float, two_cuts: float, best_cuts: list[float], best: float
+) -> None:
+    problem = TOY.problem(penalty=penalty)
+    assert problem.value(np.empty(0)) == pytest.approx(uncut, abs=1e-8)
+    assert problem.value(np.array([2.05, 4.65])) == pytest.approx(two_cuts, abs=1e-8)
+    for max_bins in (None, 15):
+        found = problem.optimal(CutLimits(max_bins=max_bins))
+        assert found is not None
+        assert found.cut_points == pytest.approx(best_cuts)
+        assert found.value == pytest.approx(best, abs=1e-8)
+
+
+# ---------------------------------------------------------------- brute force
+
+
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(METHODS),
+    st.sampled_from([0.05, 0.3, "bic"]),
+    st.sampled_from([(1, None), (1, 15), (2, 4), (1, 1), (3, 3), (4, 4)]),
+    st.sampled_from([0.0, 1e-3, 0.1]),
+    st.sampled_from([0, 1, 3]),
+)
+@settings(max_examples=120, deadline=None)
+def test_optimum_equals_brute_force_over_all_sets_of_mid_points(
+    seed: int,
+    method: str,
+    penalty: str | float,
+    bins: tuple[int, int | None],
+    width_floor: float,
+    min_bin_count: int,
+) -> None:
+    example = random_example(seed, n_rows=24, n_distinct=8)
+    limits = CutLimits(*bins, width_floor, min_bin_count)
+    found = example.problem(method, penalty).optimal(limits)
+    values = [example.slow_value(cuts, method, penalty) for cuts in example.allowed(limits)]
+    if not values:
+        assert found is None
+        return
+    assert found is not None
+    assert found.value == pytest.approx(max(values), abs=1e-8)
+    assert example.slow_value(found.cut_points.tolist(), method, penalty) == pytest.approx(
+        max(values), abs=1e-8
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_value_of_any_cuts_is_that_of_the_families(method: str) -> None:
+    for seed in range(20):
+        example = random_example(seed, n_rows=60, n_distinct=30)
+        problem = example.problem(method, 0.7)
+        rng = np.random.default_rng(seed)
+        for n_cuts in (0, 1, 3, 6):
+            cuts = np.sort(rng.uniform(-4.9, 4.9, n_cuts))
+            assert problem.value(cuts) == pytest.approx(
+                example.slow_value(cuts.tolist(), method, 0.7), abs=1e-8
+            )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_score_is_a_sum_over_intervals_and_a_term_in_their_number(method: str) -> None:
+    """What a cut at the left changes does not depend on a cut further right."""
+    example = random_example(7, n_rows=200, n_distinct=100)
+    problem = example.problem(method)
+
+    def gains(*cuts: float) -> float:
+        return problem.value(np.array(cuts)) - problem.layer_term(len(cuts) + 1)
+
+    assert gains(-1.0, 0.2, 1.5) - gains(0.2, 1.5) == pytest.approx(gains(-1.0, 0.2) - gains(0.2), abs=1e-9)
+
+
+def test_more_configurations_than_rows_are_counted_sparsely() -> None:
+    rng = np.random.default_rng(5)
+    levels = [20, 20, 20, 3]
+    discrete = [rng.integers(0, r, 300) for r in levels]
+    values = rng.normal(size=300) + (discrete[3] == 1) * 2.0
+    for parents, children in (([0, 1, 2], []), ([], [(3, [0, 1, 2])]), ([0, 1, 2], [(3, [0, 1, 2])])):
+        example = Example(values, discrete, levels, parents, children)
+        for method in METHODS:
+            for cuts in ([], [0.5], [-0.3, 1.0]):
+                assert example.problem(method).value(np.array(cuts)) == pytest.approx(
+                    example.slow_value(cuts, method), abs=1e-6
+                )
+
+
+# ---------------------------------------------------------------- ties, floors, limits
+
+
+def atom_example() -> Example:
+    rng = np.random.default_rng(2)
+    values = np.concatenate([np.full(300, 3.0), np.full(100, 4.0), rng.uniform(0, 10, 100)])
+    return Example(values, [rng.integers(0, 2, 500)], [2], [0], [])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("width_floor", "min_bin_count"), [(1e-3, 1), (0.02, 1), (0.1, 20)])
+def test_bins_around_repeated_values_keep_the_floors(
+    method: str, width_floor: float, min_bin_count: int
+) -> None:
+    example = atom_example()
+    limits = CutLimits(width_floor=width_floor, min_bin_count=min_bin_count)
+    for n_cells in (20, 400):
+        found = example.problem(method).optimal(limits, n_cells=n_cells)
+        assert found is not None
+        edges = np.concatenate(([example.values.min()], found.cut_points, [example.values.max()]))
+        assert np.diff(edges).min() >= width_floor * np.ptp(example.values)
+        assert np.bincount(bin_codes(example.values, found.cut_points)).min() >= min_bin_count
+        assert len(found.cut_points) >= 2  # an atom is worth isolating
+
+
+def test_lower_width_floor_lets_the_density_of_an_atom_grow() -> None:
+    problem = atom_example().problem()
+    values = []
+    for width_floor in (0.1, 0.02, 0.0):
+        found = problem.optimal(CutLimits(width_floor=width_floor))
+        assert found is not None
+        values.append(found.value)
+    assert values[0] < values[1] < values[2]
+
+
+def test_grid_has_candidates_on_both_sides_of_an_atom() -> None:
+    column = SortedColumn(np.concatenate([np.full(500, 3.0), np.linspace(0, 10, 700)]))
+    cuts = column.cuts[column.grid(40)]
+    neighbours = column.distinct[np.searchsorted(column.distinct, 3.0) + np.array([-1, 1])]
+    assert (3.0 + neighbours[0]) / 2 in cuts
+    assert (3.0 + neighbours[1]) / 2 in cuts
+    assert len(cuts) < 40
+
+
+def test_grid_reaches_into_wide_gaps() -> None:
+    values = np.concatenate([np.linspace(0, 1, 5000), [50.0, 99.0, 100.0]])
+    column = SortedColumn(values)
+    assert {25.5, 74.5} <= set(column.cuts[column.grid(100)].tolist())
+    assert not {25.5, 74.5} <= set(
+        column.cuts[:: len(column.cuts) // 100].tolist()
+    )  # as plain quantiles would
+
+
+def test_limits_that_nothing_satisfies_give_none() -> None:
+    example = Example(np.array([0.0, 0.0, 1.0, 2.0, 2.0]), [], [], [], [])
+    assert example.problem().optimal(CutLimits(4, 4)) is None
+    assert example.problem().optimal(CutLimits(2, 3, min_bin_count=3)) is None
+    assert example.problem().optimal(CutLimits(2, 3, width_floor=0.6)) is None
+
+
+def test_cut_between_neighbouring_floats_never_leaves_a_bin_without_width() -> None:
+    low = 1.0
+    values = np.array([low, np.nextafter(low, 2), 1.5, 2.0] * 5)
+    for penalty in (0.0, "bic"):
+        found = Example(values, [], [], [], []).problem(penalty=penalty).optimal(CutLimits(width_floor=0.0))
+        assert found is not None
+        assert low not in found.cut_points
+        assert np.isfinite(found.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_bins": 0}, "min_bins must be an integer from 1"),
+        ({"max_bins": 256}, "max_bins must be an integer from 1 to 255"),
+        ({"max_bins": True}, "max_bins must be an integer"),
+        ({"min_bins": 5, "max_bins": 4}, "max_bins must be at least min_bins = 5, got 4"),
+        ({"width_floor": 1.0}, "width_floor must be a fraction"),
+        ({"width_floor": -0.1}, "width_floor must be a fraction"),
+        ({"min_bin_count": 1.5}, "min_bin_count must be an integer"),
+    ],
+)
+def test_limits_out_of_range_are_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        CutLimits(**options)  # type: ignore[arg-type]
+
+
+def test_scores_without_an_interval_form_are_refused() -> None:
+    bic, bd = scoring_method("bic"), scoring_method("density-bd")
+    with pytest.raises(GomeaBnError, match="got 'bic'"):
+        IntervalScore(bic, score_rule(bic, 10))
+    with pytest.raises(GomeaBnError, match="with the BDeu prior"):
+        IntervalScore(bd, score_rule(bd, 10, prior="bdeu"))
+    with pytest.raises(GomeaBnError, match="constant column"):
+        SortedColumn(np.ones(5))
+
+
+# ---------------------------------------------------------------- many rows
+
+
+def steps(n_rows: int, seed: int) -> Example:
+    """Piecewise uniform given a parent, with a child that follows; true cuts 2, 3 and 7 on [0, 10]."""
+    rng = np.random.default_rng(seed)
+    parent = rng.integers(0, 2, n_rows)
+    shares = np.array([[0.5, 0.1, 0.3, 0.1], [0.1, 0.4, 0.1, 0.4]])
+    edges = np.array([0.0, 2.0, 3.0, 7.0, 10.0])
+    bins = (rng.random(n_rows)[:, None] > np.cumsum(shares, axis=1)[parent]).sum(axis=1).clip(0, 3)
+    values = edges[bins] + rng.random(n_rows) * np.diff(edges)[bins]
+    child = (rng.random(n_rows) < np.array([0.1, 0.8, 0.3, 0.6])[bins]).astype(np.int64)
+    return Example(values, [parent, child], [2, 2], [0], [(1, [])])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_cells", [100, 200])
+def test_zoom_ends_at_the_cuts_of_the_exact_programme(method: str, n_cells: int) -> None:
+    for seed in range(5):
+        problem = steps(900, seed).problem(method)
+        exact = problem.optimal(CutLimits(), n_cells=1000)
+        zoomed = problem.optimal(CutLimits(), n_cells=n_cells)
+        assert exact is not None
+        assert zoomed is not None
+        assert zoomed.value == pytest.approx(exact.value, abs=1e-8)
+        assert zoomed.cut_points == pytest.approx(exact.cut_points)
+
+
+def test_coarse_grid_costs_little_and_still_ends_between_raw_values() -> None:
+    for seed in range(5):
+        problem = steps(900, seed).problem()
+        exact = problem.optimal(CutLimits(), n_cells=1000)
+        coarse = problem.optimal(CutLimits(), n_cells=20)
+        assert exact is not None
+        assert coarse is not None
+        assert exact.value - 10 < coarse.value <= exact.value + 1e-9
+        assert set(coarse.cut_points.tolist()) <= set(problem.column.cuts.tolist())
+
+
+def test_incumbent_is_never_undercut_even_on_a_coarse_grid() -> None:
+    example = random_example(11, n_rows=500, n_distinct=400)
+    problem = example.problem()
+    exact = problem.optimal(CutLimits(width_floor=0.0), n_cells=1000)
+    assert exact is not None
+    kept = problem.optimal(CutLimits(width_floor=0.0), n_cells=10, incumbent=exact.cut_points)
+    assert kept is not None
+    assert kept.value == pytest.approx(exact.value, abs=1e-8)
+
+
+def test_fifty_thousand_rows_are_cut_between_raw_values_in_a_moment() -> None:
+    steps(500, 0).problem().optimal(CutLimits())
+    example = steps(50_000, 1)
+    began = perf_counter()
+    problem = example.problem()
+    found = problem.optimal(CutLimits())
+    seconds = perf_counter() - began
+    assert found is not None
+    assert found.cut_points == pytest.approx([2.0, 3.0, 7.0], abs=0.01)
+    assert set(found.cut_points.tolist()) <= set(problem.column.cuts.tolist())
+    assert seconds < 2.0  # about 0.05 on an idle core
+
+
+def test_raised_stop_flag_gives_up() -> None:
+    problem = steps(5000, 1).problem()
+    assert problem.optimal(CutLimits(), stop=np.ones(1, np.uint8)) is None
+    assert problem.optimal(CutLimits(), stop=np.zeros(1, np.uint8)) is not None

@@ -1,0 +1,497 @@
+"""The review page in a browser: what people see, press and get. Needs the system's Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from review_browser import CHROMIUM, handle, launched, left, needs_browser, opened, saved, selected
+from review_examples import HOSTILE_NAMES, example_front
+
+from gomea_bn.front.decision import accept, read_decision
+from gomea_bn.front.front import Front
+from gomea_bn.review import page as review
+from gomea_bn.review.page import network_report, review_page
+
+
+def test_continuous_integration_has_a_browser():
+    assert CHROMIUM or not os.environ.get("CI"), "install chromium: nothing may be skipped here"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def front() -> Front:
+    return example_front(n_networks=14, n_variables=8)
+
+
+@pytest.fixture(scope="module")
+def page_file(front, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("review") / "page.html"
+    review_page(front, path)
+    return path
+
+
+@pytest.fixture
+def page(browser, page_file) -> Iterator[Page]:
+    with opened(browser, page_file) as found:
+        yield found
+
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@needs_browser
+def test_starts_at_the_knee_with_everything_in_sight(page, front):
+    assert selected(page) == front.knee().index
+    assert page.locator("#headline").inner_text() == "14 networks explain your data; pick one."
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    for part in (
+        "#headline",
+        "#landmarks",
+        "#filter-plot",
+        "#scatter",
+        "#weights",
+        "#graph",
+        "#note",
+        "#save",
+    ):
+        box = page.locator(part).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 1280, part
+        assert box["y"] + box["height"] <= 760, part
+
+
+@needs_browser
+def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
+    page.click("button[data-key=misfit]")
+    assert selected(page) == front.best("misfit").index == 0
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert selected(page) == 2
+    page.keyboard.press("ArrowLeft")
+    assert selected(page) == 1
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert selected(page) == 0
+    assert page.locator("#live").inner_text() == "This is the first network."
+    page.click("#next")
+    assert re.match(r"Network 1: Misfit [\d.]+ nats per row, Complexity", page.locator("#live").inner_text())
+
+
+@needs_browser
+def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
+    plot = page.locator("#filter-plot").bounding_box()
+    y = plot["y"] + 30
+    page.mouse.move(plot["x"] + 0.5 * plot["width"], y)
+    page.mouse.down()
+    page.mouse.move(plot["x"] + 0.95 * plot["width"], y, steps=4)
+    page.mouse.up()
+    values = front.values[:, 0]
+    low = float(handle(page, 0, 0).get_attribute("aria-valuenow"))
+    high = float(handle(page, 0, 1).get_attribute("aria-valuenow"))
+    inside = [place for place, value in enumerate(values) if low <= value <= high]
+    assert 0 < len(inside) < len(front)
+    assert left(page) == len(inside)
+    assert page.locator("#left").inner_text() == f"{len(inside)} of 14 left"
+    assert page.locator(".strand.out").count() >= 14 - len(inside) - 1
+    page.click("button[data-key=misfit]")
+    assert selected(page) == inside[0]
+    page.keyboard.press("ArrowLeft")
+    assert selected(page) == inside[0]
+    page.mouse.click(plot["x"] + 0.2 * plot["width"], y)
+    assert left(page) == 14
+
+
+@needs_browser
+def test_filters_move_by_keys_to_values_that_networks_have(page, front):
+    edges = sorted(set(front.to_frame()["n_edges"]))
+    top = handle(page, 3, 1)
+    assert top.get_attribute("aria-label") == "Most Edges"
+    before = selected(page)
+    top.press("ArrowLeft")
+    assert left(page) == int((front.to_frame()["n_edges"] <= edges[-2]).sum())
+    assert top.get_attribute("aria-valuetext") == str(edges[-2])
+    assert selected(page) == before
+    top.press("End")
+    assert left(page) == 14
+    handle(page, 1, 0).press("ArrowRight")
+    assert left(page) == 13
+    page.click("#clear-filters")
+    assert left(page) == 14
+
+
+@needs_browser
+def test_sliders_choose_as_the_front_does(page, front):
+    for weights in ((100, 0, 0), (10, 90, 40), (0, 15, 100), (35, 35, 0), (0, 0, 0)):
+        for place, weight in enumerate(weights):
+            page.locator(f"#weight-{place}").fill(str(weight))
+        wanted = weights if any(weights) else (1, 1, 1)
+        assert selected(page) == front.nearest(wanted).index
+        shares = [round(100 * weight / sum(wanted)) for weight in wanted]
+        shown = page.locator("#weights output").all_inner_texts()
+        assert shown == [f"{share}\u00a0%" for share in shares]
+
+
+@needs_browser
+def test_buttons_lead_to_the_fronts_choices(page, front):
+    wanted = {
+        "knee": front.knee(),
+        "expert_distance": front.closest_to_expert(),
+        "complexity": front.best("complexity"),
+        "misfit": front.best("misfit"),
+    }
+    for key, candidate in wanted.items():
+        page.click(f"button[data-key={key}]")
+        assert selected(page) == candidate.index
+        assert page.locator(f"button[data-key={key}]").get_attribute("aria-pressed") == "true"
+
+
+@needs_browser
+def test_scatter_selects_by_pointer_and_changes_axes(page, front):
+    page.select_option("#axis-x", label="Edges")
+    page.select_option("#axis-y", label="Complexity")
+    dot = page.locator(".dot[data-id='5']").bounding_box()
+    page.mouse.click(dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2)
+    assert selected(page) == 5
+    assert (
+        page.locator("#scatter").get_attribute("aria-label").startswith("Complexity against Edges; 14 of 14")
+    )
+    lower, higher = front.best("complexity").index, int(front.values[:, 1].argmax())
+    boxes = [page.locator(f".dot[data-id='{place}']").bounding_box() for place in (lower, higher)]
+    assert boxes[0]["y"] > boxes[1]["y"]
+
+
+@needs_browser
+def test_edges_are_classed_against_the_expert(page, front):
+    network, expert = front[selected(page)].network, front.expert
+    own, theirs = set(network.edges), set(expert.edges)
+    wanted = {
+        "both": own & theirs,
+        "reversed": {(a, b) for a, b in own if (b, a) in theirs},
+        "here": {(a, b) for a, b in own if (a, b) not in theirs and (b, a) not in theirs},
+        "there": {(a, b) for a, b in theirs if (a, b) not in own and (b, a) not in own},
+    }
+    assert sum(map(len, wanted.values())) > 5
+    for kind, edges in wanted.items():
+        drawn = page.locator(f"#graph .edge.{kind}").evaluate_all("all => all.map(one => one.dataset.edge)")
+        names = network.names
+        assert {tuple(names[int(place)] for place in edge.split(",")) for edge in drawn} == edges
+    legend = page.locator("#legend li").all_inner_texts()
+    assert [int(text.split()[-1]) for text in legend[:4]] == [
+        len(wanted[kind]) for kind in ("both", "reversed", "here", "there")
+    ]
+    listed = [text.split(" (")[0] for text in page.locator("#panel .edge-list li").all_inner_texts()]
+    assert {re.sub(r"\s*\d+\s%$", "", text) for text in listed} == {
+        f"{a} → {b}" for edges in wanted.values() for a, b in edges
+    }
+
+
+@needs_browser
+def test_nodes_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
+    places = "all => all.map(one => one.getAttribute('transform'))"
+    before = page.locator(".node").evaluate_all(places)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".node").evaluate_all(places) == before
+    network = front[selected(page)].network
+    frequency = {
+        edge: sum(edge in candidate.network.edges for candidate in front) / len(front)
+        for edge in network.edges
+    }
+    names = network.names
+    for (parent, child), share in frequency.items():
+        edge = page.locator(f".edge[data-edge='{names.index(parent)},{names.index(child)}'] path")
+        assert float(edge.get_attribute("stroke-width")) == pytest.approx(1.1 + 3.2 * share, abs=0.006)
+
+
+@needs_browser
+def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
+    network = front[selected(page)].network
+    name = next(one for one in network.cut_points if network.parents(one) and len(network.cut_points[one]))
+    page.locator(f".node[data-variable='{network.names.index(name)}']").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".variable-name").inner_text() == name
+    assert page.locator("#histogram .bar").count() > 5
+    assert page.locator("#histogram line.cut.this").count() == 2 * len(network.cut_points[name])
+    assert page.locator("#histogram line.cut.yours").count() == 2 * len(front.expert.cut_points[name])
+    rows = network.tables[name].reshape(-1, network.cardinality(name))
+    assert page.locator("#probabilities tbody tr").count() == len(rows)
+    first = page.locator("#probabilities tbody tr").first.locator("td.share").all_inner_texts()
+    assert [float(text) for text in first] == pytest.approx(rows[0].tolist(), abs=0.0051)
+    counts = page.locator("#probabilities tbody td.muted").all_inner_texts()
+    assert sum(int(text) for text in counts) == front.table.n_rows
+    children = {child for parent, child in network.edges if parent == name}
+    partners = {parent for parent, child in network.edges if child in children and parent != name}
+    blanket = set(network.parents(name)) | children | partners
+    shown = page.locator(".node.blanket").evaluate_all("all => all.map(one => Number(one.dataset.variable))")
+    assert {network.names[place] for place in shown} == blanket
+    page.click("summary:text('Bins as a table')")
+    bins = page.locator("#panel details table").first.locator("tbody td").all_inner_texts()
+    assert sum(int(text) for text in bins) == front.table.n_rows
+    page.keyboard.press("Escape")
+    assert page.locator(".node.blanket").count() == 0
+
+
+@needs_browser
+def test_slash_finds_a_variable(page, front):
+    page.keyboard.press("/")
+    page.keyboard.type("x3")
+    assert page.locator(".node.found").get_attribute("aria-label").startswith("X3, ")
+    page.keyboard.press("Enter")
+    assert page.locator(".variable-name").inner_text() == "X3"
+    page.keyboard.press("s")
+    assert page.locator("#shortlist button").count() == 1
+
+
+@needs_browser
+def test_pin_and_compare_in_words(page, front):
+    page.click("button[data-key=misfit]")
+    page.keyboard.press("p")
+    assert "This is A" in page.locator("#panel").inner_text()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    one, other = front[3].network, front[0].network
+    text = page.locator("#panel").inner_text()
+    assert "with A (network 0)" in text
+    only_here = [edge for edge in one.edges if edge not in other.edges and edge[::-1] not in other.edges]
+    assert (f"Only here: {len(only_here)}" in text) == bool(only_here)
+    for parent, child in only_here:
+        assert f"{parent} → {child}" in text
+    difference = f"{abs(front.values[3, 1] - front.values[0, 1]):,.0f} free parameters fewer: simpler"
+    assert difference in text
+    differing = [
+        name for name, cuts in one.cut_points.items() if cuts.tolist() != other.cut_points[name].tolist()
+    ]
+    assert differing
+    for name in differing:
+        assert re.search(rf"{name}: .*here; .* in A\.", text)
+    page.click("#against button:text('with yours')")
+    assert "with your network" in page.locator("#panel").inner_text()
+    page.keyboard.press("p")
+    assert page.locator("body").get_attribute("data-pinned") == "3"
+
+
+@needs_browser
+def test_decision_holds_what_was_decided_and_is_accepted(page, front):
+    page.click("button[data-key=complexity]")
+    page.keyboard.press("s")
+    page.keyboard.press("ArrowLeft")
+    page.click("#star")
+    chosen = selected(page)
+    page.fill("#note", 'Plausible: "smoking" → cost </script> 😀')
+    page.locator("#weight-0").fill("100")
+    handle(page, 1, 0).press("ArrowRight")
+    page.locator("#shortlist button").first.click()
+    assert selected(page) == chosen
+    found = saved(page)
+    decision = read_decision(json.dumps(found))
+    assert found.pop("made").endswith("Z")
+    complexity = sorted(set(front.values[:, 1]))
+    assert found == {
+        "format": "gomea-bn decision",
+        "format_version": 1,
+        "run_hash": front.run_hash,
+        "network": chosen,
+        "shortlist": sorted([front.best("complexity").index, chosen]),
+        "notes": {str(chosen): 'Plausible: "smoking" → cost </script> 😀'},
+        "weights": {"misfit": 0.5, "complexity": 0.25, "expert_distance": 0.25},
+        "filters": {"complexity": [complexity[1], complexity[-1]]},
+    }
+    assert accept(front, decision).edges == front[chosen].network.edges
+
+
+@needs_browser
+def test_address_restores_the_whole_view(page):
+    page.click("button[data-key=misfit]")
+    page.keyboard.press("p")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("s")
+    page.fill("#note", "note & more = 1, 2: #3")
+    page.select_option("#axis-x", label="Largest table")
+    page.locator("#weight-1").evaluate("one => { one.value = 80; }")
+    handle(page, 0, 1).press("ArrowLeft")
+    page.locator(".node").nth(2).click()
+    state = """() => [document.body.dataset.selected, document.body.dataset.left, document.body.dataset.pinned,
+      document.querySelector('#axis-x').value, document.querySelector('#note').value,
+      [...document.querySelectorAll('#weights output')].map(one => one.textContent).join(),
+      document.querySelector('.variable-name')?.textContent, document.querySelector('#shortlist').textContent]"""
+    expect(page).to_have_url(re.compile(r"variable=2.*note="))
+    before = page.evaluate(state)
+    page.reload()
+    page.wait_for_selector("body[data-ready='1']")
+    assert page.evaluate(state) == before
+    page.evaluate("location.hash = '#network=4'")
+    page.wait_for_selector("body[data-selected='4']")
+    assert page.evaluate(state)[1:3] == ["14", ""]
+
+
+@needs_browser
+def test_a_spoilt_address_is_ignored(browser, page_file, front):
+    with opened(browser, page_file, "#network=999&pin=x") as page:
+        for fragment in (
+            "#filters=0:9:1,99:1:2,a:b:c",
+            "#axes=7,99&weights=1&variable=-1&tab=none",
+            "#%E0%A4%A&note=:",
+        ):
+            assert selected(page) == front.knee().index
+            assert left(page) == len(front)
+            page.evaluate(f"location.replace({fragment!r})")
+            page.reload()
+            page.wait_for_selector("body[data-ready='1']")
+        assert selected(page) == front.knee().index
+
+
+@needs_browser
+def test_tables_say_what_the_charts_show(page, front):
+    page.click("#open-table")
+    rows = page.locator("#table-body tbody tr")
+    assert rows.count() == len(front)
+    frame = front.to_frame()
+    cells = rows.nth(6).locator("td").all_inner_texts()
+    assert [int(cells[3]), int(cells[4].replace(",", ""))] == frame.loc[
+        6, ["n_edges", "largest_table"]
+    ].tolist()
+    assert float(cells[0]) == pytest.approx(front.values[6, 0], abs=0.01)
+    rows.nth(6).locator("button").click()
+    assert selected(page) == 6
+    expect(page.locator("#table-dialog")).not_to_be_visible()
+
+
+@needs_browser
+def test_hostile_names_are_shown_literally(browser, tmp_path):
+    names = HOSTILE_NAMES
+    front = example_front(n_variables=len(names), names=names, n_objectives=4, record={"<b>": names[0]})
+    review_page(front, tmp_path / "page.html", title="<b>Study</b>")
+    with opened(browser, tmp_path / "page.html") as page:
+        assert page.title().startswith("<b>Study</b>")
+        for place, name in enumerate(names):
+            page.locator(f".node[data-variable='{place}']").press("Enter")
+            assert page.locator(".variable-name").evaluate("one => one.textContent") == name
+            assert (
+                page.locator(f".node[data-variable='{place}'] title").evaluate("one => one.textContent")
+                == name
+            )
+        page.click("#tab-about")
+        assert "<script>window.hacked" in page.locator("#panel").inner_text()
+        page.click("#tab-network")
+        for _ in range(4):
+            page.keyboard.press("p")
+            page.keyboard.press("ArrowRight")
+        page.click("#open-table")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        assert page.locator("script").count() == 2
+        assert page.locator("img").count() == 0
+
+
+@needs_browser
+@pytest.mark.parametrize(("n_objectives", "expert"), [(1, False), (2, True), (4, False)])
+def test_any_number_of_objectives_with_and_without_an_expert(browser, tmp_path, n_objectives, expert):
+    front = example_front(n_objectives=n_objectives, expert=expert, keep_table=n_objectives > 1)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("p")
+        page.keyboard.press("ArrowLeft")
+        page.locator(".node").first.click()
+        page.locator(".node").last.click()
+        assert page.locator("#weights input").count() == (n_objectives if n_objectives > 1 else 0)
+        assert page.locator("#filter-labels li").count() == n_objectives + 2
+        found = saved(page)
+        assert found["weights"] == {}
+        assert read_decision(json.dumps(found)).weights == {}
+
+
+@needs_browser
+def test_front_of_one_network_can_be_saved_but_not_browsed(browser, tmp_path):
+    front = example_front(n_networks=1)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator("#choose")).not_to_be_visible()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("s")
+        assert saved(page)["network"] == 0
+        assert page.locator("#shortlist button").count() == 0
+
+
+@needs_browser
+def test_report_of_one_network_shows_it_without_a_decision(browser, tmp_path, front):
+    network_report(front[3].network, front.table, tmp_path / "page.html", record={"score": 1.5})
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator("#choose")).not_to_be_visible()
+        expect(page.locator("#decide")).not_to_be_visible()
+        assert page.locator("#graph .edge.plain").count() == len(front[3].network.edges)
+        page.locator(".node").nth(1).click()
+        assert page.locator(".variable-name").inner_text() == front[3].network.names[1]
+
+
+@needs_browser
+def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(review, "_LARGEST_PLAIN", 1000)
+    front = example_front(n_networks=200, n_variables=20, n_rows=300)
+    page_text = review_page(front, tmp_path / "page.html")
+    assert 'type="application/gzip"' in page_text
+    with opened(
+        browser, tmp_path / "page.html", color_scheme="dark", viewport={"width": 1920, "height": 1080}
+    ) as page:
+        assert page.locator(".strand").count() == 200
+        dark, light = page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(253, 252, 250)"
+        assert dark != light
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1920
+
+
+@needs_browser
+def test_sixty_variables_are_readable_and_can_be_seen_whole(browser, tmp_path):
+    review_page(example_front(n_networks=5, n_variables=64, n_rows=100), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        frame = page.locator("#graph-frame").bounding_box()
+        first = page.locator(".node text").first
+        assert first.evaluate("one => one.getBoundingClientRect().height") > 9
+        page.click("#whole")
+        drawing = page.locator("#graph").bounding_box()
+        assert drawing["width"] <= frame["width"]
+        assert drawing["height"] <= frame["height"]
+
+
+@needs_browser
+def test_paper_gets_one_page(browser, page_file):
+    with opened(browser, page_file) as page:
+        page.fill("#note", "Agrees with the clinic.")
+        page.locator("body").press("s")
+        text = page.pdf(prefer_css_page_size=True)
+        assert re.findall(rb"/Count (\d+)", text) == [b"1"]
+        page.emulate_media(media="print")
+        summary = page.locator("#print-summary").inner_text()
+        assert "Agrees with the clinic." in summary
+        assert "Bins and levels" in summary
+        expect(page.locator("#choose")).not_to_be_visible()
+
+
+@needs_browser
+def test_parts_have_names_and_roles(page):
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('button, select, input, textarea, [role=slider], [role=button]')]
+          .filter(one => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length))
+          .map(one => one.outerHTML)"""
+    )
+    assert unnamed == []
+    assert page.locator("[role=tab][aria-selected=true]").count() == 1
+    page.locator("#tab-network").press("ArrowRight")
+    assert page.locator("#tab-variable").get_attribute("aria-selected") == "true"
+    page.locator(".node").first.focus()
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement.querySelector('rect')).strokeWidth")
+    assert float(outline.removesuffix("px")) > 3

@@ -1,0 +1,104 @@
+"""What the review page says and saves of what somebody did, and did not, say. Needs the system's Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+from review_browser import launched, needs_browser, opened, saved
+from review_examples import example_front
+
+from gomea_bn.data.column_summary import column_summary
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.front.front import Front
+from gomea_bn.review.page import review_page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@needs_browser
+def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
+    review_page(example_front(), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("button[data-key=knee]")
+        assert saved(page)["weights"] == {}
+        expect(page).to_have_url(re.compile("network="))
+        expect(page).not_to_have_url(re.compile("weights="))
+        page.locator("#weight-1").fill("0")
+        given = {"misfit": 0.5, "complexity": 0.0, "expert_distance": 0.5}
+        assert saved(page)["weights"] == given
+        expect(page).to_have_url(re.compile("weights=50%2C0%2C50"))
+        page.reload()
+        page.wait_for_selector("body[data-ready='1']")
+        assert saved(page)["weights"] == given
+
+
+@needs_browser
+def test_bins_that_the_expert_did_not_give_are_not_called_theirs(browser, tmp_path):
+    plain = example_front()
+    first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
+    expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
+    front = Front(
+        plain.objectives, plain.values, [one.network for one in plain], table=plain.table, expert=expert
+    )
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        text = page.locator("#panel").inner_text()
+        assert f"You gave no bins: {first}." in text
+        others = [name for name in expert.names if name not in (first, second)]
+        assert f"You did not mention: {', '.join(others)}." in text
+        named = re.findall(r"^(.*): .* in yours\.$", text, flags=re.MULTILINE)
+        assert named == [second]
+        wanted = {
+            first: "You gave no bins: 3 bins of equal frequency stand in for yours.",
+            third: "You did not mention this variable. You gave no bins: 3 bins of equal frequency stand in "
+            "for yours.",
+        }
+        for name, words in wanted.items():
+            page.locator(f".node[data-variable='{expert.names.index(name)}']").press("Enter")
+            assert page.locator("#panel .unsaid").inner_text() == words
+            assert page.locator("#histogram .yours").count() == 0
+            assert "yours" not in page.locator("#histogram").get_attribute("aria-label")
+        page.locator(f".node[data-variable='{expert.names.index(second)}']").press("Enter")
+        assert page.locator("#panel .unsaid").count() == 0
+        assert page.locator("#histogram line.cut.yours").count() == 2
+
+
+@needs_browser
+def test_a_damaged_histogram_is_said_to_be_damaged(browser, tmp_path):
+    columns = column_summary(example_front().table)
+    place = next(place for place, one in enumerate(columns) if one["kind"] == "continuous")
+    columns[place]["histogram"]["edges"][0] = "low"
+    review_page(example_front(keep_table=False, record={"columns": columns}), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator(f".node[data-variable='{place}']").press("Enter")
+        assert "is damaged in the record" in page.locator("#panel").inner_text()
+        assert page.locator("#histogram .bar").count() == 0
+
+
+@needs_browser
+def test_facts_have_room_beside_long_names(browser, tmp_path):
+    record = {
+        "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},
+        "data_sha256": "0123456789abcdef" * 4,
+        "stopped_by": "max_evaluations",
+    }
+    review_page(example_front(record=record), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#tab-about")
+        panel = page.locator("#panel").bounding_box()
+        for fact in page.locator(".facts dd").all():
+            box = fact.bounding_box()
+            assert box["width"] >= 0.45 * panel["width"]
+            assert box["x"] + box["width"] <= panel["x"] + panel["width"]
+        value = page.locator(".facts dd", has_text="max_evaluations")
+        assert value.evaluate("one => one.getBoundingClientRect().height") < 30

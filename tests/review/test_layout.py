@@ -1,0 +1,100 @@
+"""Where the review page draws variables and edges: apart, within the drawing, and never under one another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gomea_bn.review.layout import box_width, consensus_arcs, layout
+from gomea_bn.review.routes import box_hits, points_on, routes
+
+
+@st.composite
+def arc_shares(draw):
+    n = draw(st.integers(1, 14))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    shares = rng.random((n, n)) * (rng.random((n, n)) < draw(st.floats(0, 0.7)))
+    shares /= np.maximum(shares + shares.T, 1.0)  # a network has a pair in one direction only
+    np.fill_diagonal(shares, 0.0)
+    expert = rng.random((n, n)) < 0.1
+    np.fill_diagonal(expert, False)
+    return shares, np.triu(expert)
+
+
+@settings(max_examples=40, deadline=None)
+@given(arc_shares())
+def test_boxes_stand_apart_and_edges_pass_under_none(drawn):
+    shares, expert = drawn
+    n = len(shares)
+    names = [f"variable {place}" * (1 + place % 3) for place in range(n)]
+    found = layout(names, shares, expert)
+    half = found.boxes[:, 2:] / 2
+    for i in range(n):
+        for j in range(i):
+            apart = np.abs(found.boxes[i, :2] - found.boxes[j, :2]) - half[i] - half[j]
+            assert apart.max() > 5
+    joined = (shares > 0) | expert
+    assert set(found.curves) == {
+        (i, j) for i in range(n) for j in range(i + 1, n) if joined[i, j] or joined[j, i]
+    }
+    for (i, j), curve in found.curves.items():
+        points = points_on(curve, 80)
+        others = [place for place in range(n) if place not in (i, j)]
+        if others:
+            assert not box_hits(points[None], found.boxes[others], 1.0).any()
+        for end, box in ((curve[0], found.boxes[i]), (curve[-1], found.boxes[j])):
+            beyond = (np.abs(end - box[:2]) - box[2:] / 2).max()
+            assert -0.5 < beyond < 8  # ends at the border of its box
+        assert points.min() >= 0
+        assert points[:, 0].max() <= found.width
+        assert points[:, 1].max() <= found.height
+
+
+@settings(max_examples=60, deadline=None)
+@given(arc_shares())
+def test_consensus_has_no_cycle_and_ties_in_what_can_be(drawn):
+    shares, expert = drawn
+    arcs = consensus_arcs(shares, expert)
+    n = len(shares)
+    matrix = np.zeros((n, n))
+    for tail, head in arcs:
+        matrix[tail, head] = 1
+    assert np.trace(np.linalg.matrix_power(np.eye(n) + matrix, n) - np.eye(n)) == 0
+    joined = (shares > 0) | (shares.T > 0) | expert | expert.T
+
+    def components(links):
+        reach = np.linalg.matrix_power(np.eye(n) + (links > 0), n) > 0
+        return {tuple(row) for row in reach}
+
+    assert components(joined) == components(matrix + matrix.T)
+
+
+@pytest.mark.parametrize("n", [1, 30, 70])
+def test_layout_of_many_variables_stays_compact(n):
+    rng = np.random.default_rng(n)
+    table_like = np.triu(rng.random((n, n)) < 2.5 / n, 1) * rng.random((n, n))
+    found = layout([f"X{place}" for place in range(n)], table_like)
+    assert found.width < 140 * (3 + np.sqrt(1.3 * n))
+    assert found.height < 84 * (4 + 2 * np.sqrt(n))
+
+
+def test_box_width_follows_the_name_up_to_a_limit():
+    assert box_width("x") < box_width("a longer name") < box_width("a much longer name, cut") <= 172
+    assert box_width("a" * 1000) == box_width("a" * 61)
+    assert box_width("日本語日本語") > box_width("abcdef")
+
+
+def test_edges_through_one_gap_keep_lanes_of_their_own():
+    middle = [(x, 100.0, 200.0, 30.0) for x in (0.0, 240.0)]  # a gap of 40 around x = 120
+    top = [(x, 0.0, 60.0, 30.0) for x in (80.0, 160.0)]
+    bottom = [(x, 200.0, 60.0, 30.0) for x in (0.0, 90.0, 240.0)]
+    boxes = np.array([*top, *middle, *bottom])
+    pairs = {(0, 4): 1.0, (0, 6): 1.0, (1, 4): 1.0}
+    crossings = []
+    for curve in routes(boxes, pairs).values():
+        points = points_on(curve, 301)
+        crossings.append(points[np.argmin(np.abs(points[:, 1] - 100)), 0])
+        assert not box_hits(points[None], boxes[2:4], 1.0).any()
+    assert np.diff(np.sort(crossings)).min() >= 4.9

@@ -1,0 +1,464 @@
+"""The review page without a browser: its data, what can never happen to them, and the drawing's layout."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html.parser
+import json
+import re
+
+import numpy as np
+import pytest
+from review_examples import HOSTILE_NAMES, example_front, learned_table
+
+from gomea_bn.data.column_summary import column_summary
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.front.front import MISFIT, Front
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.review import page as review
+from gomea_bn.review.page import network_report, review_page
+from gomea_bn.review.pools import MOST_TABLE_ROWS
+
+
+class Elements(html.parser.HTMLParser):
+    """Collects what a browser would find: tags with attributes, and the text inside script and style."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.inside = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.texts.append("")
+        self.inside = True
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts[-1] += data
+
+    def all(self, tag):
+        return [(attributes, text) for (name, attributes), text in zip(self.tags, self.texts) if name == tag]
+
+
+def page_data(page: str) -> dict:
+    """Return the data of a page as a browser would read them."""
+    for attributes, text in Elements(page).all("script"):
+        if attributes.get("id") == "data":
+            if attributes["type"] == "application/gzip":
+                text = gzip.decompress(base64.b64decode(text)).decode()
+            return json.loads(text)
+    raise AssertionError("the page has no data")
+
+
+def edges_in(data: dict, network: dict) -> set[tuple[str, str]]:
+    names = [variable["name"] for variable in data["variables"]]
+    return {
+        (names[parent], names[child])
+        for child, place in enumerate(network["f"])
+        for parent in data["families"][child][place]["p"]
+    }
+
+
+# ---- the data
+
+
+@pytest.mark.parametrize("n_objectives", [1, 2, 3, 4])
+def test_page_holds_every_network_as_it_is(n_objectives):
+    front = example_front(n_objectives=n_objectives)
+    data = page_data(review_page(front))
+    assert data["values"] == front.values.tolist()
+    assert data["run_hash"] == front.run_hash
+    assert data["ids"] == list(range(len(front)))
+    for candidate, entry in zip(front, data["networks"]):
+        network = candidate.network
+        assert edges_in(data, entry) == set(network.edges)
+        for position, name in enumerate(network.names):
+            found = data["families"][position][entry["f"][position]]
+            rows = network.tables[name].reshape(-1, network.cardinality(name))
+            assert found["r"] == len(rows)
+            if found["i"] is None:
+                np.testing.assert_allclose(np.array(found["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
+            cuts = data["cuts"][position][entry["c"][position]]["at"]
+            if name in network.cut_points:
+                np.testing.assert_allclose(cuts, network.cut_points[name], rtol=1e-9)
+            else:
+                assert cuts is None
+
+
+def test_counts_behind_bins_and_table_rows_are_those_of_the_rows():
+    front = example_front(n_variables=5, n_rows=120)
+    data = page_data(review_page(front))
+    columns = {column.name: column.values.tolist() for column in front.table.columns}
+    network = front[3].network
+    entry = data["networks"][3]
+
+    def code(name, value):
+        return sum(value > cut for cut in network.cut_points[name]) if name in network.cut_points else value
+
+    checked = 0
+    for position, name in enumerate(network.names):
+        codes = [code(name, value) for value in columns[name]]
+        bins = data["cuts"][position][entry["c"][position]]["n"]
+        assert bins == [codes.count(one) for one in range(network.cardinality(name))]
+        found = data["families"][position][entry["f"][position]]
+        parents = network.parents(name)
+        if not parents:
+            assert found["n"] is None
+            continue
+        shape = [network.cardinality(parent) for parent in parents]
+        wanted = np.zeros(shape, dtype=int)
+        for row in range(front.table.n_rows):
+            wanted[tuple(code(parent, columns[parent][row]) for parent in parents)] += 1
+        assert found["n"] == wanted.ravel().tolist()
+        checked += 1
+    assert checked
+
+
+def test_landmarks_are_the_fronts_choices():
+    front = example_front(n_objectives=4)
+    found = {one["key"]: one for one in page_data(review_page(front))["landmarks"]}
+    assert found["knee"]["id"] == front.knee().index
+    assert found["expert_distance"]["id"] == front.closest_to_expert().index
+    assert found["complexity"]["id"] == front.best("complexity").index
+    assert found["misfit"]["id"] == front.best("misfit").index
+    assert found["price <b>"]["label"] == "Least price of <measuring>"
+    labels = [one["label"] for one in page_data(review_page(front))["landmarks"]]
+    assert labels[:4] == ["Knee", "Closest to mine", "Simplest", "Best fit"]
+
+
+def test_axes_beside_the_objectives_are_the_frames():
+    front = example_front()
+    data, frame = page_data(review_page(front)), front.to_frame()
+    assert data["n_edges"] == frame["n_edges"].tolist()
+    assert data["largest_table"] == frame["largest_table"].tolist()
+
+
+def test_thinned_page_names_networks_by_their_place_in_the_whole_front():
+    front = example_front(n_networks=30)
+    data = page_data(review_page(front, max_networks=7))
+    assert len(data["ids"]) == 7
+    assert data["run_hash"] == front.run_hash
+    assert front.knee().index in data["ids"]
+    for place, row in zip(data["ids"], data["values"]):
+        assert row == front.values[place].tolist()
+    assert data["headline"] == "7 networks explain your data; pick one."
+    assert "Chosen from 30:" in data["origin"]
+    assert "hypervolume" in data["origin"]
+
+
+def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from():
+    front = example_front(n_networks=30)
+    small = front.thin(9)
+    data = page_data(review_page(small))
+    assert data["run_hash"] == small.run_hash
+    assert data["ids"] == list(range(9))
+    assert "Chosen from 30: knee" in data["origin"]
+    again = page_data(review_page(small, max_networks=4))
+    assert [small.values[place].tolist() for place in again["ids"]] == again["values"]
+
+
+def test_histograms_come_from_the_rows_or_from_the_record():
+    with_table = example_front()
+    columns = column_summary(with_table.table)
+    without = example_front(keep_table=False, record={"columns": columns, "n_rows": 200})
+    bare = example_front(keep_table=False)
+    found = [page_data(review_page(front))["variables"] for front in (with_table, without, bare)]
+    assert found[0] == found[1]
+    for position, column in enumerate(columns):
+        if column["kind"] == "continuous":
+            assert found[0][position]["histogram"]["counts"] == column["histogram"]["counts"]
+            np.testing.assert_allclose(
+                found[0][position]["histogram"]["edges"], column["histogram"]["edges"], rtol=1e-8
+            )
+            assert found[2][position]["histogram"] is None
+        else:
+            assert found[0][position]["counts"] == column["counts"]
+            assert found[2][position]["counts"] is None
+    assert "200 rows" in page_data(review_page(without))["origin"]
+
+
+@pytest.mark.parametrize(
+    "columns", [None, 3, [1], [{"name": 1}], [{"name": "X1", "histogram": {"edges": [1]}}]]
+)
+def test_spoilt_columns_of_a_record_give_no_histogram(columns):
+    front = example_front(keep_table=False, record={"columns": columns})
+    for variable in page_data(review_page(front))["variables"]:
+        assert variable.get("histogram") is None
+        assert variable.get("counts") is None
+
+
+@pytest.mark.parametrize(
+    "histogram",
+    [
+        {"edges": ["low", 1, 2], "counts": [3, 4]},
+        {"edges": [0, 1, None], "counts": [3, 4]},
+        {"edges": [0, 1, 10**400], "counts": [3, 4]},
+        {"edges": [0, 2, 1], "counts": [3, 4]},
+        {"edges": [0, 1, 2], "counts": [3, "many"]},
+        {"edges": [0, 1, 2], "counts": [3, -1]},
+        {"edges": [0, 1, 2], "counts": {"0": 3}},
+        {"edges": [0], "counts": []},
+        [0, 1],
+    ],
+)
+def test_a_damaged_histogram_is_left_out_and_said_to_be(histogram):
+    columns = column_summary(example_front().table)
+    place = next(place for place, one in enumerate(columns) if one["kind"] == "continuous")
+    columns[place]["histogram"] = histogram
+    front = example_front(keep_table=False, record={"columns": columns})
+    variables = page_data(review_page(front))["variables"]
+    assert variables[place]["histogram"] is None
+    assert [variable["damaged"] for variable in variables].index(True) == place
+    assert sum(variable["damaged"] for variable in variables) == 1
+
+
+def test_damaged_counts_of_levels_are_left_out_and_said_to_be():
+    columns = column_summary(example_front().table)
+    place = next(place for place, one in enumerate(columns) if one["kind"] == "discrete")
+    columns[place]["counts"][0] = "many"
+    front = example_front(keep_table=False, record={"columns": columns})
+    variables = page_data(review_page(front))["variables"]
+    assert variables[place]["counts"] is None
+    assert [one["name"] for one in variables if one["damaged"]] == [columns[place]["name"]]
+
+
+def test_what_the_expert_did_not_say_is_marked():
+    plain = example_front()
+    first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
+    expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
+    front = Front(
+        plain.objectives, plain.values, [one.network for one in plain], table=plain.table, expert=expert
+    )
+    unsaid = {one["name"]: one["unsaid"] for one in page_data(review_page(front))["variables"]}
+    assert unsaid.pop(first) == "bins"
+    assert unsaid.pop(second) is None
+    assert third in unsaid
+    assert set(unsaid.values()) == {"variable"}
+    assert {one["unsaid"] for one in page_data(review_page(plain))["variables"]} == {None}
+
+
+def wide_network(n_parents: int = 4) -> DiscretizedBayesNet:
+    """Return a network whose last table has 5**n_parents rows."""
+    rng = np.random.default_rng(0)
+    names = [f"p{place}" for place in range(n_parents)] + ["child"]
+    levels = {name: tuple("abcde") for name in names[:-1]} | {"child": (0, 1)}
+    tables = {name: rng.dirichlet(np.ones(5)) for name in names[:-1]}
+    tables["child"] = rng.dirichlet(np.ones(2), size=(5,) * n_parents)
+    edges = [(name, "child") for name in names[:-1]]
+    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=levels, tables=tables)
+
+
+def test_long_tables_are_cut_and_say_which_rows_are_kept():
+    network = wide_network()
+    data = page_data(network_report(network))
+    found = data["families"][-1][0]
+    assert found["r"] == 625
+    assert found["i"] == list(range(MOST_TABLE_ROWS))
+    assert len(found["t"]) == 2 * MOST_TABLE_ROWS
+
+
+def test_long_tables_keep_the_rows_with_most_data():
+    from gomea_bn.data.table import read_table
+
+    frame = wide_network().sample(900, 1)
+    frame["child"] = frame["child"].astype(int)
+    table = read_table(frame)
+    network = DiscretizedBayesNet.from_table(table, [(f"p{place}", "child") for place in range(4)], {})
+    found = page_data(network_report(network, table))["families"][-1][0]
+    counts = frame.groupby([f"p{place}" for place in range(4)], observed=False).size().to_numpy()
+    kept = found["i"]
+    assert found["n"] == counts[kept].tolist()
+    left_out = np.delete(counts, kept)
+    assert left_out.size == 625 - MOST_TABLE_ROWS
+    assert left_out.max() <= min(found["n"])
+    rows = network.tables["child"].reshape(-1, 2)[kept]
+    np.testing.assert_allclose(np.array(found["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
+
+
+def test_report_of_one_network_leaves_out_what_chooses():
+    front = example_front()
+    network = front[2].network
+    data = page_data(network_report(network, front.table, record={"score": -3.25, "options": {"a": [1, 2]}}))
+    assert data["kind"] == "network"
+    assert data["run_hash"] is None
+    assert data["objectives"] == []
+    assert data["facts"] == [["score", "-3.25"], ["options · a", "1, 2"]]
+    assert edges_in(data, data["networks"][0]) == set(network.edges)
+
+
+def test_front_of_one_network():
+    front = example_front(n_networks=1)
+    data = page_data(review_page(front))
+    assert data["headline"] == "One network explains your data."
+    assert data["landmarks"] == []
+
+
+def test_expert_in_another_column_order_is_matched_by_name():
+    front = example_front()
+    names = list(front.expert.names)[::-1]
+    turned = DiscretizedBayesNet(
+        names,
+        [],
+        cut_points=front.expert.cut_points,
+        support=front.expert.support,
+        levels=front.expert.levels,
+        tables={
+            name: front.expert.tables[name].reshape(-1, front.expert.cardinality(name))[0] for name in names
+        },
+    )
+    one = Front(front.objectives, front.values, [c.network for c in front], table=front.table, expert=turned)
+    data = page_data(review_page(one))
+    assert edges_in(data, data["expert"]) == set()
+    for position, name in enumerate(front.expert.names):
+        cuts = data["cuts"][position][data["expert"]["c"][position]]["at"]
+        assert (cuts is None) == (name not in front.expert.cut_points)
+
+
+# ---- the file
+
+
+def test_page_is_written_whole(tmp_path):
+    path = tmp_path / "page.html"
+    text = review_page(example_front(), path)
+    assert path.read_text(encoding="utf-8") == text
+    with pytest.raises(GomeaBnError, match="does not exist"):
+        review_page(example_front(), tmp_path / "no folder" / "page.html")
+
+
+def test_same_front_same_page():
+    assert review_page(example_front()) == review_page(example_front())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_hostile_texts_stay_data(monkeypatch, packed):
+    if packed:
+        monkeypatch.setattr(review, "_LARGEST_PLAIN", 10)
+    names = HOSTILE_NAMES
+    front = example_front(n_variables=len(names), names=names, n_objectives=4, record={"</script>": names})
+    page = review_page(front, title="</title><script>window.hacked = 1</script>")
+    plain = Elements(review_page(example_front()))
+    found = Elements(page)
+    assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
+    data = page_data(page)
+    assert [variable["name"] for variable in data["variables"]] == names
+    assert data["title"] == "</title><script>window.hacked = 1</script>"
+    assert page.count("window.hacked") == (
+        0 if packed else page.count("\\u003cscript>window.hacked") + page.count("onerror='")
+    )
+    assert "\u2028" not in page
+    assert "\u2029" not in page
+
+
+def test_policy_allows_the_pages_own_script_and_style_only():
+    found = Elements(review_page(example_front()))
+    policy = next(
+        a["content"] for a, _ in found.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
+    )
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data: blob:"
+    scripts = [text for attributes, text in found.all("script") if "type" not in attributes]
+    styles = [text for _, text in found.all("style")]
+    assert len(scripts) == len(styles) == 1
+    for rule, text in (("script-src", scripts[0]), ("style-src", styles[0])):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+    attributes = {name for _, one in found.tags for name in one}
+    assert not {name for name in attributes if name.startswith("on")} | (
+        {"style", "src", "srcset"} & attributes
+    )
+
+
+def test_assets_insert_no_markup_from_data_and_load_nothing():
+    script = "".join(review._asset(name) for name in review._SCRIPTS)
+    forbidden = (
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|fetch\(|XMLHttp|import\("
+    )
+    assert re.findall(forbidden, script) == []
+    assert "</script" not in script
+    assert "url(" not in review._asset("page.css")
+    assert "@import" not in review._asset("page.css")
+    assert max(script.count(word) for word in ("TODO", "FIXME", "console.")) == 0
+
+
+def test_large_data_are_compressed_to_the_same_data(monkeypatch):
+    front = example_front()
+    plain = review_page(front)
+    monkeypatch.setattr(review, "_LARGEST_PLAIN", 1000)
+    packed = review_page(front)
+    assert 'type="application/gzip"' in packed
+    assert len(packed) < len(plain)
+    assert page_data(packed) == page_data(plain)
+
+
+def test_two_hundred_networks_of_twenty_variables_stay_below_a_megabyte():
+    front = example_front(n_networks=200, n_variables=20, n_rows=400)
+    page = review_page(front)
+    assert len(page.encode()) < 1_000_000
+    assert len(page_data(page)["networks"]) == 200
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize("number", [0, -1, 2.5, True, "many"])
+def test_refuses_odd_numbers_of_networks(number):
+    with pytest.raises(GomeaBnError, match="max_networks must be an integer of at least 1"):
+        review_page(example_front(), max_networks=number)
+
+
+def test_refuses_networks_over_other_variables():
+    front = example_front()
+    networks = [candidate.network for candidate in front]
+    networks[4] = example_front(n_variables=7)[0].network
+    with pytest.raises(GomeaBnError, match="network 4 differs"):
+        review_page(Front(front.objectives, front.values, networks))
+
+
+def test_refuses_an_expert_over_other_variables():
+    front = example_front()
+    networks = [candidate.network for candidate in front]
+    other = example_front(n_variables=7).expert
+    with pytest.raises(GomeaBnError, match=r"ExpertNetwork\.fitted"):
+        review_page(Front(front.objectives, front.values, networks, expert=other))
+
+
+def test_refuses_a_table_without_the_networks_columns():
+    network = example_front(n_variables=7)[0].network
+    with pytest.raises(GomeaBnError, match="The table has no column 'X7'"):
+        network_report(network, example_front(n_variables=6).table)
+
+
+def test_refuses_a_title_that_is_no_text():
+    with pytest.raises(GomeaBnError, match="title must be text"):
+        review_page(example_front(), title=3)
+
+
+def test_front_without_bins_or_edges():
+    table = learned_table(4, 50, 3)
+    cuts = {column.name: [] for column in table.columns if column.is_continuous}
+    network = DiscretizedBayesNet.from_table(table, [], cuts)
+    data = page_data(review_page(Front([MISFIT], [[1.0], [2.0]], [network, network], table=table)))
+    assert data["n_edges"] == [0, 0]
+    assert data["layout"]["curves"] == []
+
+
+def test_layout_is_shared_and_the_same_each_time():
+    front = example_front()
+    first, second = (page_data(review_page(front))["layout"] for _ in range(2))
+    assert first == second
+    pairs = {(i, j) for i, j, _ in first["curves"]}
+    for candidate in front:
+        names = candidate.network.names
+        for parent, child in candidate.network.edges:
+            assert tuple(sorted((names.index(parent), names.index(child)))) in pairs

@@ -1,0 +1,40 @@
+from gomea_bn.runtime.jit import _compiled_modules, _package_sources
+
+SOURCES = {
+    "gomea_bn.kernels": b"from gomea_bn.runtime.jit import kernel\n"
+    b"from gomea_bn.runtime.limits import A\n\n@kernel\ndef f(): ...\n",
+    "gomea_bn.runtime.limits": b"from gomea_bn.deep import (\n    one,\n    two,\n)\n",
+    "gomea_bn.deep": b"one = 1\n",
+    "gomea_bn.deep.two": b"x = 1\n",
+    "gomea_bn.user": b"from gomea_bn.kernels import f\n",
+    "gomea_bn.runtime.jit": b"",
+}
+
+
+def test_compiled_code_depends_on_modules_with_kernels_and_on_what_they_import():
+    assert _compiled_modules(SOURCES) == [
+        "gomea_bn.deep",
+        "gomea_bn.deep.two",
+        "gomea_bn.kernels",
+        "gomea_bn.runtime.jit",
+        "gomea_bn.runtime.limits",
+    ]
+
+
+def test_modules_that_are_imported_whole_count():
+    sources = {
+        **SOURCES,
+        "gomea_bn.kernels": SOURCES["gomea_bn.kernels"] + b"\nimport gomea_bn.user as user\n",
+    }
+    assert "gomea_bn.user" in _compiled_modules(sources)
+
+
+def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not():
+    sources = _package_sources()
+    found = _compiled_modules(sources)
+    kernels = {name for name in sources if "kernels" in name.split(".") and sources[name].count(b"@kernel")}
+    assert len(kernels) >= 20
+    assert kernels <= set(found)
+    assert "gomea_bn.problems.base" in found
+    assert "gomea_bn.cli.app" not in found
+    assert "gomea_bn.network.bayes_net" not in found
