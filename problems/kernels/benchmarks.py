@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_aux
+from gomea_bn.problems.base import AUX, GENES, Journal, Solution, register_problem, set_aux
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BlockData", "HiffData", "PairData", "WindowData", "best_bipartition", "best_windows"]
@@ -52,13 +52,13 @@ class HiffData(NamedTuple):
 
 @kernel
 def _mark_flipped(solution: Solution, journal: Journal) -> None:
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         solution.genotype[journal.genes[c]] |= _FLIPPED
 
 
 @kernel
 def _clear_flipped(solution: Solution, journal: Journal) -> None:
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         solution.genotype[journal.genes[c]] &= 1
 
 
@@ -89,14 +89,14 @@ def evaluate_blocks_partial(
     size = data.values.shape[0] - 1
     delta = 0.0
     if size == 1:
-        for c in range(journal.counts[0]):
+        for c in range(journal.counts[GENES]):
             bit = genotype[journal.genes[c]]
             delta += data.values[bit] - data.values[1 - bit]
         solution.objectives[0] += delta
-        return journal.counts[0]
+        return journal.counts[GENES]
     _mark_flipped(solution, journal)
     touched = 0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         if genotype[gene] & _FLIPPED == 0:
             continue  # its block was evaluated, and its mark cleared, for an earlier gene
@@ -143,7 +143,7 @@ def evaluate_windows_partial(
     _mark_flipped(solution, journal)
     touched = 0
     delta = 0.0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         # windows that reach an earlier flipped gene are that gene's
         first = max(gene - k + 1, 0)
@@ -195,7 +195,7 @@ def evaluate_pairs_partial(
     _mark_flipped(solution, journal)
     ends = 0
     delta = 0.0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         bit = genotype[gene] & 1
         for e in range(data.starts[gene], data.starts[gene + 1]):
@@ -240,14 +240,14 @@ def evaluate_hiff_partial(
     """Re-evaluate the nodes above the flipped genes, level by level, as far up as states change."""
     n = solution.genotype.shape[0]
     state = solution.aux
-    touched = journal.counts[0]
+    touched = journal.counts[GENES]
     for c in range(touched):
         gene = journal.genes[c]
         set_aux(solution, journal, n + gene, np.uint64(solution.genotype[gene]) | _CHANGED)
     delta = 0.0
     # the journal is the queue: a level's nodes are all final before the first one of the next
     k = 0
-    while k < journal.counts[2]:
+    while k < journal.counts[AUX]:
         node = journal.aux[k]
         k += 1
         # a node whose two children changed is evaluated when the left one's turn comes
@@ -264,7 +264,7 @@ def evaluate_hiff_partial(
             elif new == _MIXED:
                 delta -= data.values[parent]
             set_aux(solution, journal, parent, new | _CHANGED)
-    for k in range(journal.counts[2]):
+    for k in range(journal.counts[AUX]):
         state[journal.aux[k]] &= ~_CHANGED
     solution.objectives[0] += delta
     return touched

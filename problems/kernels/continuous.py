@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
+from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["CirclesData", "EllipsoidsData", "RosenbrockData", "SphereData"]
@@ -76,7 +76,7 @@ def sphere_partial(
     data: SphereData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Evaluate the sphere's terms of the changed variables; sums up afresh if there are none."""
-    n_changed = journal.counts[0]
+    n_changed = journal.counts[GENES]
     if n_changed == 0:
         _resum(solution)
     change = 0.0
@@ -113,7 +113,7 @@ def rosenbrock_partial(
     data: RosenbrockData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Evaluate the terms next to the changed variables; sums up afresh if there are none."""
-    n_changed = journal.counts[0]
+    n_changed = journal.counts[GENES]
     if n_changed == 0:
         _resum(solution)
     n_terms = solution.terms.shape[0]
@@ -160,7 +160,7 @@ def ellipsoids_partial(
     data: EllipsoidsData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Evaluate the windows that hold a changed variable; sums up afresh if there are none."""
-    n_changed = journal.counts[0]
+    n_changed = journal.counts[GENES]
     if n_changed == 0:
         _resum(solution)
     n_terms, k, stride = solution.terms.shape[0], data.rotation.shape[0], data.stride
@@ -215,7 +215,7 @@ def circles_partial(
     n = data.firsts.shape[0]
     data.stamps[n] += 1
     touched = 0
-    for k in range(journal.counts[0]):
+    for k in range(journal.counts[GENES]):
         p = journal.genes[k] // 2
         if not _touch(data.stamps, p):
             continue

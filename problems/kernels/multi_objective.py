@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, evaluate, register_problem, set_gene, set_term
+from gomea_bn.problems.base import GENES, Journal, Solution, evaluate, register_problem, set_gene, set_term
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BlockFrontData", "CutFrontData", "KnapsackData", "RunLengthData", "evaluate_every"]
@@ -74,10 +74,10 @@ def evaluate_block_front_partial(
     """Re-evaluate the blocks of the flipped genes; returns how many there are."""
     genotype = solution.genotype
     size = data.values.shape[0] - 1
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         genotype[journal.genes[c]] |= _FLIPPED
     touched = 0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         if genotype[gene] & _FLIPPED == 0:
             continue  # its block was evaluated, and its mark cleared, for an earlier gene
@@ -115,7 +115,7 @@ def _changed_run(solution: Solution, journal: Journal, length: int, wanted: int,
     genotype = solution.genotype
     n = genotype.shape[0]
     shorter = length
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         if genotype[gene] != wanted:
             shorter = min(shorter, _gene_at(gene, n, backwards))
@@ -130,7 +130,7 @@ def _touched_products(journal: Journal, before: int, after: int, n: int, backwar
     """
     first, last = min(before, after) + 1, min(max(before, after), n - 1)
     touched = max(last - first + 1, 0)
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         place = _gene_at(journal.genes[c], n, backwards)
         touched += place < first or place > last
     return touched
@@ -185,10 +185,10 @@ def evaluate_cut_front_partial(
 ) -> int:
     """Re-evaluate the pairs of the flipped genes, each once; returns how many there are."""
     genotype = solution.genotype
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         genotype[journal.genes[c]] |= _FLIPPED
     ends = 0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         bit = genotype[gene] & 1
         for e in range(data.starts[gene], data.starts[gene + 1]):
@@ -199,7 +199,7 @@ def evaluate_cut_front_partial(
             ends += 2
             for m in range(data.weights.shape[1]):
                 solution.objectives[m] += data.weights[e, m] if other != bit else -data.weights[e, m]
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         genotype[journal.genes[c]] &= 1
     return ends // 2
 
@@ -255,7 +255,7 @@ def evaluate_knapsack_partial(
     data: KnapsackData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Load or unload the flipped items and repair; returns how many items and knapsacks were touched."""
-    n_own = journal.counts[0]
+    n_own = journal.counts[GENES]
     n_knapsacks = data.capacities.shape[0]
     for m in range(n_knapsacks):
         load = solution.terms[m]

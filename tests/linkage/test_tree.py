@@ -83,6 +83,21 @@ def test_similarities_equal_their_definition(seed: int, n: int, largest: int, me
         assert found[g, h] >= 0.0
 
 
+@pytest.mark.parametrize("measure", ["mi", "nmi"])
+@pytest.mark.parametrize("size", [256, 257, 300, 512, 1000])
+def test_similarities_of_genes_with_more_than_256_values_equal_their_definition(
+    size: int, measure: str
+) -> None:
+    rng = np.random.default_rng(size)
+    wide = rng.integers(0, size, 300)
+    wide[:2] = 0, size - 1
+    genotypes = np.stack([wide, wide % 4, rng.integers(0, 4, 300)], axis=1).astype(np.int16)
+    matrix = LinkageTree(measure).similarities(genotypes, np.array([size, 4, 4]))
+    for g, h in itertools.combinations(range(3), 2):
+        expected = slow_similarity(genotypes[:, g].tolist(), genotypes[:, h].tolist(), measure)
+        assert matrix[g, h] == pytest.approx(expected, abs=1e-9)
+
+
 def test_normalised_similarity_is_1_for_relabelled_genes_and_0_for_constant_ones() -> None:
     x = np.random.default_rng(0).integers(0, 5, 50)
     genotypes = np.stack([x, (3 * x + 1) % 5, np.full(50, 2), np.full(50, 2)], axis=1).astype(np.int16)

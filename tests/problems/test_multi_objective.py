@@ -261,7 +261,7 @@ def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> N
 def test_equal_genotypes_have_equal_objectives_after_a_long_walk() -> None:
     rng = np.random.default_rng(1)
     problems = [
-        MultiObjectiveMaxCut.random_graph(40, 200, 3, seed=5),
+        MultiObjectiveMaxCut.random_graph(40, 200, 3, random_state=5),
         MultiObjectiveKnapsack(rng.random((2, 60)), rng.random((2, 60)) + 0.1),
     ]
     for problem in problems:
@@ -317,12 +317,12 @@ def test_known_fronts() -> None:
         assert len(problem.front) == 101
         assert (problem.front.sum(axis=1) == -100).all()
     assert len(TrapInverseTrap(100).front) == 21
-    assert MultiObjectiveMaxCut.random_graph(21, 40, seed=1).front is None
-    assert MultiObjectiveKnapsack.random(100, seed=1).front is None
+    assert MultiObjectiveMaxCut.random_graph(21, 40, random_state=1).front is None
+    assert MultiObjectiveKnapsack.random(100, random_state=1).front is None
 
 
 def test_random_instances_follow_their_laws() -> None:
-    knapsack = MultiObjectiveKnapsack.random(750, 3, seed=2)
+    knapsack = MultiObjectiveKnapsack.random(750, 3, random_state=2)
     profits, weights = -knapsack.data.profits, knapsack.data.weights
     for drawn in (profits, weights):
         assert drawn.shape == (750, 3)
@@ -330,9 +330,10 @@ def test_random_instances_follow_their_laws() -> None:
         assert (drawn == np.round(drawn)).all()
     assert knapsack.data.capacities.tolist() == (weights.sum(axis=0) / 2).tolist()
     assert (
-        MultiObjectiveKnapsack.random(750, 3, seed=2).data.profits.tolist() == knapsack.data.profits.tolist()
+        MultiObjectiveKnapsack.random(750, 3, random_state=2).data.profits.tolist()
+        == knapsack.data.profits.tolist()
     )
-    cut = MultiObjectiveMaxCut.random_graph(12, 30, 3, weights="sign", seed=2)
+    cut = MultiObjectiveMaxCut.random_graph(12, 30, 3, weights="sign", random_state=2)
     assert cut.n_terms == len(cut.data.neighbours) // 2 == 30
     assert set(cut.data.weights.ravel().tolist()) == {-1.0, 1.0}
     assert len(np.unique(cut.data.weights, axis=0)) > 2  # the objectives have weights of their own
