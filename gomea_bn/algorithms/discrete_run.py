@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -33,10 +33,11 @@ from gomea_bn.operators.kernels.mixing import (
     MixingRules,
     PopulationData,
 )
+from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, Refiner, with_defaults
-from gomea_bn.runtime.limits import Callback, Limits
+from gomea_bn.runtime.limits import Callback, Limits, Result
 
-__all__ = ["DiscreteRun", "DiscreteSettings", "Population", "Turn"]
+__all__ = ["DiscreteRun", "DiscreteSearch", "DiscreteSettings", "Population", "Turn"]
 
 # below this expected time a generation runs in the calling thread
 _INLINE_SECONDS = 2e-3
@@ -72,6 +73,52 @@ class DiscreteSettings(Scheme, Protocol):
     @property
     def search_donors(self) -> bool:
         """Whether donors are tried until one differs."""
+
+
+class DiscreteSearch(ABC):
+    """The call that the searches over discrete genes share; a subclass holds their options."""
+
+    @renamed_options(seed="random_state", n_threads="n_jobs")
+    def run(
+        self,
+        problem: CompiledProblem,
+        limits: Limits,
+        *,
+        random_state: int | np.random.SeedSequence | None = None,
+        n_jobs: int = 1,
+        callback: Callback | None = None,
+        initial: ArrayLike | None = None,
+    ) -> Result:
+        """Return the best solution within the limits, or with `MOGOMEA` the nondominated solutions.
+
+        Parameters
+        ----------
+        problem : CompiledProblem
+            Problem, with one objective for `GOMEA`.
+        limits : Limits
+            Limits of the run; ``target`` is for one objective and must be None for `MOGOMEA`.
+        random_state : int or SeedSequence, optional
+            Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
+        n_jobs : int
+            Number of threads.
+        callback : callable, optional
+            Function that gets a `Progress` after every generation; a true return value stops the run.
+        initial : array_like of int, shape (k, n_variables), optional
+            Genotypes with which every population begins.
+
+        Raises
+        ------
+        GomeaBnError
+            For an option that cannot be used.
+        """
+        run = self._new_run(
+            problem, limits, random_state=random_state, n_jobs=n_jobs, callback=callback, initial=initial
+        )
+        return run.finish()
+
+    @abstractmethod
+    def _new_run(self, problem: CompiledProblem, limits: Limits, **options: Any) -> DiscreteRun:
+        """Return a run with these options."""
 
 
 @dataclass

@@ -7,23 +7,21 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gomea_bn.algorithms.discrete_run import DiscreteRun, Population
+from gomea_bn.algorithms.discrete_run import DiscreteRun, DiscreteSearch, Population
 from gomea_bn.algorithms.elite_run import EliteRun
 from gomea_bn.algorithms.multi_start import check_scheme
 from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import Learner, linkage_model
 from gomea_bn.operators.kernels.mixing import MixingWork, PopulationData, initialise_range, vary_range
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, Refiner
-from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.limits import Limits
 
 __all__ = ["GOMEA", "GomeaRun"]
 
 
 @dataclass(frozen=True)
-class GOMEA:
+class GOMEA(DiscreteSearch):
     """Gene-pool optimal mixing with the interleaved multi-start scheme.
 
     Parameters
@@ -85,49 +83,8 @@ class GOMEA:
         check_scheme(self, ("forced_improvement", "search_donors", *optional), sizes)
         linkage_model(self.linkage)
 
-    @renamed_options(seed="random_state", n_threads="n_jobs")
-    def run(
-        self,
-        problem: CompiledProblem,
-        limits: Limits,
-        *,
-        random_state: int | np.random.SeedSequence | None = None,
-        n_jobs: int = 1,
-        callback: Callback | None = None,
-        initial: ArrayLike | None = None,
-    ) -> Result:
-        """Return the best solution found within the limits.
-
-        Parameters
-        ----------
-        problem : CompiledProblem
-            Problem with one objective.
-        limits : Limits
-            Limits of the run.
-        random_state : int or SeedSequence, optional
-            Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
-        n_jobs : int
-            Number of threads.
-        callback : callable, optional
-            Function that gets a `Progress` after every generation; a true return value stops the run.
-        initial : array_like of int, shape (k, n_variables), optional
-            Genotypes with which every population begins.
-
-        Raises
-        ------
-        GomeaBnError
-            For an option that cannot be used.
-        """
-        run = GomeaRun(
-            self,
-            problem,
-            limits,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            callback=callback,
-            initial=initial,
-        )
-        return run.finish()
+    def _new_run(self, problem: CompiledProblem, limits: Limits, **options: Any) -> GomeaRun:
+        return GomeaRun(self, problem, limits, **options)
 
 
 @dataclass
@@ -142,7 +99,7 @@ class _Population(Population):
 
 
 class GomeaRun(DiscreteRun, EliteRun):
-    """One run of GOMEA; see `GOMEA.run`."""
+    """One run of GOMEA; see `DiscreteSearch.run`."""
 
     populations: list[_Population]
 

@@ -7,11 +7,11 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gomea_bn.algorithms.archive import ElitistArchive, new_archive
 from gomea_bn.algorithms.clusters import balanced_clusters, extreme_clusters
-from gomea_bn.algorithms.discrete_run import DiscreteRun, Population, Turn
+from gomea_bn.algorithms.discrete_run import DiscreteRun, DiscreteSearch, Population, Turn
 from gomea_bn.algorithms.multi_start import check_scheme
 from gomea_bn.algorithms.populations import finished_prefix, stall_limit
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
@@ -27,9 +27,8 @@ from gomea_bn.operators.kernels.front_mixing import (
     vary_front,
 )
 from gomea_bn.operators.kernels.mixing import MixingRules, PopulationData
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, Refiner
-from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
 
 __all__ = ["MOGOMEA", "FrontRun"]
 
@@ -50,7 +49,7 @@ _OVERFLOW = 2.0
 
 
 @dataclass(frozen=True)
-class MOGOMEA:
+class MOGOMEA(DiscreteSearch):
     """Multi-objective GOMEA with the interleaved multi-start scheme (Luong, La Poutre & Bosman 2014, 2018).
 
     A population is divided into balanced clusters in objective space. Each cluster has its own linkage model, and
@@ -134,49 +133,8 @@ class MOGOMEA:
         check_integer("base_clusters", self.base_clusters, 1, optional=True)
         linkage_model(self.linkage)
 
-    @renamed_options(seed="random_state", n_threads="n_jobs")
-    def run(
-        self,
-        problem: CompiledProblem,
-        limits: Limits,
-        *,
-        random_state: int | np.random.SeedSequence | None = None,
-        n_jobs: int = 1,
-        callback: Callback | None = None,
-        initial: ArrayLike | None = None,
-    ) -> Result:
-        """Return the nondominated solutions found within the limits.
-
-        Parameters
-        ----------
-        problem : CompiledProblem
-            Problem with any number of objectives.
-        limits : Limits
-            Limits of the run. ``target`` must be None, as it is for one objective.
-        random_state : int or SeedSequence, optional
-            Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
-        n_jobs : int
-            Number of threads.
-        callback : callable, optional
-            Function that gets a `Progress` after every generation; a true return value stops the run.
-        initial : array_like of int, shape (k, n_variables), optional
-            Genotypes with which every population begins.
-
-        Raises
-        ------
-        GomeaBnError
-            For an option that cannot be used.
-        """
-        run = FrontRun(
-            self,
-            problem,
-            limits,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            callback=callback,
-            initial=initial,
-        )
-        return run.finish()
+    def _new_run(self, problem: CompiledProblem, limits: Limits, **options: Any) -> FrontRun:
+        return FrontRun(self, problem, limits, **options)
 
 
 @dataclass
@@ -229,7 +187,7 @@ def _starts(lengths: list[int]) -> NDArray[np.int64]:
 
 
 class FrontRun(DiscreteRun):
-    """One run of MOGOMEA; see `MOGOMEA.run`."""
+    """One run of MOGOMEA; see `DiscreteSearch.run`."""
 
     populations: list[_Population]
 

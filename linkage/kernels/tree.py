@@ -1,4 +1,4 @@
-"""Compiled linkage learning: similarities of genes over a population, and the tree of merges."""
+"""Compiled linkage learning: similarities of genes in a population, and the tree of merges."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def tree_slices(
     starts: NDArray[np.int64],
     leaves: NDArray[np.int64],
 ) -> None:
-    """Lay the genes out so that every node of a tree, or of several, is one slice of `leaves` (l,).
+    """Order the genes so that every node of a tree, or of several trees, is one slice of `leaves` (l,).
 
     Fills `node_size` and `starts`, both (l + m,) for the m merges of `children` (m, 2), by node id; the slice of a node
     is ``leaves[starts[node] : starts[node] + node_size[node]]``.

@@ -79,7 +79,7 @@ def same(a: Result, b: Result) -> bool:
 # ---------------------------------------------------------------- interleaved multi-start
 
 
-def test_the_counter_schedule_of_the_fact_sheet() -> None:
+def test_the_counter_schedule_gives_a_larger_population_every_fourth_turn() -> None:
     counts: list[tuple[int, ...]] = [()]
     order: list[int] = []
 

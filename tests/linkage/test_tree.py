@@ -54,7 +54,7 @@ def built_tree(
 # ---------------------------------------------------------------- similarities
 
 
-def test_the_vectors_of_the_fact_sheet() -> None:
+def test_entropies_and_similarities_of_three_short_vectors() -> None:
     assert [slow_entropy(g) for g in (X, Y, Z)] == pytest.approx([1.561278, 0.954434, 1.0], abs=1e-6)
     genotypes, alphabet = population([X, Y, Z]), np.array([3, 2, 2])
     mi = LinkageTree("mi").similarities(genotypes, alphabet)
@@ -203,6 +203,16 @@ def test_ties_favour_no_gene() -> None:
     assert chisquare([pairs[frozenset(p)] for p in itertools.combinations(range(4), 2)]).pvalue > 1e-3
 
 
+def test_equal_genes_merge_into_a_tree_of_small_depth() -> None:
+    # ties go to the smaller cluster; a chain that always took the larger one would be 15 deep
+    for seed in range(10):
+        _, _, children = built_tree(np.ones((16, 16)), seed)
+        depth = [0] * 31
+        for merge, (a, b) in enumerate(children.tolist()):
+            depth[16 + merge] = 1 + max(depth[a], depth[b])
+        assert depth[-1] <= 10
+
+
 # ---------------------------------------------------------------- filter
 
 
@@ -258,13 +268,16 @@ def test_univariate_and_custom_families() -> None:
     ("make", "message"),
     [
         (lambda: Custom([]), "at least one subset"),
-        (lambda: Custom([[0], []]), r"non-empty and without repeats, got \[\]"),
-        (lambda: Custom([[1, 1]]), r"non-empty and without repeats, got \[1, 1\]"),
+        (lambda: Custom([[0], []]), r"non-empty and without duplicates, got \[\]"),
+        (lambda: Custom([[1, 1]]), r"non-empty and without duplicates, got \[1, 1\]"),
         (
             lambda: LinkageTree("entropy"),
             "measure must be one of .*'corrected', 'mi', 'nmi'.*, got 'entropy'",
         ),
-        (lambda: linkage_model("forest"), r"linkage must be one of \['tree', 'tree-corrected', .*\]"),
+        (
+            lambda: linkage_model("forest"),
+            r"linkage must be one of 'tree', .*'tree-corrected', .* got 'forest'",
+        ),
         (lambda: linkage_model(cast(Any, 3)), r"object with learn\(...\), got 3"),
     ],
 )
