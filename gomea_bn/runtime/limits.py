@@ -56,9 +56,7 @@ class Limits:
             raise GomeaBnError(f"target must be a number or None, got {self.target!r:.80}.")
         limits = (self.max_seconds, self.max_evaluations, self.max_generations, self.patience, self.target)
         if all(limit is None for limit in limits):
-            raise GomeaBnError(
-                "A run needs a limit; set max_seconds, max_evaluations, max_generations or patience."
-            )
+            raise GomeaBnError("Set a limit: max_seconds, max_evaluations, max_generations or patience.")
 
     @property
     def evaluations(self) -> float:

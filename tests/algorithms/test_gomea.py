@@ -419,7 +419,7 @@ def test_given_genotypes_are_checked(initial: NDArray[Any], message: str) -> Non
         (lambda: GOMEA(linkage="forest"), "linkage must be one of"),
         (
             lambda: GOMEA(elite_update="later"),
-            "elite_update must be 'generation' or 'immediate', got 'later'",
+            "elite_update must be one of 'generation', 'immediate', got 'later'",
         ),
         (lambda: GOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: GOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
@@ -427,8 +427,8 @@ def test_given_genotypes_are_checked(initial: NDArray[Any], message: str) -> Non
         (lambda: GOMEA(max_population_size=1), "max_population_size must be at least base_population"),
         (lambda: GOMEA().run(example(), Limits(max_seconds=1), n_jobs=0), "n_jobs must be"),
         (lambda: Limits(), "Set a limit"),
-        (lambda: Limits(max_seconds=0), "max_seconds must be a positive number or None, got 0"),
-        (lambda: Limits(patience=math.nan), "patience must be a positive number or None, got nan"),
+        (lambda: Limits(max_seconds=0), "max_seconds must be a finite number above 0 or None, got 0"),
+        (lambda: Limits(patience=math.nan), "patience must be a finite number above 0 or None, got nan"),
         (lambda: Limits(max_evaluations=1.5), "max_evaluations must be an integer of at least 1"),  # type: ignore
         (
             lambda: Limits(max_generations=0),

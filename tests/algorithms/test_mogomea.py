@@ -280,9 +280,9 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
         (lambda: MOGOMEA(linkage="forest"), "linkage must be one of"),
         (
             lambda: MOGOMEA(archive_update="later"),
-            "archive_update must be 'generation' or 'immediate', got 'later'",
+            "archive_update must be one of 'generation', 'immediate', got 'later'",
         ),
-        (lambda: MOGOMEA(mixing="sums"), "mixing must be 'weights' or 'dominance', got 'sums'"),
+        (lambda: MOGOMEA(mixing="sums"), "mixing must be one of 'weights', 'dominance', got 'sums'"),
         (lambda: MOGOMEA(archive_size=0), "archive_size must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
@@ -293,9 +293,12 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
         (lambda: MOGOMEA(local_search="no"), "local_search must be True or False, got 'no'"),  # type: ignore
         (lambda: MOGOMEA(forced_improvement=None), "forced_improvement must be True or False"),  # type: ignore
         (lambda: MOGOMEA(max_population_size=7), r"at least base_population \(8\), got 7"),
-        (lambda: run_with({}, target=-3.0), "target is for one objective, got -3.0 for 2; stop by callback"),
-        (lambda: run_with({"n_threads": 0}), "n_threads must be an integer of at least 1, got 0"),
-        (lambda: run_with({"seed": -1}), "seed must be a non-negative integer"),
+        (
+            lambda: run_with({}, target=-3.0),
+            "target is for one objective and must be None in MOGOMEA, got -3.0",
+        ),
+        (lambda: run_with({"n_jobs": 0}), "n_jobs must be an integer of at least 1, got 0"),
+        (lambda: run_with({"random_state": -1}), "random_state must be an integer of at least 0"),
         (lambda: run_with({"initial": np.zeros((2, 5), int)}), r"initial must be integers of shape \(k, 6\)"),
         (lambda: run_with({"initial": np.full((1, 6), 2)}), "row 0 has the value 2 in gene 0"),
     ],

@@ -196,9 +196,9 @@ def test_an_exception_in_a_function_reaches_the_caller():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (float("nan"), "nan cannot be compared"),
+        (float("nan"), "objectives must not be NaN and the violation must be at least 0"),
         ((1.0,), "must return a number or"),
-        ((1.0, -1.0), "nan cannot be compared"),
+        ((1.0, -1.0), "objectives must not be NaN and the violation must be at least 0"),
         ((0.0, 0.0, [1.0, 2.0]), "must return a number or"),
         ("x", "could not convert"),
     ],
@@ -215,7 +215,7 @@ def test_wrong_answers_are_refused(answer, message):
         ({"alphabet": "ab"}, {"max_evaluations": 5}, "alphabet"),
         ({"alphabet": [2, 2]}, {"max_evaluations": 5}, "alphabet"),
         ({"alphabet": 0}, {"max_evaluations": 5}, "cardinalities"),
-        ({"evaluate": None}, {"max_evaluations": 5}, "has no evaluate"),
+        ({"evaluate": None}, {"max_evaluations": 5}, "needs a method evaluate"),
         ({}, {}, "Set a limit"),
         ({}, {"max_evaluations": 5, "termination": 3}, "termination"),
         ({}, {"max_evaluations": 5, "initial": np.full((1, 5), 2)}, "row 0 has the value 2 in gene 0"),
@@ -226,7 +226,7 @@ def test_wrong_answers_are_refused(answer, message):
         ({"bounds": (0, 1)}, {"max_evaluations": 5, "algorithm": GOMEA()}, "algorithm must be an RVGOMEA"),
         ({"bounds": (1, 0)}, {"max_evaluations": 5}, "swapped"),
         ({"bounds": 3}, {"max_evaluations": 5}, "bounds must be"),
-        ({"bounds": (0, np.inf)}, {"max_evaluations": 5}, "no finite initial range"),
+        ({"bounds": (0, np.inf)}, {"max_evaluations": 5}, "needs a finite initial range"),
     ],
 )
 def test_mistakes_are_named(changes, options, message):

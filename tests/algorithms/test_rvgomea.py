@@ -233,8 +233,11 @@ def test_initial_solutions_are_used_and_checked() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"selection": 0.0}, "selection must be a number above 0.0"),
-        ({"accept_worse": 1.5}, "accept_worse must be a number"),
+        ({"selection": 0.0}, "selection must be a finite number above 0 and at most 1, got 0.0"),
+        (
+            {"accept_worse": 1.5},
+            "accept_worse must be a finite number of at least 0 and at most 1 or None, got 1.5",
+        ),
         ({"multiplier_decrease": True}, "multiplier_decrease"),
         ({"base_population": 2}, "base_population must be an integer of at least 3"),
         ({"stall_limit": -1}, "stall_limit"),

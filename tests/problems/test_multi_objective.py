@@ -351,29 +351,29 @@ def test_random_instances_follow_their_laws() -> None:
         (lambda: LOTZ(2.5), r"n_variables must be an integer of at least 1, got 2.5"),  # type: ignore[arg-type]
         (
             lambda: MultiObjectiveMaxCut(3, [[0, 1]], [1]),
-            r"weights must have the shape \(n_objectives, n_edges\)",
+            r"weights must have shape \(n_objectives, n_edges\)",
         ),
         (
             lambda: MultiObjectiveMaxCut(3, [[0, 1]], [[1, 2]]),
-            r"one number for each of the 1 edges, got \(2,\)",
+            r"one number for each of the 1 edges, got shape \(2,\)",
         ),
-        (lambda: MultiObjectiveMaxCut(3, [[0, 3]], [[1]]), r"row 0 is \[0, 3\]"),
+        (lambda: MultiObjectiveMaxCut(3, [[0, 3]], [[1]]), r"row 0 must be .* got \[0, 3\]"),
         (lambda: MultiObjectiveMaxCut(3, [[0, 1]], [[np.inf]]), r"weights must be finite"),
         (
             lambda: MultiObjectiveMaxCut.random_graph(4, 7),
-            r"n_edges must be from 0 to 6 for 4 vertices, got 7",
+            r"n_edges must be an integer from 0 to 6, got 7",
         ),
         (
             lambda: MultiObjectiveMaxCut.random_graph(4, 2, 0),
             r"n_objectives must be an integer of at least 1",
         ),
         (lambda: MultiObjectiveKnapsack([[1, 2]], [[1]]), r"got \(1, 2\) and \(1, 1\)"),
-        (lambda: MultiObjectiveKnapsack([[-1]], [[1]]), r"profits must not be negative"),
-        (lambda: MultiObjectiveKnapsack([[1]], [[0]]), r"weights must be positive"),
+        (lambda: MultiObjectiveKnapsack([[-1]], [[1]]), r"got the least profit -1"),
+        (lambda: MultiObjectiveKnapsack([[1]], [[0]]), r"the least weight 0"),
         (lambda: MultiObjectiveKnapsack([[np.nan]], [[1]]), r"profits must be finite"),
         (lambda: MultiObjectiveKnapsack([[1]], [[1]], [-1]), r"capacities must be 1 numbers"),
         (lambda: MultiObjectiveKnapsack.random(0), r"n_items must be an integer of at least 1, got 0"),
-        (lambda: brute_force_front(LOTZ(21)), r"at most 1048576 genotypes; this problem has 2097152"),
+        (lambda: brute_force_front(LOTZ(21)), r"at most 1,048,576 genotypes .* has 2,097,152"),
     ],
 )
 def test_impossible_problems_are_refused(make: Callable[[], Any], message: str) -> None:
