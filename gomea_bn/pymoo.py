@@ -1,4 +1,4 @@
-"""Bridges to pymoo: our problems for its algorithms, our algorithms for its `minimize`."""
+"""Bridges to pymoo: this package's problems for its algorithms, and GOMEA and RV-GOMEA for its `minimize`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from gomea_bn.runtime.limits import Limits
 
 __all__ = ["GOMEA", "RVGOMEA", "as_problem"]
 
+# pymoo's termination ends a run
+_UNLIMITED = Limits(max_generations=2**62)
+
 
 class _PymooProblem(Problem):  # type: ignore[misc]
-    """One of our problems as pymoo sees it; a violation is its one inequality constraint."""
+    """A problem of this package as a pymoo problem, with the violation as its one inequality constraint."""
 
     def __init__(self, problem: Any) -> None:
-        self.real = not hasattr(problem, "alphabet")
-        if self.real:
-            # pymoo samples between its bounds, so without finite ones the initial range serves
+        self.is_real = problem.is_real
+        if self.is_real:
+            # pymoo samples between its bounds; the initial range replaces infinite ones
             finite = np.isfinite(problem.lower) & np.isfinite(problem.upper)
             lower = np.where(finite, problem.lower, problem.initial_range[0])
             upper = np.where(finite, problem.upper, problem.initial_range[1])
@@ -42,12 +45,12 @@ class _PymooProblem(Problem):  # type: ignore[misc]
             n_ieq_constr=1,
             xl=lower,
             xu=upper,
-            vtype=float if self.real else int,
+            vtype=float if self.is_real else int,
         )
         self.wrapped = problem
 
     def _evaluate(self, x: Any, out: dict[str, Any], *_args: Any, **_kwargs: Any) -> None:
-        if self.real:
+        if self.is_real:
             objectives, violations = evaluate_solutions(self.wrapped, x)
         else:
             genotypes = np.rint(np.asarray(x, float)).astype(np.int64)
@@ -62,17 +65,17 @@ def as_problem(problem: Any) -> Problem:
     Parameters
     ----------
     problem : object
-        One of the package's problems, or an object with ``n_variables``, ``evaluate``, and ``alphabet`` or ``bounds``.
+        A problem of this package, or an object with ``n_variables``, ``evaluate``, and ``alphabet`` or ``bounds``.
 
     Notes
     -----
-    Values of integer variables are rounded. A problem that repairs genotypes is evaluated at the repaired one.
+    Values of integer variables are rounded. A problem that repairs genotypes returns the values of the repaired ones.
     """
     return _PymooProblem(as_compiled(problem))
 
 
 class _FromPymoo:
-    """A pymoo problem with bounds, as a plain Python problem."""
+    """A pymoo problem with bounds as a plain Python problem."""
 
     def __init__(self, problem: Problem) -> None:
         lower, upper = problem.bounds()
@@ -98,7 +101,7 @@ class _IntegersFromPymoo(_FromPymoo):
         super().__init__(problem)
         if problem.vtype not in (int, bool, np.bool_, np.int64):
             raise GomeaBnError(
-                f"GOMEA searches integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
+                f"GOMEA needs integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
             )
         lower, upper = problem.bounds()
         self.lower = np.asarray(lower, np.int64)
@@ -113,14 +116,14 @@ class _RealsFromPymoo(_FromPymoo):
         super().__init__(problem)
         if problem.vtype not in (None, float, np.float64):
             raise GomeaBnError(
-                f"RVGOMEA searches real variables; this pymoo problem has vtype {problem.vtype!r}."
+                f"RVGOMEA needs real variables; this pymoo problem has vtype {problem.vtype!r}."
             )
         self.bounds = problem.bounds()
         self.evaluate = self.answer
 
 
 class _MultiStart(Algorithm):  # type: ignore[misc]
-    """One of our algorithms in pymoo: one iteration is one generation of the multi-start scheme."""
+    """An algorithm of this package in pymoo; one iteration is one generation of the multi-start scheme."""
 
     def __init__(self, settings: Any, **kwargs: Any) -> None:
         super().__init__(output=kwargs.pop("output", SingleObjectiveOutput()), **kwargs)
@@ -128,7 +131,7 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
         self._run: MultiStartRun | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the running search out of copies, which pymoo takes for its history."""
+        """Return the state without the running search, as pymoo copies algorithms for its history."""
         return {**self.__dict__, "_run": None}
 
     def _new_run(self, seed: int) -> MultiStartRun:
@@ -150,7 +153,7 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
     def _advance(self, infills: Any = None, **_kwargs: Any) -> None:
         if self._run is None:
             raise GomeaBnError(
-                f"A copy of a running {type(self).__name__} cannot go on; continue with the original."
+                f"A copy of a running {type(self).__name__} cannot continue; use the original."
             )
         with self._run as run:
             if not run.step():
@@ -160,14 +163,14 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
         self._best = run.best()
 
     def _set_optimum(self) -> None:
-        """Take the best of all populations, where pymoo would take the newest population's."""
+        """Set the best of all populations; pymoo's default is the best of the newest population."""
         self.opt = self._population(self._best)
 
     def _population(self, solutions: tuple[Any, Any, Any]) -> Population:
         individuals = []
         for x, f, violation in zip(*solutions, strict=True):
             individual = Individual(X=self._shown(x), F=f.copy())
-            # the whole violation goes to one constraint, so that pymoo's sum over them is right
+            # one constraint gets the whole violation, so that pymoo's sum over constraints is right
             constraints = np.zeros(self.problem.n_ieq_constr + self.problem.n_eq_constr)
             constraints[:1] = violation
             inequalities, equalities = np.split(constraints, [self.problem.n_ieq_constr])
@@ -186,7 +189,7 @@ class GOMEA(_MultiStart):
     settings : gomea_bn.GOMEA, optional
         Options of the search.
     **kwargs
-        pymoo's own options (``termination``, ``callback``, ``output`` ...).
+        Options of pymoo's ``Algorithm`` (``termination``, ``callback``, ``output`` ...).
 
     Examples
     --------
@@ -205,7 +208,7 @@ class GOMEA(_MultiStart):
         super().__init__(settings or DiscreteSettings(), **kwargs)
 
     def _setup(self, problem: Problem, **_kwargs: Any) -> None:
-        if isinstance(problem, _PymooProblem) and not problem.real:
+        if isinstance(problem, _PymooProblem) and not problem.is_real:
             self._searched: Any = problem.wrapped
             self._lower: Any = 0
         else:
@@ -214,7 +217,7 @@ class GOMEA(_MultiStart):
             self._lower = adapted.lower
 
     def _new_run(self, seed: int) -> MultiStartRun:
-        return GomeaRun(self.settings, self._searched, Limits(max_generations=2**62), seed, 1, None, None)
+        return GomeaRun(self.settings, self._searched, _UNLIMITED, random_state=seed)
 
     def _shown(self, x: Any) -> Any:
         return self._lower + x.astype(np.int64)
@@ -228,17 +231,17 @@ class RVGOMEA(_MultiStart):
     settings : gomea_bn.RVGOMEA, optional
         Options of the search.
     **kwargs
-        pymoo's own options.
+        Options of pymoo's ``Algorithm``.
     """
 
     def __init__(self, settings: RealSettings | None = None, **kwargs: Any) -> None:
         super().__init__(settings or RealSettings(), **kwargs)
 
     def _setup(self, problem: Problem, **_kwargs: Any) -> None:
-        if isinstance(problem, _PymooProblem) and problem.real:
+        if isinstance(problem, _PymooProblem) and problem.is_real:
             self._searched: Any = problem.wrapped
         else:
             self._searched = RealPythonProblem(_RealsFromPymoo(problem))
 
     def _new_run(self, seed: int) -> MultiStartRun:
-        return RealRun(self.settings, self._searched, Limits(max_generations=2**62), seed, None, None)
+        return RealRun(self.settings, self._searched, _UNLIMITED, random_state=seed)

@@ -13,19 +13,19 @@ __all__ = ["count_work"]
 def count_work(
     genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], stop: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], CountWork]:
-    """Return where each gene's alleles begin in the bit sets, shape (l + 1,), and work space for counting them."""
+    """Return the first row of each gene in the bit sets, shape (l + 1,), and work space for counting its alleles."""
     n, n_genes = genotypes.shape
     offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
     largest = int(alphabet.max())
     x = np.arange(n + 1, dtype=np.float64)
     work = CountWork(
-        x * np.log2(np.maximum(x, 1.0)),
-        np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
-        np.zeros((n_genes, n), np.uint8),
-        np.zeros(int(offsets[-1]), np.int64),
-        np.zeros(largest * largest, np.int64),
-        np.zeros(n_genes),
-        np.zeros(n_genes, np.int64),
-        stop,
+        x_log_x=x * np.log2(np.maximum(x, 1.0)),
+        bits=np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
+        columns=np.zeros((n_genes, n), np.uint16),
+        counts=np.zeros(int(offsets[-1]), np.int64),
+        joint=np.zeros(largest * largest, np.int64),
+        entropies=np.zeros(n_genes),
+        supports=np.zeros(n_genes, np.int64),
+        stop=stop,
     )
     return offsets, work

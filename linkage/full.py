@@ -1,4 +1,4 @@
-"""One subset with all genes."""
+"""The linkage model of one subset that holds all genes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage.models import Linkage, LinkageModel
 
 __all__ = ["Full"]
 
 
 @dataclass
-class Full:
-    """All genes together.
+class Full(LinkageModel):
+    """One subset of all genes.
 
     Notes
     -----
-    A donor's genes are all taken or none, so discrete mixing with this model only lets the better of two solutions
-    take the other's place: selection, which makes no new solution (local search still does). It is the family
-    against which others are measured. For real variables there is `gomea_bn.linkage.real.RealFull`.
+    A solution takes all genes of a donor or none. Discrete mixing with this model therefore only replaces a solution
+    by a better one: it selects and makes no new solution (local search still does). It is the family against which
+    others are measured. For real variables there is `gomea_bn.linkage.real.RealFull`.
     """
 
     def learn(

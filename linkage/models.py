@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer
 from gomea_bn.linkage.counting import count_work
 from gomea_bn.linkage.kernels.tree import CORRECTED, MI, NMI, fill_similarities, tree_slices, upgma
 from gomea_bn.linkage.sparse_tree import sparse_trees
 
-__all__ = ["Custom", "Linkage", "LinkageModel", "LinkageTree", "Univariate", "linkage_model"]
+__all__ = [
+    "Custom",
+    "Learner",
+    "Linkage",
+    "LinkageModel",
+    "LinkageTree",
+    "Univariate",
+    "average_linkage",
+    "check_members",
+    "checked_subsets",
+    "from_subsets",
+    "linkage_model",
+    "single_genes",
+]
 
 _FILTER_AT = 1.0 - 1e-6
-_MEASURES = {"mi": MI, "nmi": NMI, "corrected": CORRECTED}
+_MEASURES = {"corrected": CORRECTED, "mi": MI, "nmi": NMI}
 
 
 class Linkage(NamedTuple):
@@ -30,11 +43,11 @@ class Linkage(NamedTuple):
     def subsets(self) -> list[frozenset[int]]:
         """Return the subsets as sets of gene indices."""
         slices = zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
-        return [frozenset(self.members[a : a + size].tolist()) for a, size in slices]
+        return [frozenset(self.members[start : start + size].tolist()) for start, size in slices]
 
 
-class LinkageModel(Protocol):
-    """Anything that turns a population into a family of subsets."""
+class Learner(Protocol):
+    """The part of a linkage model that a user's own class must have."""
 
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
@@ -42,93 +55,138 @@ class LinkageModel(Protocol):
         """Return the subsets for a population of shape (n, n_variables) with the given cardinalities."""
 
 
-def _from_subsets(subsets: list[list[int]]) -> Linkage:
-    sizes = np.array([len(subset) for subset in subsets], np.int64)
-    members = np.array([gene for subset in subsets for gene in subset], np.int64)
+@runtime_checkable
+class LinkageModel(Learner, Protocol):
+    """A linkage model with all members that a search uses; a base class with their defaults."""
+
+    def for_run(self, stop: NDArray[np.uint8]) -> LinkageModel:
+        """Return the model that one run uses; the default is the model itself.
+
+        Parameters
+        ----------
+        stop : ndarray of shape (1,), uint8
+            The run sets it to end learning early.
+        """
+        return self
+
+
+@dataclass(frozen=True)
+class _FromLearner(LinkageModel):
+    """A user's object that has ``learn`` alone, with the defaults of `LinkageModel`."""
+
+    learner: Learner
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        return self.learner.learn(genotypes, alphabet, generator)
+
+
+def from_subsets(subsets: Iterable[Iterable[int]]) -> Linkage:
+    """Return the family of the given subsets."""
+    listed = [list(subset) for subset in subsets]
+    sizes = np.array([len(subset) for subset in listed], np.int64)
+    members = np.array([gene for subset in listed for gene in subset], np.int64)
     return Linkage(members, np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64), sizes)
 
 
+def single_genes(n_genes: int) -> Linkage:
+    """Return the family with one subset per gene."""
+    genes = np.arange(n_genes, dtype=np.int64)
+    return Linkage(genes, genes, np.ones(n_genes, np.int64))
+
+
+def checked_subsets(model: str, subsets: Iterable[Iterable[int]]) -> list[list[int]]:
+    """Return subsets as lists; raises `GomeaBnError` if there is none, or one is empty or has duplicates."""
+    listed = [[int(member) for member in subset] for subset in subsets]
+    if not listed:
+        raise GomeaBnError(f"{model}: subsets must hold at least one subset, got none.")
+    for subset in listed:
+        if not subset or len(set(subset)) != len(subset):
+            raise GomeaBnError(f"{model}: subsets must be non-empty and without duplicates, got {subset}.")
+    return listed
+
+
+def check_members(model: str, nouns: str, subsets: Iterable[Iterable[int]], n: int) -> None:
+    """Raise `GomeaBnError` if a subset has a member outside 0 to n - 1; `nouns` is what members are called."""
+    for subset in subsets:
+        if not all(0 <= member < n for member in subset):
+            raise GomeaBnError(f"{model}: {nouns} are 0 to {n - 1}, got the subset {list(subset)}.")
+
+
 @dataclass
-class Univariate:
-    """Every gene on its own."""
+class Univariate(LinkageModel):
+    """One subset per gene."""
 
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
     ) -> Linkage:
         """Return one subset per gene."""
-        genes = np.arange(len(alphabet), dtype=np.int64)
-        return Linkage(genes, genes, np.ones(len(alphabet), np.int64))
+        return single_genes(len(alphabet))
 
 
 @dataclass
-class Custom:
+class Custom(LinkageModel):
     """A fixed family of subsets.
 
     Parameters
     ----------
     subsets : iterable of iterables of int
-        Gene indices; every subset not empty and without repeats.
+        Gene indices. Every subset has at least one gene and no duplicates.
+
+    Raises
+    ------
+    GomeaBnError
+        If there is no subset, or one is empty or has duplicates.
     """
 
     subsets: Iterable[Iterable[int]]
 
     def __post_init__(self) -> None:
-        listed = [[int(gene) for gene in subset] for subset in self.subsets]
-        self.subsets = listed
-        if not listed:
-            raise GomeaBnError("Custom linkage needs at least one subset.")
-        for subset in listed:
-            if not subset or len(set(subset)) != len(subset):
-                raise GomeaBnError(
-                    f"Custom linkage: subsets must be non-empty and without repeats, got {subset}."
-                )
+        self.subsets = checked_subsets("Custom", self.subsets)
 
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
     ) -> Linkage:
-        """Return the fixed subsets; raises `GomeaBnError` if one names a gene that does not exist."""
-        subsets = [list(subset) for subset in self.subsets]
-        for subset in subsets:
-            if min(subset) < 0 or max(subset) >= len(alphabet):
-                raise GomeaBnError(
-                    f"Custom linkage: genes are 0 to {len(alphabet) - 1}, got the subset {subset}."
-                )
-        return _from_subsets(subsets)
+        """Return the fixed subsets; raises `GomeaBnError` if a subset has a gene that does not exist."""
+        check_members("Custom", "genes", self.subsets, len(alphabet))
+        return from_subsets(self.subsets)
 
 
 @dataclass
-class LinkageTree:
+class LinkageTree(LinkageModel):
     """The linkage tree, relearned from every population by average linkage (UPGMA).
 
     Parameters
     ----------
     measure : {"nmi", "mi", "corrected"}
-        Similarity of two genes: mutual information in bits ("mi"), or divided by their joint entropy ("nmi"), or
-        that after its bias is taken off ("corrected").
+        Similarity of two genes: mutual information in bits ("mi"), mutual information divided by joint entropy
+        ("nmi"), or the same after the bias of the mutual information is subtracted ("corrected").
     filtered : bool
-        Drop both children of a merge whose NMI is 1, for they carry the same information as their parent.
-        Has no effect with the other measures, where no value marks identity.
+        Drop both children of a merge whose NMI is 1, as they carry the same information as their parent.
+        Only "nmi" filters: under the other measures no value marks identical genes.
     max_set_size : int, optional
-        Leave out subsets of more genes; the tree is the same as without.
+        Subsets of more genes are left out; the tree itself does not change.
     max_matrix_genes : int
-        Up to so many varying genes all similarities are kept, 8 bytes for each ordered pair. Above it only those to the
-        most similar genes are, and others count as 0.
+        Largest number of varying genes for which all similarities are stored, in 8 bytes per ordered pair. With more
+        genes, only the similarities to each gene's most similar genes are stored, and all others count as 0.
     n_neighbours : int
-        How many genes those are, equal ones counted once.
+        Number of those most similar genes; identical genes count once.
 
     Notes
     -----
-    Only genes that vary in the population are in the tree: exchanging the others changes nothing. The root, which
-    holds all of them, is left out: exchanging it copies the donor. With fewer than three such genes, single genes
-    remain.
+    The tree holds only genes that vary in the population, as exchanging a constant gene changes nothing. The root,
+    which holds all genes of the tree, is left out, as exchanging it copies the donor. With fewer than three varying
+    genes the family consists of single genes.
 
-    Above `max_matrix_genes` there may be several trees, whose roots are kept, as genes of no kept similarity do not
-    merge; equal genes merge first.
+    Above `max_matrix_genes` identical genes merge first, and genes without a stored similarity do not merge. There
+    may then be several trees, whose roots are kept.
 
     In a population of n, independent genes of which s and t alleles occur have an expected MI of about
     (s - 1)(t - 1) / (2 n ln 2) bits (Miller 1955), so small populations link genes of many alleles to each other,
-    under "nmi" too. "corrected" subtracts that, takes 0 for what falls below, and then divides by the joint entropy,
-    as the entropy still bounds the MI, which would favour genes of many alleles again.
+    also under "nmi". "corrected" subtracts this bias from the MI, sets negative differences to 0, and then divides by
+    the joint entropy. The division is needed because the entropy bounds the MI, which would again favour genes of
+    many alleles.
     """
 
     measure: str = "nmi"
@@ -138,17 +196,11 @@ class LinkageTree:
     n_neighbours: int = 32
 
     def __post_init__(self) -> None:
-        if self.measure not in _MEASURES:
-            raise GomeaBnError(
-                f"LinkageTree: measure must be one of {sorted(_MEASURES)}, got {self.measure!r}."
-            )
-        check_set_size("LinkageTree", self.max_set_size)
-        for name, least in (("max_matrix_genes", 0), ("n_neighbours", 1)):
-            value = getattr(self, name)
-            if not is_integer(value) or value < least:
-                raise GomeaBnError(
-                    f"LinkageTree: {name} must be an integer of at least {least}, got {value!r}."
-                )
+        check_choice("LinkageTree: measure", self.measure, list(_MEASURES))
+        check_flag("LinkageTree: filtered", self.filtered)
+        check_integer("LinkageTree: max_set_size", self.max_set_size, 1, optional=True)
+        check_integer("LinkageTree: max_matrix_genes", self.max_matrix_genes, 0)
+        check_integer("LinkageTree: n_neighbours", self.n_neighbours, 1)
         self._matrix = np.empty(0)
         self._stop: NDArray[np.uint8] = np.zeros(1, np.uint8)
 
@@ -158,14 +210,14 @@ class LinkageTree:
         Parameters
         ----------
         stop : ndarray of shape (1,), uint8
-            Setting it ends learning early; the family is then of single genes.
+            Setting it ends learning early; the family then consists of single genes.
         """
         copied = replace(self)
         copied._stop = stop
         return copied
 
     def similarities(self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the similarity matrix of shape (n_variables, n_variables); overwritten by the next call."""
+        """Return the similarity matrix of shape (n_variables, n_variables); the next call overwrites it."""
         n_genes = genotypes.shape[1]
         if self._matrix.size < n_genes**2:
             self._matrix = np.empty(n_genes**2)
@@ -177,14 +229,14 @@ class LinkageTree:
     def learn(
         self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
     ) -> Linkage:
-        """Return the nodes of the tree but its root, single genes first, then merges in order."""
+        """Return the nodes of the tree except its root: single genes first, then merges in order."""
         varying = np.flatnonzero((genotypes != genotypes[0]).any(axis=0))
         n_genes = len(varying)
         # equal similarities must not favour genes of low index
         order = generator.permutation(varying)
-        singles = np.arange(n_genes, dtype=np.int64)
+        singles = single_genes(n_genes)._replace(members=order)
         if n_genes < 3:
-            return Linkage(order, singles, np.ones(n_genes, np.int64))
+            return singles
         ordered = np.ascontiguousarray(genotypes[:, order])
         if n_genes > self.max_matrix_genes:
             members, starts, sizes, children, strength = sparse_trees(
@@ -195,7 +247,7 @@ class LinkageTree:
             if not self._stop[0]:
                 (members, starts, sizes), children, strength = average_linkage(matrix, generator)
         if self._stop[0]:
-            return Linkage(order, singles, np.ones(n_genes, np.int64))
+            return singles
         keep = np.ones(len(sizes), np.bool_)
         # a root that holds every gene is left out, so its children stay whatever its strength
         inner = len(children) - (sizes[-1] == n_genes)
@@ -207,23 +259,17 @@ class LinkageTree:
         return Linkage(order[members], starts[keep], sizes[keep])
 
 
-def check_set_size(model: str, size: int | None) -> None:
-    """Raise `GomeaBnError` unless `size` is None or a positive integer."""
-    if size is not None and (not is_integer(size) or size < 1):
-        raise GomeaBnError(f"{model}: max_set_size must be an integer of at least 1 or None, got {size!r}.")
-
-
 def average_linkage(
     similarities: NDArray[np.float64], generator: np.random.Generator
 ) -> tuple[Linkage, NDArray[np.int64], NDArray[np.float64]]:
-    """Return all nodes of the UPGMA tree over at least two genes, the two children of every merge, and its similarity.
+    """Return all nodes of the UPGMA tree over at least two genes, and the children and similarity of every merge.
 
     Parameters
     ----------
     similarities : ndarray of shape (l, l), float64
         Symmetric; overwritten.
     generator : numpy.random.Generator
-        Picks where chains of nearest neighbours begin.
+        Draws the cluster with which a chain of nearest neighbours begins.
 
     Returns
     -------
@@ -242,13 +288,15 @@ def average_linkage(
     return Linkage(leaves, starts, sizes), children, strength
 
 
-def linkage_model(model: str | LinkageModel) -> LinkageModel:
-    """Return a linkage model from its name ("tree", "tree-mi", "tree-corrected", "univariate") or as it is.
+def linkage_model(model: str | Learner) -> LinkageModel:
+    """Return a linkage model by its name ("tree", "tree-mi", "tree-corrected", "univariate"), or the given object.
+
+    An object that has only ``learn`` is wrapped, so that it has the other members of `LinkageModel`.
 
     Raises
     ------
     GomeaBnError
-        For a name that is not known, or an object without a ``learn`` method.
+        For an unknown name, or an object without a ``learn`` method.
     """
     named: dict[str, LinkageModel] = {
         "tree": LinkageTree(),
@@ -257,8 +305,9 @@ def linkage_model(model: str | LinkageModel) -> LinkageModel:
         "univariate": Univariate(),
     }
     if isinstance(model, str):
-        if model in named:
-            return named[model]
-    elif hasattr(model, "learn"):
-        return model
-    raise GomeaBnError(f"linkage must be one of {sorted(named)} or an object with learn(...), got {model!r}.")
+        check_choice("linkage", model, list(named))
+        return named[model]
+    if not callable(getattr(model, "learn", None)):
+        names = ", ".join(map(repr, named))
+        raise GomeaBnError(f"linkage must be one of {names} or an object with learn(...), got {model!r}.")
+    return model if isinstance(model, LinkageModel) else _FromLearner(model)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.kernels.tree import tree_slices, upgma
-from gomea_bn.linkage.models import Linkage
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.linkage.models import (
+    Linkage,
+    average_linkage,
+    check_members,
+    checked_subsets,
+    from_subsets,
+    single_genes,
+)
 
 __all__ = [
     "Blocks",
@@ -25,29 +31,26 @@ __all__ = [
     "real_linkage_model",
 ]
 
-# the similarity of two variables of which one determines the other
+# largest squared correlation, so that the similarity of two variables that determine each other stays finite
 _IDENTICAL = 1.0 - 1e-15
 
 
+@runtime_checkable
 class RealLinkageModel(Protocol):
-    """Anything that turns a covariance matrix into a family of subsets."""
+    """An object that turns a covariance matrix into a family of subsets."""
 
-    learned: bool  # whether the subsets depend on the covariances, so that they change from generation to generation
+    # whether the subsets depend on the covariances and therefore change between generations
+    learned: bool
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
         """Return the subsets for covariances of shape (n_variables, n_variables)."""
 
 
-def _from_subsets(subsets: list[list[int]]) -> Linkage:
-    sizes = np.array([len(subset) for subset in subsets], np.int64)
-    members = np.array([variable for subset in subsets for variable in subset], np.int64)
-    return Linkage(members, np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64), sizes)
-
-
 def gaussian_similarities(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mutual information in nats of every two normal variables, -ln(1 - r^2) / 2, shape (l, l).
+    """Return the mutual information in nats of each pair of normal variables, -ln(1 - r^2) / 2, shape (l, l).
 
-    A variable of no variance has no similarity to any; r^2 is kept below 1, so that the values are finite.
+    A variable without variance has similarity 0 to all variables. r^2 is limited to a value below 1, so that all
+    similarities are finite.
     """
     variances = np.diagonal(covariance)
     valid = (variances > 0) & np.isfinite(variances)
@@ -55,27 +58,22 @@ def gaussian_similarities(covariance: NDArray[np.float64]) -> NDArray[np.float64
     scale[valid] = 1.0 / np.sqrt(variances[valid])
     correlation = covariance * scale[:, None] * scale[None, :]
     squared = np.nan_to_num(correlation * correlation, nan=0.0, posinf=0.0)
-    similarity: NDArray[np.float64] = -0.5 * np.log1p(-np.minimum(squared, _IDENTICAL))
+    similarity = np.asarray(-0.5 * np.log1p(-np.minimum(squared, _IDENTICAL)), np.float64)
     np.fill_diagonal(similarity, 0.0)
     return similarity
 
 
 def _tree(similarities: NDArray[np.float64], generator: np.random.Generator, max_size: int | None) -> Linkage:
-    """Return all nodes of the average-linkage tree, root included, that are no larger than `max_size`."""
+    """Return all nodes of the average-linkage tree, root included, with at most `max_size` variables."""
     n = len(similarities)
     if n == 1:
-        return _from_subsets([[0]])
-    children, strength = np.zeros((n - 1, 2), np.int64), np.zeros(n - 1)
-    work, chain = np.zeros((2, n), np.int64), np.zeros(n + 2, np.int64)
+        return single_genes(1)
     # equal similarities must not favour variables of low index
     order = generator.permutation(n)
     shuffled = np.ascontiguousarray(similarities[order[:, None], order])
-    upgma(shuffled, generator, work[0], work[1], chain, children, strength)
-    sizes, starts = np.zeros(2 * n - 1, np.int64), np.zeros(2 * n - 1, np.int64)
-    leaves = np.zeros(n, np.int64)
-    tree_slices(children, sizes, starts, leaves)
-    keep = sizes <= (n if max_size is None else max_size)
-    return Linkage(order[leaves], starts[keep], sizes[keep])
+    tree, _, _ = average_linkage(shuffled, generator)
+    keep = tree.sizes <= (n if max_size is None else max_size)
+    return Linkage(order[tree.members], tree.starts[keep], tree.sizes[keep])
 
 
 @dataclass(frozen=True)
@@ -85,15 +83,14 @@ class RealLinkageTree:
     Parameters
     ----------
     max_size : int, optional
-        Leave out larger subsets; the root, which holds all variables, is included if not given.
+        Largest subset to keep. By default all are kept, the root with all variables included.
     """
 
     max_size: int | None = None
     learned = True
 
     def __post_init__(self) -> None:
-        if self.max_size is not None and self.max_size < 1:
-            raise GomeaBnError(f"RealLinkageTree: max_size must be at least 1, got {self.max_size!r}.")
+        check_integer("RealLinkageTree: max_size", self.max_size, 1, optional=True)
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
         """Return single variables first, then merges in order, the root last."""
@@ -107,13 +104,17 @@ class InteractionTree:
     Parameters
     ----------
     interactions : iterable of pairs of int
+        Pairs of different variables.
     max_size : int, optional
-        Leave out larger subsets.
+        Largest subset to keep.
     """
 
     interactions: Iterable[tuple[int, int]]
     max_size: int | None = None
     learned = False
+
+    def __post_init__(self) -> None:
+        check_integer("InteractionTree: max_size", self.max_size, 1, optional=True)
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
         """Return the nodes of a tree that joins interacting variables first; ties are broken at random."""
@@ -123,7 +124,7 @@ class InteractionTree:
         for i, j in self.interactions:
             if not (0 <= i < n and 0 <= j < n) or i == j:
                 raise GomeaBnError(
-                    f"InteractionTree: pairs are of two different variables 0 to {n - 1}, got ({i}, {j})."
+                    f"InteractionTree: a pair must be two different variables from 0 to {n - 1}, got ({i}, {j})."
                 )
             similarities[i, j] += 1.0
             similarities[j, i] += 1.0
@@ -138,35 +139,34 @@ class Blocks:
     learned = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
-            raise GomeaBnError(f"Blocks: size must be an integer of at least 1, got {self.size!r}.")
+        check_integer("Blocks: size", self.size, 1)
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
         """Return the blocks."""
         n = len(covariance)
-        return _from_subsets([list(range(a, min(a + self.size, n))) for a in range(0, n, self.size)])
+        return from_subsets(range(first, min(first + self.size, n)) for first in range(0, n, self.size))
 
 
 @dataclass(frozen=True)
 class RealUnivariate:
-    """Every variable on its own."""
+    """One subset per variable."""
 
     learned = False
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
         """Return one subset per variable."""
-        return _from_subsets([[variable] for variable in range(len(covariance))])
+        return single_genes(len(covariance))
 
 
 @dataclass(frozen=True)
 class RealFull:
-    """All variables together."""
+    """One subset of all variables."""
 
     learned = False
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
         """Return one subset."""
-        return _from_subsets([list(range(len(covariance)))])
+        return from_subsets([range(len(covariance))])
 
 
 @dataclass(frozen=True)
@@ -176,44 +176,37 @@ class RealCustom:
     Parameters
     ----------
     subsets : iterable of iterables of int
-        Variables; every subset not empty and without repeats. Variables in no subset move only with the mean.
+        Indices of variables. Every subset has at least one variable and no duplicates. A variable outside all subsets
+        moves only with the mean.
+
+    Raises
+    ------
+    GomeaBnError
+        If there is no subset, or one is empty or has duplicates.
     """
 
     subsets: Iterable[Iterable[int]]
     learned = False
 
     def __post_init__(self) -> None:
-        listed = [[int(variable) for variable in subset] for subset in self.subsets]
-        object.__setattr__(self, "subsets", listed)
-        if not listed:
-            raise GomeaBnError("RealCustom linkage needs at least one subset.")
-        for subset in listed:
-            if not subset or len(set(subset)) != len(subset):
-                raise GomeaBnError(
-                    f"RealCustom linkage: subsets must be non-empty and without repeats, got {subset}."
-                )
+        object.__setattr__(self, "subsets", checked_subsets("RealCustom", self.subsets))
 
     def learn(self, covariance: NDArray[np.float64], generator: np.random.Generator) -> Linkage:
-        """Return the fixed subsets; raises `GomeaBnError` if one names a variable that does not exist."""
-        subsets = [list(subset) for subset in self.subsets]
-        for subset in subsets:
-            if min(subset) < 0 or max(subset) >= len(covariance):
-                raise GomeaBnError(
-                    f"RealCustom linkage: variables are 0 to {len(covariance) - 1}, got the subset {subset}."
-                )
-        return _from_subsets(subsets)
+        """Return the fixed subsets; raises `GomeaBnError` if a subset has a variable that does not exist."""
+        check_members("RealCustom", "variables", self.subsets, len(covariance))
+        return from_subsets(self.subsets)
 
 
 def real_linkage_model(
     model: str | RealLinkageModel, interactions: list[tuple[int, int]] | None = None
 ) -> RealLinkageModel:
-    """Return a linkage model from its name or as it is.
+    """Return a linkage model by its name, or the given object.
 
     Parameters
     ----------
     model : {"tree", "interaction-tree", "univariate", "full"} or RealLinkageModel
     interactions : list of pairs, optional
-        What "interaction-tree" is built of.
+        Pairs of variables from which "interaction-tree" is built.
 
     Raises
     ------
@@ -223,8 +216,8 @@ def real_linkage_model(
     if model == "interaction-tree":
         if interactions is None:
             raise GomeaBnError(
-                "linkage='interaction-tree' needs a problem that states its interactions, and this one does not; "
-                "use 'tree', or InteractionTree(pairs)."
+                "linkage='interaction-tree' needs a problem that states its interactions, and this one has none; "
+                "use 'tree' or InteractionTree(pairs)."
             )
         return InteractionTree(interactions)
     named: dict[str, RealLinkageModel] = {
@@ -232,10 +225,13 @@ def real_linkage_model(
         "univariate": RealUnivariate(),
         "full": RealFull(),
     }
+    names = ["interaction-tree", *named]
     if isinstance(model, str):
-        if model in named:
-            return named[model]
-    elif hasattr(model, "learn") and hasattr(model, "learned"):
-        return model
-    known = sorted([*named, "interaction-tree"])
-    raise GomeaBnError(f"linkage must be one of {known} or an object with learn and learned, got {model!r}.")
+        check_choice("linkage", model, names)
+        return named[model]
+    if not isinstance(model, RealLinkageModel):
+        raise GomeaBnError(
+            f"linkage must be one of {', '.join(map(repr, names))} or an object with learn and learned, "
+            f"got {model!r}."
+        )
+    return model

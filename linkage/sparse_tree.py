@@ -1,4 +1,4 @@
-"""Average linkage over many genes, in memory that grows with their number and not with its square."""
+"""Average linkage over many genes, in memory proportional to their number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["SparseTrees", "patterns", "sparse_graph", "sparse_trees"]
 
 
 class SparseTrees(NamedTuple):
-    """Trees over l genes, m merges in all; node ids are 0..l-1 for genes and l + t for the t-th merge.
+    """Trees over l genes with m merges in total; node ids are 0..l-1 for genes and l + t for the t-th merge.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class SparseTrees(NamedTuple):
 
 
 def patterns(genotypes: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return the different columns up to the names of alleles, shape (n, l'), and which one each gene is, shape (l,).
+    """Return the distinct columns up to the names of alleles, shape (n, l'), and the column of each gene, shape (l,).
 
-    Alleles are numbered in the order of their first appearance, so that genes of NMI 1 are equal.
+    Alleles are renumbered in the order of their first appearance, which makes genes of NMI 1 equal.
     """
     n, n_genes = genotypes.shape
     genes = np.arange(n_genes)
@@ -73,19 +73,19 @@ def sparse_trees(
     Parameters
     ----------
     genotypes : ndarray of shape (n, l), int16
-        The genes in random order, so that equal similarities favour none.
+        Its genes are in random order, so that equal similarities favour none of them.
     measure : int
-        As of `fill_similarities`.
+        `MI`, `NMI` or `CORRECTED`, see `fill_similarities`.
     n_neighbours : int
-        Genes, equal ones counted once, whose similarity to a gene is kept.
+        Number of most similar genes whose similarity to a gene is stored; equal genes count once.
     generator : numpy.random.Generator
     stop : ndarray of shape (1,), uint8
-        Set from outside to end early; the trees are then incomplete.
+        Setting it ends learning early; the trees are then incomplete.
 
     Notes
     -----
-    Equal genes merge first, into balanced trees. Of the others, a pair counts if one gene is among the other's
-    neighbours, else as similarity 0, and merges end where no similarity is left. With all other genes as neighbours
+    Equal genes merge first, into balanced trees. The similarity of another pair counts if one gene is among the other's
+    neighbours, else it is 0. Merging ends where no positive similarity remains. With all other genes as neighbours
     this is UPGMA without its merges of similarity 0.
     """
     n_genes = genotypes.shape[1]
@@ -102,7 +102,13 @@ def sparse_trees(
     node_sizes, starts = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
     members = np.zeros(n_genes, np.int64)
     tree_slices(children, node_sizes, starts, members)
-    return SparseTrees(members, starts, node_sizes, children, np.concatenate([np.ones(len(inner)), strength]))
+    return SparseTrees(
+        members=members,
+        starts=starts,
+        sizes=node_sizes,
+        children=children,
+        strength=np.concatenate([np.ones(len(inner)), strength]),
+    )
 
 
 def _merge_equal(which: NDArray[np.int64], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -131,28 +137,31 @@ def _graph(
     n_neighbours: int,
     stop: NDArray[np.uint8],
 ) -> SparseGraph:
-    """Return the graph of the most similar columns, of which `sizes` genes each are equal."""
+    """Return the graph of the most similar columns; `sizes` are the numbers of equal genes per column."""
     n = columns.shape[1]
     k = max(min(n_neighbours, n - 1), 1)
-    neighbours = Neighbours(np.zeros((n, k), np.int32), np.zeros((n, k)), np.zeros(n, np.int64))
+    neighbours = Neighbours(
+        genes=np.zeros((n, k), np.int32), similarities=np.zeros((n, k)), counts=np.zeros(n, np.int64)
+    )
     offsets, work = count_work(columns, columns.max(axis=0).astype(np.int64) + 1, stop)
     nearest_neighbours(columns, offsets, measure, work, neighbours)
-    held = np.arange(k) < neighbours.counts[:, None]
-    first, other = np.repeat(np.arange(n), neighbours.counts), neighbours.genes[held].astype(np.int64)
+    used = np.arange(k) < neighbours.counts[:, None]
+    first, other = np.repeat(np.arange(n), neighbours.counts), neighbours.genes[used].astype(np.int64)
     keys, chosen = np.unique(np.minimum(first, other) * n + np.maximum(first, other), return_index=True)
     pairs = np.column_stack([keys // n, keys % n])
-    totals = neighbours.similarities[held][chosen] * sizes[pairs[:, 0]] * sizes[pairs[:, 1]]
+    totals = neighbours.similarities[used][chosen] * sizes[pairs[:, 0]] * sizes[pairs[:, 1]]
     return sparse_graph(pairs, totals, sizes)
 
 
 def sparse_graph(
     pairs: NDArray[np.int64], totals: NDArray[np.float64], sizes: NDArray[np.float64]
 ) -> SparseGraph:
-    """Return the graph of l clusters with the edges `pairs`, each once.
+    """Return the graph of l clusters with the given edges.
 
     Parameters
     ----------
     pairs : ndarray of shape (e, 2), int64
+        Edges, without duplicates.
     totals : ndarray of shape (e,), float64
         Sums of similarities over the pairs of members.
     sizes : ndarray of shape (l,), float64
@@ -160,17 +169,17 @@ def sparse_graph(
     """
     n, n_edges = len(sizes), len(pairs)
     graph = SparseGraph(
-        np.zeros(2 * n_edges, np.int32),
-        np.zeros(n_edges),
-        np.zeros(2 * n_edges, np.int32),
-        np.zeros(2 * n_edges, np.int32),
-        np.full(n, -1, np.int32),
-        np.zeros(n, np.int64),
-        np.full(n, -1, np.int32),
-        np.zeros(n, np.int64),
-        sizes.copy(),
-        np.zeros(n + 1, np.int64),
-        np.zeros(n, np.int64),
+        target=np.zeros(2 * n_edges, np.int32),
+        total=np.zeros(n_edges),
+        following=np.zeros(2 * n_edges, np.int32),
+        preceding=np.zeros(2 * n_edges, np.int32),
+        first=np.full(n, -1, np.int32),
+        degree=np.zeros(n, np.int64),
+        half_to=np.full(n, -1, np.int32),
+        node=np.zeros(n, np.int64),
+        weight=sizes.copy(),
+        chain=np.zeros(n + 1, np.int64),
+        order=np.zeros(n, np.int64),
     )
     link_neighbours(pairs.astype(np.int32), totals, graph)
     return graph

@@ -1,14 +1,14 @@
 """The protocol between problems and operators: solutions, their journal, and compiled dispatch by problem.
 
-A compiled problem hands its kernels one named tuple of arrays. `evaluate` and `evaluate_partial` below find the
-implementation by that tuple's class, so an operator's kernel compiles once per problem type and is cached on disk
-(a kernel that takes functions as arguments would be recompiled in every process).
+A compiled problem gives its kernels one named tuple of arrays. `evaluate` and `evaluate_partial` below find the
+implementation by that tuple's class, so an operator's kernel compiles once per problem type and is cached on disk.
+A kernel that takes functions as arguments would be compiled again in every process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numba.core import types
@@ -20,10 +20,19 @@ from gomea_bn.runtime.fingerprint import fingerprint
 from gomea_bn.runtime.jit import kernel, note_source
 
 __all__ = [
+    "AUX",
+    "GENES",
+    "TERMS",
     "CompiledProblem",
+    "DiscreteDefaults",
     "Journal",
     "KernelProblem",
+    "ProblemDefaults",
+    "Refiner",
     "Solution",
+    "WithDefaults",
+    "check_cardinalities",
+    "check_registered",
     "evaluate",
     "evaluate_partial",
     "new_journal",
@@ -32,101 +41,130 @@ __all__ = [
     "set_gene",
     "set_term",
     "undo",
+    "with_defaults",
 ]
+
+# largest cardinality of a gene: genotypes are int16
+MOST_VALUES = int(np.iinfo(np.int16).max)
 
 
 class Solution(NamedTuple):
-    """One candidate, as views of a population's rows; everything in it is mutated in place."""
+    """One candidate, as views of a population's rows; kernels change all of them in place."""
 
-    genotype: NDArray[np.int16]  # (n_variables,)
+    genotype: NDArray[np.int16]  # (n_variables,); float64 for real variables
     terms: NDArray[np.float64]  # (n_terms,) additive parts of the objective
-    aux: NDArray[np.uint64]  # (n_aux,) what the problem derives from the genotype
-    objectives: NDArray[np.float64]  # (n_objectives,), minimised
-    violation: NDArray[np.float64]  # (1,), 0 = feasible
+    aux: NDArray[np.uint64]  # (n_aux,) state that the problem derives from the genotype
+    objectives: NDArray[np.float64]  # (n_objectives,) minimised
+    violation: NDArray[np.float64]  # (1,) 0 = feasible
 
 
 class Journal(NamedTuple):
-    """What a step changed, so that a rejected step is undone at the cost of its changes."""
+    """The changes of a step with the former values, so that undoing a step costs no more than its changes."""
 
-    counts: NDArray[np.int64]  # (3,) number of gene, term and aux entries
-    genes: NDArray[np.int64]
-    gene_values: NDArray[np.int16]
-    terms: NDArray[np.int64]
-    term_values: NDArray[np.float64]
-    aux: NDArray[np.int64]
-    aux_values: NDArray[np.uint64]
+    counts: NDArray[np.int64]  # (3,) numbers of entries: GENES, TERMS, AUX
+    genes: NDArray[np.int64]  # changed genes
+    gene_values: NDArray[np.int16]  # their former values; float64 for real variables
+    terms: NDArray[np.int64]  # changed terms
+    term_values: NDArray[np.float64]  # their former values
+    aux: NDArray[np.int64]  # changed words of derived state
+    aux_values: NDArray[np.uint64]  # their former values
 
 
 def new_journal(alphabet: NDArray[np.int64], n_terms: int, n_aux: int) -> Journal:
-    """Return an empty journal that is long enough for any single step over genes of these cardinalities."""
-    # per gene: the donor's value, one removal by repair, or one entry for every value that repair steps down
+    """Return an empty journal that has room for any single step over genes of these cardinalities."""
+    # entries per gene: the donor's value, one removal by repair, and one for every value that repair steps down
     n_genes = 2 * len(alphabet) + int(alphabet.sum()) + 8
     n_auxes, n_scores = 4 * (len(alphabet) + n_aux) + 8, 2 * n_terms + 8
     return Journal(
-        np.zeros(3, np.int64),
-        np.zeros(n_genes, np.int64),
-        np.zeros(n_genes, np.int16),
-        np.zeros(n_scores, np.int64),
-        np.zeros(n_scores, np.float64),
-        np.zeros(n_auxes, np.int64),
-        np.zeros(n_auxes, np.uint64),
+        counts=np.zeros(3, np.int64),
+        genes=np.zeros(n_genes, np.int64),
+        gene_values=np.zeros(n_genes, np.int16),
+        terms=np.zeros(n_scores, np.int64),
+        term_values=np.zeros(n_scores, np.float64),
+        aux=np.zeros(n_auxes, np.int64),
+        aux_values=np.zeros(n_auxes, np.uint64),
     )
+
+
+# entries of `Journal.counts`
+GENES, TERMS, AUX = 0, 1, 2
 
 
 @kernel
 def set_gene(solution: Solution, journal: Journal, gene: int, value: int) -> None:
-    """Set one gene and note its former value; mutates both."""
-    k = journal.counts[0]
+    """Set one gene and write its former value to the journal."""
+    k = journal.counts[GENES]
     journal.genes[k] = gene
     journal.gene_values[k] = solution.genotype[gene]
-    journal.counts[0] = k + 1
+    journal.counts[GENES] = k + 1
     solution.genotype[gene] = value
 
 
 @kernel
 def set_term(solution: Solution, journal: Journal, term: int, value: float) -> None:
-    """Set one additive term and note its former value; mutates both."""
-    k = journal.counts[1]
+    """Set one additive term and write its former value to the journal."""
+    k = journal.counts[TERMS]
     journal.terms[k] = term
     journal.term_values[k] = solution.terms[term]
-    journal.counts[1] = k + 1
+    journal.counts[TERMS] = k + 1
     solution.terms[term] = value
 
 
 @kernel
 def set_aux(solution: Solution, journal: Journal, index: int, value: np.uint64) -> None:
-    """Set one word of derived state and note its former value; mutates both."""
-    k = journal.counts[2]
+    """Set one word of derived state and write its former value to the journal."""
+    k = journal.counts[AUX]
     journal.aux[k] = index
     journal.aux_values[k] = solution.aux[index]
-    journal.counts[2] = k + 1
+    journal.counts[AUX] = k + 1
     solution.aux[index] = value
 
 
 @kernel
 def undo(solution: Solution, journal: Journal) -> None:
-    """Take back everything in the journal, last change first, and empty it; objectives are the caller's."""
-    for k in range(journal.counts[0] - 1, -1, -1):
+    """Undo all changes in the journal, last one first, and empty it; the caller restores the objectives."""
+    for k in range(journal.counts[GENES] - 1, -1, -1):
         solution.genotype[journal.genes[k]] = journal.gene_values[k]
-    for k in range(journal.counts[1] - 1, -1, -1):
+    for k in range(journal.counts[TERMS] - 1, -1, -1):
         solution.terms[journal.terms[k]] = journal.term_values[k]
-    for k in range(journal.counts[2] - 1, -1, -1):
+    for k in range(journal.counts[AUX] - 1, -1, -1):
         solution.aux[journal.aux[k]] = journal.aux_values[k]
     journal.counts[:] = 0
 
 
-class CompiledProblem(Protocol):
-    """What an algorithm needs of a problem whose evaluation is compiled."""
+class Refiner(Protocol):
+    """An object that improves solutions by means that only their problem has."""
 
+    def improved(
+        self,
+        genotype: NDArray[np.int16],
+        generator: np.random.Generator,
+        in_use: Callable[[int], NDArray[np.int64]],
+    ) -> NDArray[np.int16]:
+        """Return a genotype that is at least as good; ``in_use(gene)`` returns the values of a gene in use."""
+
+    def affordable(self, n_eval: int) -> bool:
+        """Return whether the work done so far is in proportion to `n_eval` evaluations of the search."""
+
+
+@runtime_checkable
+class CompiledProblem(Protocol):
+    """The members of a problem over discrete genes whose evaluation is compiled; `DiscreteDefaults` has most of them.
+
+    A class that has the members without a default in `DiscreteDefaults` is enough: the searches add the defaults.
+    """
+
+    is_real: bool  # False
     n_variables: int
     alphabet: NDArray[np.int64]  # (n_variables,) cardinalities
     n_objectives: int
     n_terms: int
     n_aux: int
-    allowed: NDArray[
-        np.bool_
-    ]  # (n_variables, alphabet.max()): alleles that sampling and local search may use
-    ordinal: NDArray[np.bool_]  # (n_variables,): local search tries the two neighbouring alleles only
+    allowed: NDArray[np.bool_]  # (n_variables, alphabet.max()): values that sampling and local search may use
+    ordinal: NDArray[np.bool_]  # (n_variables,): local search tries the two neighbouring values only
+    target: float | None  # objective of a known optimum
+    climbs: bool  # whether local search is on unless the settings say otherwise
+    max_tries: int | None  # most other values of a gene that is not ordinal in one climb; None for all
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one named tuple of arrays per thread; shared arrays are the same objects in each."""
@@ -138,25 +176,101 @@ class CompiledProblem(Protocol):
         """Return the data for the thread's next kernel; called by that thread after each of its kernels."""
 
     def generation_ended(self) -> None:
-        """Take in what the threads found; called between kernels, never while one runs."""
+        """Take in the threads' results; called between kernels, never while one runs."""
 
     def statistics(self) -> dict[str, int]:
         """Return counts of the problem's own work so far."""
 
+    def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:
+        """Return the refiner of one run, which ends early once `stop` (1,) is set, or None."""
 
-class KernelProblem:
-    """A problem that is nothing but its kernel data: no constraints on genes, no caches, uniform sampling.
+
+class ProblemDefaults:
+    """Defaults of the members that a compiled problem, discrete or real, need not have."""
+
+    n_objectives: int = 1
+    n_aux: int = 0
+    target: float | None = None
+
+    def chunk_ended(self, thread: int, data: Any) -> Any:
+        """Return `data` as it is."""
+        return data
+
+    def generation_ended(self) -> None:
+        """Do nothing."""
+
+    def statistics(self) -> dict[str, int]:
+        """Return no counts."""
+        return {}
+
+
+class DiscreteDefaults(ProblemDefaults):
+    """Defaults of the members that a problem over discrete genes need not have."""
+
+    is_real: bool = False
+    climbs: bool = False
+    max_tries: int | None = None
+
+    def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:
+        """Return None: the problem has no refiner."""
+        return None
+
+
+class WithDefaults:
+    """A base of classes that wrap a user's object and add the defaults of members that it lacks."""
+
+    def __init__(self, problem: Any) -> None:
+        self._problem = problem
+        for base in type(self).__mro__[1:]:
+            for name in vars(base):
+                if not name.startswith("_") and hasattr(problem, name):
+                    setattr(self, name, getattr(problem, name))
+
+    def __getattr__(self, name: str) -> Any:
+        # a copy in the making has no problem yet
+        if name == "_problem":
+            raise AttributeError(name)
+        return getattr(self._problem, name)
+
+
+class _WithDiscreteDefaults(WithDefaults, DiscreteDefaults):
+    """A user's object, with the defaults of those members of `CompiledProblem` that it lacks."""
+
+
+def with_defaults(problem: Any) -> CompiledProblem:
+    """Return a discrete problem that has all members of `CompiledProblem`: the given one, or one that wraps it."""
+    complete = isinstance(problem, (DiscreteDefaults, CompiledProblem))
+    return problem if complete else _WithDiscreteDefaults(problem)
+
+
+def check_cardinalities(alphabet: NDArray[np.int64]) -> None:
+    """Raise `GomeaBnError` unless all cardinalities (n_variables,) are from 1 to 32,767, as genotypes are int16."""
+    wrong = np.flatnonzero((alphabet < 1) | (alphabet > MOST_VALUES))
+    if len(wrong):
+        gene = int(wrong[0])
+        raise GomeaBnError(
+            f"alphabet: cardinalities must be from 1 to {MOST_VALUES}, got {alphabet[gene]} for gene {gene}."
+        )
+
+
+class KernelProblem(DiscreteDefaults):
+    """A problem that consists of its kernel data: no constraints on genes, no caches, uniform sampling.
 
     Parameters
     ----------
     data : NamedTuple
-        What the registered kernels get; see `register_problem`.
+        Data that the registered kernels get; see `register_problem`.
     alphabet : array_like of int, shape (n_variables,)
-        Cardinality of every gene.
+        Cardinality of every gene, from 1 to 32,767.
     n_terms, n_aux, n_objectives : int
-        Lengths of a solution's additive terms, derived words and objectives.
+        Numbers of a solution's additive terms, derived words and objectives.
     target : float, optional
         Objective value of a known optimum.
+
+    Raises
+    ------
+    GomeaBnError
+        If no kernels are registered for the data, or the alphabet cannot be used.
     """
 
     def __init__(
@@ -171,10 +285,11 @@ class KernelProblem:
     ) -> None:
         check_registered(data)
         self.data = data
-        self.alphabet = np.atleast_1d(np.asarray(alphabet))
-        if not np.issubdtype(self.alphabet.dtype, np.integer) or self.alphabet.min(initial=1) < 1:
-            raise GomeaBnError(f"alphabet must be integers of at least 1, one per gene, got {alphabet!r}.")
-        self.alphabet = self.alphabet.astype(np.int64)
+        cardinalities = np.atleast_1d(np.asarray(alphabet))
+        if not np.issubdtype(cardinalities.dtype, np.integer):
+            raise GomeaBnError(f"alphabet must be integers, one cardinality per gene, got {alphabet!r}.")
+        check_cardinalities(cardinalities)
+        self.alphabet = cardinalities.astype(np.int64)
         self.n_variables = len(self.alphabet)
         self.n_terms = n_terms
         self.n_aux = n_aux
@@ -184,31 +299,20 @@ class KernelProblem:
         self.ordinal = np.zeros(self.n_variables, np.bool_)
 
     def kernel_data(self, n_threads: int) -> list[Any]:
-        """Return the data once per thread; it is only read."""
+        """Return the data once per thread; kernels only read it."""
         return [self.data] * n_threads
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return uniform genotypes, shape (n, n_variables)."""
         return generator.integers(0, self.alphabet, (n, self.n_variables), dtype=np.int64).astype(np.int16)
 
-    def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Return `data`: there is nothing to grow."""
-        return data
-
-    def generation_ended(self) -> None:
-        """Do nothing: there is nothing to merge."""
-
-    def statistics(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
-
 
 def check_registered(data: Any) -> None:
     """Raise `GomeaBnError` unless kernels are registered for the class of `data`."""
     if type(data) not in _REGISTRY:
         raise GomeaBnError(
-            f"No kernels are registered for {type(data).__name__}; call register_problem with the class of the "
-            "problem's data, a NamedTuple, first."
+            f"No kernels are registered for {type(data).__name__}; first call register_problem with the class of "
+            "the problem's data, a NamedTuple."
         )
 
 
@@ -223,21 +327,23 @@ _REGISTRY: dict[type, _Implementation] = {}
 def register_problem(
     data_class: type, evaluate: Callable[..., int], evaluate_partial: Callable[..., int]
 ) -> None:
-    """Register the compiled evaluation of problems whose kernel data is a `data_class`.
+    """Register the compiled evaluation of problems whose kernel data is of the class `data_class`.
 
     Parameters
     ----------
     data_class : type
         A NamedTuple class of arrays and scalars.
     evaluate, evaluate_partial : kernel
-        ``(data, solution, journal, generator) -> number of touched terms``. The first builds everything from
-        ``solution.genotype``; the second is called after the genes in ``journal`` changed, and updates terms,
-        auxiliary state and objectives through `set_gene`, `set_term` and `set_aux`.
+        ``(data, solution, journal, generator) -> number of touched terms``. The first one computes terms, auxiliary
+        state, objectives and violation from ``solution.genotype``. The second one is called after the genes in
+        ``journal`` changed; it sets terms and auxiliary state with `set_term` and `set_aux`, repairs genes with
+        `set_gene`, and updates objectives and violation.
 
     Notes
     -----
-    The class's ``__name__`` gets a digest of the functions: numba tells named tuples apart by their names only, so that
-    two problems with classes of one name, or one that is edited in a notebook, would share compiled code.
+    Numba tells named tuples apart by their ``__name__`` alone, so two problems whose classes have one name, or two
+    versions of a problem that is edited in a notebook, would share compiled code. A digest of the functions is
+    therefore put into the ``__name__`` of classes outside this package.
     """
     if not (data_class.__module__ or "").startswith("gomea_bn."):
         digest = fingerprint(evaluate, evaluate_partial)[:12]
@@ -248,12 +354,12 @@ def register_problem(
 
 
 def evaluate(data: Any, solution: Solution, journal: Journal, generator: np.random.Generator) -> int:
-    """Evaluate a whole solution, repairing it in place; returns the number of touched terms."""
+    """Evaluate a whole solution, which may be repaired in place; returns the number of touched terms."""
     return _REGISTRY[type(data)].evaluate(data, solution, journal, generator)
 
 
 def evaluate_partial(data: Any, solution: Solution, journal: Journal, generator: np.random.Generator) -> int:
-    """Re-evaluate what the journal's gene changes touch; returns the number of touched terms."""
+    """Re-evaluate a solution after the gene changes in the journal; returns the number of touched terms."""
     return _REGISTRY[type(data)].evaluate_partial(data, solution, journal, generator)
 
 

@@ -1,8 +1,8 @@
-"""Discrete benchmark functions of the field: binary, minimised, with partial evaluation and known optima.
+"""Discrete benchmark functions: binary, minimised, with partial evaluation and known optima.
 
 The literature maximises these functions; every objective here is the negative of its function. Tables and weights are
-rounded to multiples of a power of two so small (relative 2**-50) that sums are exact in float64, hence equal
-genotypes have equal objectives to the last bit, however they were reached.
+rounded to multiples of a power of two (relative 2**-50), which makes sums exact in float64. Equal genotypes therefore
+have equal objectives to the last bit, whatever the order of their changes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import KernelProblem
 from gomea_bn.problems.kernels.benchmarks import (
     BlockData,
@@ -25,32 +26,47 @@ from gomea_bn.problems.kernels.benchmarks import (
     best_windows,
 )
 
-__all__ = ["HIFF", "BimodalTrap", "IsingSpinGlass", "MaxCut", "NKLandscape", "OneMax", "Trap", "Unitation"]
+__all__ = [
+    "HIFF",
+    "BimodalTrap",
+    "IsingSpinGlass",
+    "MaxCut",
+    "NKLandscape",
+    "OneMax",
+    "Trap",
+    "Unitation",
+    "as_neighbours",
+    "checked_edges",
+    "checked_size",
+    "drawn_edges",
+    "drawn_weights",
+    "exact",
+]
 
-# enumeration of 2**(n - 1) genotypes takes under a second
+# largest n for which enumerating 2**(n - 1) genotypes takes less than a second
 _MOST_ENUMERATED = 25
 _MOST_WINDOW_GENES = 20
 
 
-def _exact(values: ArrayLike, largest_sum: float, what: str) -> NDArray[np.float64]:
-    """Return `values` rounded so that sums up to a few times `largest_sum` are exact; integers stay as they are."""
+def exact(values: ArrayLike, largest_sum: float, option: str) -> NDArray[np.float64]:
+    """Return values rounded so that sums up to a few times `largest_sum` are exact; integers do not change."""
     array = np.asarray(values, np.float64)
     if not np.isfinite(largest_sum):
-        raise GomeaBnError(f"{what} must be finite and their sum, too.")
+        raise GomeaBnError(f"{option} must be finite numbers with a finite sum, got the sum {largest_sum}.")
     if largest_sum == 0:
         return array
     grain = 2.0 ** (frexp(largest_sum)[1] - 50)
     return np.round(array / grain) * grain
 
 
-def _checked_size(name: str, value: Any, least: int) -> int:
-    if not is_integer(value) or value < least:
-        raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+def checked_size(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return an option as an int; raises `GomeaBnError` unless it is an integer from `least` to `most`."""
+    check_integer(name, value, least, most)
     return int(value)
 
 
 class _Binary(KernelProblem):
-    """Binary genes, with the graph of which ones share a sub-function."""
+    """A problem over binary genes with the graph of genes that share a sub-function."""
 
     def __init__(
         self, data: Any, n_variables: int, n_terms: int, target: float | None, n_aux: int = 0
@@ -64,7 +80,7 @@ class _Binary(KernelProblem):
 
     @cached_property
     def interaction_weights(self) -> NDArray[np.float64]:
-        """How many sub-functions each pair of `interactions` shares, shape (n_pairs,)."""
+        """Number of sub-functions that each pair of `interactions` shares, shape (n_pairs,)."""
         return self._weighted_interactions()[1]
 
     def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -72,26 +88,31 @@ class _Binary(KernelProblem):
 
 
 class Unitation(_Binary):
-    """Consecutive blocks of genes, each worth a function of its number of ones, added up.
+    """The sum over consecutive blocks of genes of a function of each block's number of ones.
 
     Parameters
     ----------
     n_variables : int
-        A multiple of the block size.
+        Number of genes, a multiple of the block size.
     values : array_like of shape (block size + 1,)
-        A block's value by its number of ones, maximised; the objective is minus the sum.
+        Value of a block by its number of ones, maximised; the objective is minus the sum.
+
+    Raises
+    ------
+    GomeaBnError
+        For options that cannot be used.
     """
 
     def __init__(self, n_variables: int, values: ArrayLike) -> None:
         worth = np.asarray(values, np.float64)
         if worth.ndim != 1 or len(worth) < 2:
-            raise GomeaBnError(f"values must hold at least 2 numbers, got an array of shape {worth.shape}.")
+            raise GomeaBnError(f"values must be at least 2 numbers, got an array of shape {worth.shape}.")
         self.block_size = len(worth) - 1
-        n = _checked_size("n_variables", n_variables, self.block_size)
+        n = checked_size("n_variables", n_variables, self.block_size)
         if n % self.block_size:
             raise GomeaBnError(f"n_variables must be a multiple of {self.block_size}, got {n}.")
         n_blocks = n // self.block_size
-        worth = _exact(worth, n_blocks * float(np.abs(worth).max()), "values")
+        worth = exact(worth, n_blocks * float(np.abs(worth).max()), "values")
         super().__init__(BlockData(-worth), n, n_blocks, -n_blocks * float(worth.max()))
 
     def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -114,13 +135,13 @@ class Trap(Unitation):
     Parameters
     ----------
     n_variables : int
-        A multiple of `k`.
+        Number of genes, a multiple of `k`.
     k : int
-        Genes per block, at least 2.
+        Number of genes per block, at least 2.
     """
 
     def __init__(self, n_variables: int, k: int = 5) -> None:
-        k = _checked_size("k", k, 2)
+        k = checked_size("k", k, 2)
         super().__init__(n_variables, [*range(k - 1, -1, -1), k])
 
 
@@ -132,43 +153,50 @@ class BimodalTrap(Unitation):
 
 
 class NKLandscape(_Binary):
-    """NK landscape with S1 neighbourhoods: a random table over every window of k consecutive genes, not around the end.
+    """NK landscape with S1 neighbourhoods: the sum of a random table over each window of k consecutive genes.
+
+    Windows do not wrap around the end.
 
     Parameters
     ----------
     n_variables : int
+        Number of genes.
     k : int
-        Genes per window, 1 to 20 (the literature's K is k - 1).
-    seed : int or SeedSequence, optional
-        Draws the tables, uniform in [0, 1].
+        Number of genes per window, from 1 to 20 (the literature's K is k - 1).
+    random_state : int or SeedSequence, optional
+        Seed of the tables' values, which are uniform in [0, 1].
     tables : array_like of shape (n_variables - k + 1, 2**k), optional
-        The values instead of drawing them, maximised; a window's first gene is the highest bit of the column.
+        Values, maximised, to use instead of random ones. A window's first gene is the highest bit of the column.
+
+    Raises
+    ------
+    GomeaBnError
+        For options that cannot be used.
 
     Notes
     -----
     `target` is the optimum, by dynamic programming along the windows.
     """
 
+    @renamed_options(seed="random_state")
     def __init__(
         self,
         n_variables: int,
         k: int = 5,
         *,
-        seed: int | np.random.SeedSequence | None = None,
+        random_state: int | np.random.SeedSequence | None = None,
         tables: ArrayLike | None = None,
     ) -> None:
-        self.k = _checked_size("k", k, 1)
-        if self.k > _MOST_WINDOW_GENES:
-            raise GomeaBnError(f"k must be at most {_MOST_WINDOW_GENES}, got {k!r}.")
-        n = _checked_size("n_variables", n_variables, self.k)
+        self.k = checked_size("k", k, 1, _MOST_WINDOW_GENES)
+        n = checked_size("n_variables", n_variables, self.k)
         shape = (n - self.k + 1, 1 << self.k)
         if tables is None:
-            given = np.random.default_rng(seed).random(shape)
+            values = np.random.default_rng(random_state).random(shape)
         else:
-            given = np.asarray(tables, np.float64)
-            if given.shape != shape:
-                raise GomeaBnError(f"tables must have the shape {shape}, got {given.shape}.")
-        self.tables = _exact(given, float(np.abs(given).max(axis=1).sum()), "tables")
+            values = np.asarray(tables, np.float64)
+            if values.shape != shape:
+                raise GomeaBnError(f"tables must have shape {shape}, got {values.shape}.")
+        self.tables = exact(values, float(np.abs(values).max(axis=1).sum()), "tables")
         data = WindowData(np.ascontiguousarray(-self.tables))
         work = np.zeros((2, 1 << (self.k - 1)))
         super().__init__(data, n, shape[0], float(best_windows(data.tables, work[0], work[1])))
@@ -182,20 +210,19 @@ class NKLandscape(_Binary):
 
 
 class _Pairwise(_Binary):
-    """A weight for every pair of genes that differ, plus a constant."""
+    """The sum of the weights of pairs whose genes differ, plus a constant."""
 
     data: PairData
 
     def __init__(
         self, n_variables: int, edges: ArrayLike, weights: ArrayLike, offset: float, target: float | None
     ) -> None:
-        pairs, weight = _checked_edges(n_variables, edges, weights)
-        weight = _exact(weight, abs(offset) + float(np.abs(weight).sum()), "weights")
-        ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
-        others = np.concatenate([pairs[:, 1], pairs[:, 0]])
-        order = np.argsort(ends, kind="stable")
-        starts = np.searchsorted(ends[order], np.arange(n_variables + 1)).astype(np.int64)
-        data = PairData(float(offset), starts, others[order], np.tile(weight, 2)[order])
+        pairs, weight = checked_edges(n_variables, edges, weights)
+        weight = exact(weight, abs(offset) + float(np.abs(weight).sum()), "weights")
+        starts, neighbours, order = as_neighbours(n_variables, pairs)
+        data = PairData(
+            offset=float(offset), starts=starts, neighbours=neighbours, weights=np.tile(weight, 2)[order]
+        )
         if target is None and n_variables <= _MOST_ENUMERATED:
             target = float(best_bipartition(data, np.zeros(n_variables, np.int16)))
         self._edges = pairs
@@ -206,9 +233,38 @@ class _Pairwise(_Binary):
         return pairs.reshape(-1, 2), counts.astype(np.float64)
 
 
-def _checked_edges(
+def as_neighbours(
+    n_variables: int, pairs: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the neighbour lists of a graph.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of vertices.
+    pairs : ndarray of shape (n_pairs, 2), int64
+        Edges.
+
+    Returns
+    -------
+    starts : ndarray of shape (n_variables + 1,), int64
+        Where the neighbours of each vertex begin.
+    neighbours : ndarray of shape (2 * n_pairs,), int64
+        Neighbours of all vertices.
+    order : ndarray of shape (2 * n_pairs,), int64
+        Index of each neighbour's edge among all edges and the same edges again.
+    """
+    ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
+    others = np.concatenate([pairs[:, 1], pairs[:, 0]])
+    order = np.argsort(ends, kind="stable")
+    starts = np.searchsorted(ends[order], np.arange(n_variables + 1)).astype(np.int64)
+    return starts, others[order], order
+
+
+def checked_edges(
     n_variables: int, edges: ArrayLike, weights: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return edges (n_edges, 2) and weights (n_edges,); raises `GomeaBnError` if they cannot be used."""
     pairs = np.asarray(edges)
     weight = np.asarray(weights, np.float64)
     if pairs.size == 0:
@@ -219,19 +275,19 @@ def _checked_edges(
         )
     if weight.shape != (len(pairs),):
         raise GomeaBnError(
-            f"weights must be one number for each of the {len(pairs)} edges, got {weight.shape}."
+            f"weights must be one number for each of the {len(pairs)} edges, got shape {weight.shape}."
         )
     wrong = (pairs < 0).any(axis=1) | (pairs >= n_variables).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
     if wrong.any():
         row = int(np.argmax(wrong))
         raise GomeaBnError(
-            f"edges: row {row} is {pairs[row].tolist()}; wanted two different vertices from 0 to {n_variables - 1}."
+            f"edges: row {row} must be two different vertices from 0 to {n_variables - 1}, got {pairs[row].tolist()}."
         )
     return pairs.astype(np.int64), weight
 
 
 def _torus_edges(side: int) -> NDArray[np.int64]:
-    """Return the 2 side**2 edges of a square torus: each vertex to its right, then to the one below."""
+    """Return the 2 side**2 edges of a square torus: from each vertex to its right neighbour, then to the one below."""
     vertex = np.arange(side * side).reshape(side, side)
     right, below = np.roll(vertex, -1, axis=1), np.roll(vertex, -1, axis=0)
     return np.concatenate(
@@ -239,12 +295,17 @@ def _torus_edges(side: int) -> NDArray[np.int64]:
     ).astype(np.int64)
 
 
-def _drawn_weights(law: str, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    if law == "sign":
-        return generator.choice([-1.0, 1.0], n)
-    if law == "uniform":
-        return generator.uniform(-1.0, 1.0, n)
-    raise GomeaBnError(f"weights must be 'sign' (-1 or 1) or 'uniform' (in [-1, 1]), got {law!r}.")
+def drawn_weights(law: str, n: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return n random weights: -1 or 1 under the law "sign", in [-1, 1] under "uniform"."""
+    check_choice("weights", law, ("sign", "uniform"))
+    return generator.choice([-1.0, 1.0], n) if law == "sign" else generator.uniform(-1.0, 1.0, n)
+
+
+def drawn_edges(n_vertices: int, n_edges: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return distinct edges drawn uniformly, shape (n_edges, 2)."""
+    most = n_vertices * (n_vertices - 1) // 2
+    check_integer("n_edges", n_edges, 0, most)
+    return np.stack(np.triu_indices(n_vertices, 1), axis=1)[generator.choice(most, n_edges, replace=False)]
 
 
 class MaxCut(_Pairwise):
@@ -253,11 +314,18 @@ class MaxCut(_Pairwise):
     Parameters
     ----------
     n_vertices : int
+        Number of vertices.
     edges : array_like of int, shape (n_edges, 2)
+        Pairs of different vertices.
     weights : array_like of shape (n_edges,), optional
-        1 for every edge if not given; negative ones allowed.
+        Weights of the edges, 1 by default; they may be negative.
     target : float, optional
-        Minus the best cut, where it is known. Found by enumeration up to 25 vertices.
+        Minus the best cut, if it is known. Up to 25 vertices it is computed by enumeration.
+
+    Raises
+    ------
+    GomeaBnError
+        For options that cannot be used.
     """
 
     def __init__(
@@ -268,31 +336,39 @@ class MaxCut(_Pairwise):
         *,
         target: float | None = None,
     ) -> None:
-        n = _checked_size("n_vertices", n_vertices, 1)
+        n = checked_size("n_vertices", n_vertices, 1)
         weight = np.ones(len(np.asarray(edges))) if weights is None else np.asarray(weights, np.float64)
         super().__init__(n, edges, -weight, 0.0, target)
 
     @classmethod
-    def torus(cls, side: int, *, weights: str = "sign", seed: int | None = None) -> MaxCut:
-        """Return a square torus of `side` x `side` vertices, side at least 3, four neighbours each.
+    @renamed_options(seed="random_state")
+    def torus(cls, side: int, *, weights: str = "sign", random_state: int | None = None) -> MaxCut:
+        """Return a square torus with four neighbours per vertex.
 
-        `weights` is "sign" (-1 or 1 alike) or "uniform" (in [-1, 1]).
+        Parameters
+        ----------
+        side : int
+            At least 3; there are side**2 vertices.
+        weights : {"sign", "uniform"}
+            -1 or 1 with equal probability, or uniform in [-1, 1].
+        random_state : int, optional
+            Seed of the weights.
         """
-        edges = _torus_edges(_checked_size("side", side, 3))
-        return cls(side * side, edges, _drawn_weights(weights, len(edges), np.random.default_rng(seed)))
+        edges = _torus_edges(checked_size("side", side, 3))
+        return cls(
+            side * side, edges, drawn_weights(weights, len(edges), np.random.default_rng(random_state))
+        )
 
     @classmethod
+    @renamed_options(seed="random_state")
     def random_graph(
-        cls, n_vertices: int, n_edges: int, *, weights: str = "sign", seed: int | None = None
+        cls, n_vertices: int, n_edges: int, *, weights: str = "sign", random_state: int | None = None
     ) -> MaxCut:
-        """Return `n_edges` different edges drawn uniformly; `weights` as for `torus`."""
-        n = _checked_size("n_vertices", n_vertices, 2)
-        most = n * (n - 1) // 2
-        if not is_integer(n_edges) or not 0 <= n_edges <= most:
-            raise GomeaBnError(f"n_edges must be from 0 to {most} for {n} vertices, got {n_edges!r}.")
-        generator = np.random.default_rng(seed)
-        edges = np.stack(np.triu_indices(n, 1), axis=1)[generator.choice(most, n_edges, replace=False)]
-        return cls(n, edges, _drawn_weights(weights, n_edges, generator))
+        """Return a graph of `n_edges` distinct edges drawn uniformly; `weights` as for `torus`."""
+        n = checked_size("n_vertices", n_vertices, 2)
+        generator = np.random.default_rng(random_state)
+        edges = drawn_edges(n, n_edges, generator)
+        return cls(n, edges, drawn_weights(weights, n_edges, generator))
 
 
 class IsingSpinGlass(_Pairwise):
@@ -302,25 +378,32 @@ class IsingSpinGlass(_Pairwise):
     ----------
     side : int
         At least 3; there are side**2 spins and 2 side**2 couplings.
-    seed : int, optional
-        Draws the couplings.
+    random_state : int, optional
+        Seed of the couplings.
     couplings : array_like of shape (2 * side**2,), optional
-        The couplings instead: of each spin, row by row, with its right neighbour; then with the one below.
+        Couplings to use instead of random ones: of each spin, row by row, with its right neighbour, then with the one
+        below.
     target : float, optional
-        The ground state's energy, where it is known. Found by enumeration up to side 5.
+        Energy of the ground state, if it is known. Up to side 5 it is computed by enumeration.
+
+    Raises
+    ------
+    GomeaBnError
+        For options that cannot be used.
     """
 
+    @renamed_options(seed="random_state")
     def __init__(
         self,
         side: int,
         *,
-        seed: int | None = None,
+        random_state: int | None = None,
         couplings: ArrayLike | None = None,
         target: float | None = None,
     ) -> None:
-        edges = _torus_edges(_checked_size("side", side, 3))
+        edges = _torus_edges(checked_size("side", side, 3))
         if couplings is None:
-            self.couplings = _drawn_weights("sign", len(edges), np.random.default_rng(seed))
+            self.couplings = drawn_weights("sign", len(edges), np.random.default_rng(random_state))
         else:
             self.couplings = np.asarray(couplings, np.float64)
             if self.couplings.shape != (len(edges),) or not np.isin(self.couplings, (-1, 1)).all():
@@ -330,16 +413,16 @@ class IsingSpinGlass(_Pairwise):
 
 
 class HIFF(_Binary):
-    """Hierarchical if-and-only-if: minus the sizes of all blocks of 1, 2, 4, ... genes whose genes are equal.
+    """Hierarchical if-and-only-if: minus the total size of all blocks of 1, 2, 4, ... equal genes.
 
     Parameters
     ----------
     n_variables : int
-        A power of two; the optimum is -n (log2 n + 1).
+        Number of genes, a power of two; the optimum is -n (log2 n + 1).
     """
 
     def __init__(self, n_variables: int) -> None:
-        n = _checked_size("n_variables", n_variables, 1)
+        n = checked_size("n_variables", n_variables, 1)
         if n & (n - 1):
             raise GomeaBnError(f"n_variables must be a power of two, got {n}.")
         sizes = np.zeros(2 * n)
@@ -349,6 +432,6 @@ class HIFF(_Binary):
 
     def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         pairs = np.stack(np.triu_indices(self.n_variables, 1), axis=1).astype(np.int64)
-        # the smallest common block has 2**j genes, j the length of the differing low bits
+        # the smallest common block has 2**j genes, where j is the number of low bits that differ
         lowest = np.frexp((pairs[:, 0] ^ pairs[:, 1]).astype(np.float64))[1]
         return pairs, ceil(log2(self.n_variables)) - lowest + 1.0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.continuous import RealDefaults
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
 from gomea_bn.problems.interval_dp import CutLimits, SortedColumn
 from gomea_bn.problems.kernels.boundaries import (
@@ -28,7 +28,7 @@ __all__ = ["BoundaryProblem"]
 Cuts = Mapping[int, NDArray[np.float64]]
 
 
-class BoundaryProblem:
+class BoundaryProblem(RealDefaults):
     """Cut points of all variables together, minimising minus the score in nats.
 
     Parameters
@@ -58,9 +58,6 @@ class BoundaryProblem:
     the number of bins, and bins below the floors make a solution infeasible; its violation sums the shortfalls.
     After a change only the variable's own family and its children's are scored again.
     """
-
-    n_objectives = 1
-    n_aux = 0
 
     def __init__(
         self,
@@ -183,17 +180,6 @@ class BoundaryProblem:
         indices = np.zeros(self.n_variables, np.int64)
         decode(self._columns, np.asarray(genotype, np.float64), indices)
         return np.array([-scores.sum()]), float(shortfall(self._columns, indices))
-
-    def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Return `data`: there is nothing to grow."""
-        return data
-
-    def generation_ended(self) -> None:
-        """Do nothing: there is nothing to merge."""
-
-    def statistics(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
 
 
 def _compressed(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

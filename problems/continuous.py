@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems.base import Journal
+from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.problems.base import Journal, ProblemDefaults, WithDefaults
 from gomea_bn.problems.kernels.continuous import CirclesData, EllipsoidsData, RosenbrockData, SphereData
 
 __all__ = [
+    "RealDefaults",
     "RealKernelProblem",
     "RealProblem",
     "circles_in_a_square",
@@ -20,9 +21,10 @@ __all__ = [
     "soreb",
     "soreb_chain",
     "sphere",
+    "with_real_defaults",
 ]
 
-# largest least distance of n points in the unit square; the first ones have closed forms
+# largest known minimum distance of n points in the unit square; for up to 9 points it has a closed form
 _CIRCLES = {
     2: 2**0.5,
     3: 6**0.5 - 2**0.5,
@@ -39,13 +41,15 @@ _CIRCLES = {
 _CIRCLES_TOLERANCE = 1e-5
 
 
+@runtime_checkable
 class RealProblem(Protocol):
-    """What `RVGOMEA` needs of a problem over real variables whose evaluation is compiled.
+    """The members of a problem over real variables whose evaluation is compiled; `RealDefaults` has some of them.
 
-    The registered ``evaluate_partial`` is also called with no changed gene: it then brings the objective in line
-    with the terms, which takes back the rounding of many small changes.
+    The registered ``evaluate_partial`` is also called without a changed gene. It then computes the objective from the
+    terms, which removes the rounding errors of many small changes.
     """
 
+    is_real: bool  # True
     n_variables: int
     lower: NDArray[np.float64]  # (n_variables,), -inf for none
     upper: NDArray[np.float64]  # (n_variables,), inf for none
@@ -54,6 +58,7 @@ class RealProblem(Protocol):
     n_terms: int
     n_aux: int
     interactions: list[tuple[int, int]] | None  # pairs of variables that share a term, if known
+    target: float | None  # objective value at which the problem counts as solved
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one named tuple of arrays per thread."""
@@ -65,25 +70,52 @@ class RealProblem(Protocol):
         """Return the data for the thread's next kernel."""
 
     def generation_ended(self) -> None:
-        """Take in what kernels found."""
+        """Take in the results of kernels; called between kernels."""
 
     def statistics(self) -> dict[str, int]:
         """Return counts of the problem's own work so far."""
 
 
+class RealDefaults(ProblemDefaults):
+    """Defaults of the members that a problem over real variables need not have."""
+
+    is_real: bool = True
+    interactions: list[tuple[int, int]] | None = None
+
+
+class _WithRealDefaults(WithDefaults, RealDefaults):
+    """A user's object, with the defaults of those members of `RealProblem` that it lacks."""
+
+
+def with_real_defaults(problem: Any) -> RealProblem:
+    """Return a real problem that has all members of `RealProblem`: the given one, or one that wraps it."""
+    complete = isinstance(problem, (RealDefaults, RealProblem))
+    return problem if complete else _WithRealDefaults(problem)
+
+
 def new_real_journal(n_variables: int, n_terms: int, n_aux: int) -> Journal:
-    """Return an empty journal for steps over float64 genes, long enough for any single step."""
-    n_auxes = 4 * (n_variables + n_aux) + 8
-    values: Any = np.zeros(2 * n_variables + 8, np.float64)  # the journal's type speaks of alleles
+    """Return an empty journal over float64 genes that has room for any single step."""
+    n_genes, n_scores, n_auxes = 2 * n_variables + 8, 2 * n_terms + 8, 4 * (n_variables + n_aux) + 8
+    # the journal's type has int16 genes, as most problems do
+    gene_values: Any = np.zeros(n_genes, np.float64)
     return Journal(
-        np.zeros(3, np.int64),
-        np.zeros(2 * n_variables + 8, np.int64),
-        values,
-        np.zeros(2 * n_terms + 8, np.int64),
-        np.zeros(2 * n_terms + 8, np.float64),
-        np.zeros(n_auxes, np.int64),
-        np.zeros(n_auxes, np.uint64),
+        counts=np.zeros(3, np.int64),
+        genes=np.zeros(n_genes, np.int64),
+        gene_values=gene_values,
+        terms=np.zeros(n_scores, np.int64),
+        term_values=np.zeros(n_scores, np.float64),
+        aux=np.zeros(n_auxes, np.int64),
+        aux_values=np.zeros(n_auxes, np.uint64),
     )
+
+
+@runtime_checkable
+class _WithStamps(Protocol):
+    """Kernel data with work space in which kernels mark what a step touched."""
+
+    stamps: NDArray[np.int64]
+
+    def _replace(self, **fields: Any) -> Any: ...
 
 
 def _vector(name: str, value: ArrayLike, n_variables: int) -> NDArray[np.float64]:
@@ -94,24 +126,25 @@ def _vector(name: str, value: ArrayLike, n_variables: int) -> NDArray[np.float64
             f"{name} must be a number or have shape ({n_variables},), got shape {np.shape(value)}."
         ) from None
     if np.isnan(vector).any():
-        raise GomeaBnError(f"{name} must not be NaN, got it for variable {int(np.isnan(vector).argmax())}.")
+        raise GomeaBnError(f"{name} must be a number, got NaN for variable {int(np.isnan(vector).argmax())}.")
     return vector
 
 
-class RealKernelProblem:
-    """A problem over real variables that is nothing but its kernel data.
+class RealKernelProblem(RealDefaults):
+    """A problem over real variables that consists of its kernel data.
 
     Parameters
     ----------
     data : NamedTuple
-        What the registered kernels get; see `gomea_bn.problems.base.register_problem` and `RealProblem`.
+        Data that the registered kernels get; see `gomea_bn.problems.base.register_problem` and `RealProblem`.
     n_variables : int
+        Number of variables.
     lower, upper : float or array_like of shape (n_variables,)
         Bounds, which no solution leaves.
     initial_range : tuple of two floats or array_likes of shape (n_variables,), optional
-        Initial solutions are uniform in it; the bounds if not given.
+        Range from which initial solutions are drawn uniformly; by default the bounds.
     n_terms, n_aux, n_objectives : int
-        Lengths of a solution's additive terms, derived words and objectives.
+        Numbers of a solution's additive terms, derived words and objectives.
     target : float, optional
         Objective value at which the problem counts as solved.
     interactions : list of tuple of int, optional
@@ -120,7 +153,7 @@ class RealKernelProblem:
     Raises
     ------
     GomeaBnError
-        For bounds or ranges of wrong shape or order, or an initial range outside the bounds or without end.
+        For bounds or ranges of wrong shape or order, or an initial range that is infinite or outside the bounds.
     """
 
     def __init__(
@@ -137,8 +170,7 @@ class RealKernelProblem:
         target: float | None = None,
         interactions: list[tuple[int, int]] | None = None,
     ) -> None:
-        if not is_integer(n_variables) or n_variables < 1:
-            raise GomeaBnError(f"n_variables must be an integer of at least 1, got {n_variables!r}.")
+        check_integer("n_variables", n_variables, 1)
         self.data = data
         self.n_variables = n_variables
         self.lower = _vector("lower", lower, n_variables)
@@ -164,11 +196,14 @@ class RealKernelProblem:
             wrong = np.flatnonzero(low > high)
             if len(wrong):
                 g = int(wrong[0])
-                raise GomeaBnError(f"{name} of variable {g}: {low[g]} is above {high[g]}. Were they swapped?")
+                raise GomeaBnError(
+                    f"{name} of variable {g}: the lower end {low[g]} is above the upper end {high[g]}. "
+                    "Were they swapped?"
+                )
         wrong = np.flatnonzero(~(np.isfinite(least) & np.isfinite(largest) & np.isfinite(largest - least)))
         if len(wrong):
             raise GomeaBnError(
-                f"Variable {int(wrong[0])} has no finite initial range; give initial_range=(least, largest)."
+                f"Variable {int(wrong[0])} needs a finite initial range; give initial_range=(least, largest)."
             )
         wrong = np.flatnonzero((least < self.lower) | (largest > self.upper))
         if len(wrong):
@@ -179,8 +214,8 @@ class RealKernelProblem:
             )
 
     def kernel_data(self, n_threads: int) -> list[Any]:
-        """Return the data once per thread, each with work space of its own."""
-        if "stamps" not in getattr(self.data, "_fields", ()):
+        """Return the data once per thread; a field ``stamps``, which is work space, is copied for each."""
+        if not isinstance(self.data, _WithStamps):
             return [self.data] * n_threads
         return [self.data._replace(stamps=self.data.stamps.copy()) for _ in range(n_threads)]
 
@@ -188,17 +223,6 @@ class RealKernelProblem:
         """Return uniform solutions in the initial range, shape (n, n_variables)."""
         least, largest = self.initial_range
         return least + (largest - least) * generator.random((n, self.n_variables))
-
-    def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Return `data`: there is nothing to grow."""
-        return data
-
-    def generation_ended(self) -> None:
-        """Do nothing: there is nothing to merge."""
-
-    def statistics(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
 
 
 def _window_pairs(n_windows: int, size: int, stride: int) -> list[tuple[int, int]]:
@@ -233,7 +257,7 @@ def sphere(
     upper: ArrayLike = np.inf,
     target: float = 1e-10,
 ) -> RealKernelProblem:
-    """Return the sum of squares; the optimum is 0 at the origin."""
+    """Return the problem of the sum of squares; the optimum is 0 at the origin."""
     data = SphereData(np.zeros(n_variables))
     windows = (n_variables, 1, 1)
     return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
@@ -247,19 +271,19 @@ def rosenbrock(
     upper: ArrayLike = np.inf,
     target: float = 1e-10,
 ) -> RealKernelProblem:
-    """Return the sum of 100 (y - x^2)^2 + (1 - x)^2 over neighbours x, y; the optimum is 0 where all are 1.
+    """Return the problem of the sum of 100 (y - x^2)^2 + (1 - x)^2 over neighbours x, y.
 
-    From four variables on there is a second local optimum near (-1, 1, ..., 1).
+    The optimum is 0 where all variables are 1. With four variables or more there is a second local optimum near
+    (-1, 1, ..., 1).
     """
-    if n_variables < 2:
-        raise GomeaBnError(f"rosenbrock needs at least 2 variables, got {n_variables}.")
+    check_integer("n_variables", n_variables, 2)
     data = RosenbrockData(np.zeros(n_variables, np.int64))
     windows = (n_variables - 1, 2, 1)
     return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
 
 
 def _scaled_rotation(size: int, degrees: float, exponent: float) -> NDArray[np.float64]:
-    """Return the product of the rotations in all coordinate planes, rows scaled by the ellipsoid's coefficients."""
+    """Return the product of rotations in all coordinate planes, with rows scaled by the ellipsoid's coefficients."""
     cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     rotation = np.eye(size)
     for i in range(size - 1):
@@ -285,25 +309,31 @@ def soreb(
     upper: ArrayLike = np.inf,
     target: float = 1e-10,
 ) -> RealKernelProblem:
-    """Return the sum of rotated ellipsoid blocks; the optimum is 0 at the origin.
+    """Return the problem of a sum of rotated ellipsoid blocks; the optimum is 0 at the origin.
 
     Parameters
     ----------
     n_variables : int
         ``block_size`` plus a multiple of ``stride``.
     block_size : int
-        Variables per block; j-th coefficient 10^(exponent j / (block_size - 1)).
+        Number of variables per block. The j-th coefficient is 10^(exponent j / (block_size - 1)).
     stride : int, optional
-        Distance of the first variables of neighbouring blocks; `block_size` (separate blocks) if not given.
+        Distance between the first variables of neighbouring blocks; by default `block_size` (separate blocks).
     degrees : float
-        Angle of the rotation in every coordinate plane.
+        Angle of the rotation in every coordinate plane, in degrees.
     exponent : float
         Decimal logarithm of a block's condition number.
+    initial_range, lower, upper, target
+        See `RealKernelProblem`.
+
+    Raises
+    ------
+    GomeaBnError
+        If the blocks do not cover the variables exactly.
     """
     stride = block_size if stride is None else stride
-    for name, value in (("block_size", block_size), ("stride", stride)):
-        if not is_integer(value) or value < 1:
-            raise GomeaBnError(f"{name} must be an integer of at least 1, got {value!r}.")
+    check_integer("block_size", block_size, 1)
+    check_integer("stride", stride, 1)
     if stride > block_size or n_variables < block_size or (n_variables - block_size) % stride:
         raise GomeaBnError(
             f"Blocks of {block_size} variables, {stride} apart, do not cover {n_variables} variables exactly."
@@ -324,7 +354,7 @@ def soreb_chain(
     upper: ArrayLike = np.inf,
     target: float = 1e-10,
 ) -> RealKernelProblem:
-    """Return rotated ellipsoids of all neighbours: ((x + y)^2 + 10^6 (y - x)^2) / 2 summed; 0 at the origin."""
+    """Return the problem of the sum of ((x + y)^2 + 10^6 (y - x)^2) / 2 over neighbours; the optimum is 0 at 0."""
     return soreb(
         n_variables,
         block_size=2,
@@ -337,12 +367,11 @@ def soreb_chain(
 
 
 def circles_in_a_square(n_points: int) -> RealKernelProblem:
-    """Return minus the smallest distance of `n_points` points in the unit square, with variables x0, y0, x1, ...
+    """Return the problem of minus the smallest distance of points in the unit square, with variables x0, y0, x1, ...
 
-    Its target is 1e-5 above the best known value, for the sizes 2 to 10, 20 and 30.
+    The target is 1e-5 above the best known value. It is known for 2 to 10, 20 and 30 points.
     """
-    if not is_integer(n_points) or n_points < 2:
-        raise GomeaBnError(f"circles_in_a_square needs at least 2 points, got {n_points!r}.")
+    check_integer("n_points", n_points, 2)
     firsts = np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1)))).astype(np.int64)
     n_terms = n_points * (n_points - 1) // 2
     best = _CIRCLES.get(n_points)

@@ -1,4 +1,4 @@
-"""Multi-objective benchmark functions of the field: binary, minimised, with partial evaluation and known fronts.
+"""Multi-objective benchmark functions: binary, minimised, with partial evaluation and known fronts.
 
 The literature maximises these functions; every objective here is the negative of one. Weights are rounded as in
 `benchmarks`, so that sums are exact and equal genotypes have equal objectives to the last bit.
@@ -13,9 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import KernelProblem, Solution, new_journal
-from gomea_bn.problems.benchmarks import _checked_edges, _checked_size, _drawn_weights, _exact
+from gomea_bn.problems.benchmarks import (
+    as_neighbours,
+    checked_edges,
+    checked_size,
+    drawn_edges,
+    drawn_weights,
+    exact,
+)
 from gomea_bn.problems.kernels.multi_objective import (
     BlockFrontData,
     CutFrontData,
@@ -33,19 +41,19 @@ __all__ = [
     "brute_force_front",
 ]
 
-# enumerating these takes about a second
+# largest number of genotypes whose enumeration takes about a second
 _MOST_GENOTYPES = 1 << 20
 
 
 class _Bits(KernelProblem):
-    """Binary genes and several objectives."""
+    """A problem over binary genes with several objectives."""
 
     def __init__(self, data: Any, n_variables: int, n_terms: int, n_objectives: int) -> None:
         super().__init__(data, np.full(n_variables, 2), n_terms=n_terms, n_objectives=n_objectives)
 
     @cached_property
     def front(self) -> NDArray[np.float64] | None:
-        """The Pareto front, shape (n_points, n_objectives), in lexical order; None where it is not known."""
+        """The Pareto front, shape (n_points, n_objectives), in lexical order; None if it is not known."""
         return brute_force_front(self) if 2**self.n_variables <= _MOST_GENOTYPES else None
 
 
@@ -53,7 +61,7 @@ class OneMaxZeroMax(_Bits):
     """Minus the number of ones, and minus the number of zeros: every genotype is Pareto-optimal."""
 
     def __init__(self, n_variables: int) -> None:
-        n = _checked_size("n_variables", n_variables, 1)
+        n = checked_size("n_variables", n_variables, 1)
         super().__init__(BlockFrontData(-np.array([[0.0, 1.0], [1.0, 0.0]])), n, n, 2)
 
     @cached_property
@@ -65,18 +73,20 @@ class OneMaxZeroMax(_Bits):
 class TrapInverseTrap(_Bits):
     """Concatenated deceptive traps, and the same with ones and zeros exchanged.
 
+    In the first objective (before its sign is changed) a block with u ones is worth k if u = k, else k - 1 - u. In the
+    second it is worth k if u = 0, else u - 1.
+
     Parameters
     ----------
     n_variables : int
-        A multiple of `k`.
+        Number of genes, a multiple of `k`.
     k : int
-        Genes per block, at least 2. A block with u ones is worth k if u = k, else k - 1 - u, to the first objective
-        (before its sign is changed), and k if u = 0, else u - 1, to the second.
+        Number of genes per block, at least 2.
     """
 
     def __init__(self, n_variables: int, k: int = 5) -> None:
-        self.k = _checked_size("k", k, 2)
-        n = _checked_size("n_variables", n_variables, self.k)
+        self.k = checked_size("k", k, 2)
+        n = checked_size("n_variables", n_variables, self.k)
         if n % self.k:
             raise GomeaBnError(f"n_variables must be a multiple of {self.k}, got {n}.")
         trap = np.array([*range(self.k - 1, -1, -1), self.k], np.float64)
@@ -94,7 +104,7 @@ class LOTZ(_Bits):
     """Minus the number of leading ones, and minus the number of trailing zeros."""
 
     def __init__(self, n_variables: int) -> None:
-        n = _checked_size("n_variables", n_variables, 1)
+        n = checked_size("n_variables", n_variables, 1)
         super().__init__(RunLengthData(1.0), n, 2 * n, 2)
 
     @cached_property
@@ -114,35 +124,41 @@ class MultiObjectiveMaxCut(_Bits):
     Parameters
     ----------
     n_vertices : int
+        Number of vertices.
     edges : array_like of int, shape (n_edges, 2)
+        Pairs of different vertices.
     weights : array_like of shape (n_objectives, n_edges)
-        Negative ones allowed.
+        Weights of the edges in each objective; they may be negative.
+
+    Raises
+    ------
+    GomeaBnError
+        For options that cannot be used.
 
     Notes
     -----
-    `front` is found by enumeration up to 20 vertices.
+    Up to 20 vertices `front` is computed by enumeration.
     """
 
     data: CutFrontData
 
     def __init__(self, n_vertices: int, edges: ArrayLike, weights: ArrayLike) -> None:
-        n = _checked_size("n_vertices", n_vertices, 1)
-        given = np.asarray(weights, np.float64)
-        if given.ndim != 2 or not len(given):
-            raise GomeaBnError(f"weights must have the shape (n_objectives, n_edges), got {given.shape}.")
+        n = checked_size("n_vertices", n_vertices, 1)
+        values = np.asarray(weights, np.float64)
+        if values.ndim != 2 or not len(values):
+            raise GomeaBnError(f"weights must have shape (n_objectives, n_edges), got {values.shape}.")
         pairs = np.zeros((0, 2), np.int64)
-        rounded = np.zeros_like(given)
-        for k, row in enumerate(given):
-            pairs, checked = _checked_edges(n, edges, row)
-            rounded[k] = _exact(checked, float(np.abs(checked).sum()), "weights")
-        ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
-        others = np.concatenate([pairs[:, 1], pairs[:, 0]])
-        order = np.argsort(ends, kind="stable")
-        starts = np.searchsorted(ends[order], np.arange(n + 1)).astype(np.int64)
-        by_end = np.ascontiguousarray(np.tile(-rounded.T, (2, 1))[order])
-        super().__init__(CutFrontData(starts, others[order], by_end), n, len(pairs), len(given))
+        rounded = np.zeros_like(values)
+        for k, row in enumerate(values):
+            pairs, checked = checked_edges(n, edges, row)
+            rounded[k] = exact(checked, float(np.abs(checked).sum()), "weights")
+        starts, neighbours, order = as_neighbours(n, pairs)
+        by_neighbour = np.ascontiguousarray(np.tile(-rounded.T, (2, 1))[order])
+        data = CutFrontData(starts=starts, neighbours=neighbours, weights=by_neighbour)
+        super().__init__(data, n, len(pairs), len(values))
 
     @classmethod
+    @renamed_options(seed="random_state")
     def random_graph(
         cls,
         n_vertices: int,
@@ -150,36 +166,48 @@ class MultiObjectiveMaxCut(_Bits):
         n_objectives: int = 2,
         *,
         weights: str = "uniform",
-        seed: int | None = None,
+        random_state: int | None = None,
     ) -> MultiObjectiveMaxCut:
-        """Return `n_edges` different edges drawn uniformly; `weights` is "sign" (-1 or 1) or "uniform" (in [-1, 1])."""
-        n = _checked_size("n_vertices", n_vertices, 2)
-        m = _checked_size("n_objectives", n_objectives, 1)
-        most = n * (n - 1) // 2
-        if not is_integer(n_edges) or not 0 <= n_edges <= most:
-            raise GomeaBnError(f"n_edges must be from 0 to {most} for {n} vertices, got {n_edges!r}.")
-        generator = np.random.default_rng(seed)
-        edges = np.stack(np.triu_indices(n, 1), axis=1)[generator.choice(most, n_edges, replace=False)]
-        return cls(n, edges, [_drawn_weights(weights, n_edges, generator) for _ in range(m)])
+        """Return a graph of `n_edges` distinct edges drawn uniformly.
+
+        Parameters
+        ----------
+        n_vertices, n_edges, n_objectives : int
+            Sizes of the problem.
+        weights : {"sign", "uniform"}
+            -1 or 1 with equal probability, or uniform in [-1, 1].
+        random_state : int, optional
+            Seed of edges and weights.
+        """
+        n = checked_size("n_vertices", n_vertices, 2)
+        m = checked_size("n_objectives", n_objectives, 1)
+        generator = np.random.default_rng(random_state)
+        edges = drawn_edges(n, n_edges, generator)
+        return cls(n, edges, [drawn_weights(weights, n_edges, generator) for _ in range(m)])
 
 
 class MultiObjectiveKnapsack(_Bits):
-    """Minus the profits of items in several knapsacks, all of which must hold every chosen item.
+    """Minus the profits of items in several knapsacks, where every chosen item is in all knapsacks.
 
     Parameters
     ----------
     profits : array_like of shape (n_objectives, n_items)
-        What an item is worth in each knapsack; not negative.
+        Profit of each item in each knapsack, at least 0.
     weights : array_like of shape (n_objectives, n_items)
-        What it weighs there; positive.
+        Positive weight of each item in each knapsack.
     capacities : array_like of shape (n_objectives,), optional
-        What each knapsack can carry; half of the weight of all items if not given.
+        Largest weight that each knapsack carries; by default half of the weight of all items.
+
+    Raises
+    ------
+    GomeaBnError
+        For options that cannot be used.
 
     Notes
     -----
-    Zitzler and Thiele (1999), whose repair is used: while any knapsack is overloaded, the chosen item with the
-    least ratio of profit to weight, each item's largest over the knapsacks, is taken out; of equals the first.
-    The genotype is repaired, too. `front` is found by enumeration up to 20 items.
+    The repair is that of Zitzler and Thiele (1999): while a knapsack is overloaded, the chosen item with the least
+    ratio of profit to weight is removed, the first of equal ones. An item's ratio is the largest over the knapsacks.
+    The genotype is repaired, too. Up to 20 items `front` is computed by enumeration.
     """
 
     data: KnapsackData
@@ -188,34 +216,41 @@ class MultiObjectiveKnapsack(_Bits):
         profit, weight = np.array(profits, np.float64), np.array(weights, np.float64)
         if profit.ndim != 2 or not profit.size or profit.shape != weight.shape:
             raise GomeaBnError(
-                "profits and weights must both have the shape (n_objectives, n_items), "
+                "profits and weights must both have shape (n_objectives, n_items), "
                 f"got {profit.shape} and {weight.shape}."
             )
         for name, array in (("profits", profit), ("weights", weight)):
             for k, row in enumerate(array):
-                array[k] = _exact(row, float(np.abs(row).sum()), name)
+                array[k] = exact(row, float(np.abs(row).sum()), name)
         if (profit < 0).any() or (weight <= 0).any():
-            raise GomeaBnError("profits must not be negative, and weights must be positive.")
+            raise GomeaBnError(
+                "profits must be at least 0 and weights above 0, "
+                f"got the least profit {profit.min():g} and the least weight {weight.min():g}."
+            )
         n_objectives, n_items = profit.shape
         limit = weight.sum(axis=1) / 2 if capacities is None else np.asarray(capacities, np.float64)
         if limit.shape != (n_objectives,) or not (limit >= 0).all():
             raise GomeaBnError(
-                f"capacities must be {n_objectives} numbers that are not negative, one per knapsack."
+                f"capacities must be {n_objectives} numbers of at least 0, one per knapsack, got {capacities!r:.80}."
             )
         order = np.argsort((profit / weight).max(axis=0), kind="stable").astype(np.int64)
-        columns = (np.ascontiguousarray(-profit.T), np.ascontiguousarray(weight.T))
-        super().__init__(
-            KnapsackData(*columns, limit.copy(), order), n_items, n_items + n_objectives, n_objectives
+        data = KnapsackData(
+            profits=np.ascontiguousarray(-profit.T),
+            weights=np.ascontiguousarray(weight.T),
+            capacities=limit.copy(),
+            drop_order=order,
         )
+        super().__init__(data, n_items, n_items + n_objectives, n_objectives)
 
     @classmethod
+    @renamed_options(seed="random_state")
     def random(
-        cls, n_items: int, n_objectives: int = 2, *, seed: int | None = None
+        cls, n_items: int, n_objectives: int = 2, *, random_state: int | None = None
     ) -> MultiObjectiveKnapsack:
-        """Return the usual instances: profits and weights are whole numbers drawn uniformly from 10 to 100."""
-        n = _checked_size("n_items", n_items, 1)
-        m = _checked_size("n_objectives", n_objectives, 1)
-        generator = np.random.default_rng(seed)
+        """Return an instance whose profits and weights are integers drawn uniformly from 10 to 100."""
+        n = checked_size("n_items", n_items, 1)
+        m = checked_size("n_objectives", n_objectives, 1)
+        generator = np.random.default_rng(random_state)
         return cls(*generator.integers(10, 101, (2, m, n)))
 
 
@@ -225,26 +260,31 @@ def brute_force_front(problem: KernelProblem) -> NDArray[np.float64]:
     Parameters
     ----------
     problem : KernelProblem
-        With at most 2**20 genotypes.
+        A problem with at most 2**20 genotypes.
 
     Returns
     -------
     front : ndarray of shape (n_points, n_objectives), float64
-        The non-dominated objective vectors of feasible genotypes, each once, in lexical order.
+        Distinct nondominated objective vectors of feasible genotypes, in lexical order.
+
+    Raises
+    ------
+    GomeaBnError
+        For a problem with more genotypes.
     """
     import moocore
 
     n = prod(problem.alphabet.tolist())
     if n > _MOST_GENOTYPES:
         raise GomeaBnError(
-            f"brute_force_front evaluates at most {_MOST_GENOTYPES} genotypes; this problem has {n}."
+            f"problem must have at most {_MOST_GENOTYPES:,} genotypes to be enumerated, this one has {n:,}."
         )
     blank = Solution(
-        np.zeros(problem.n_variables, np.int16),
-        np.zeros(problem.n_terms),
-        np.zeros(problem.n_aux, np.uint64),
-        np.zeros(problem.n_objectives),
-        np.zeros(1),
+        genotype=np.zeros(problem.n_variables, np.int16),
+        terms=np.zeros(problem.n_terms),
+        aux=np.zeros(problem.n_aux, np.uint64),
+        objectives=np.zeros(problem.n_objectives),
+        violation=np.zeros(1),
     )
     journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
     objectives, violations = np.zeros((n, problem.n_objectives)), np.zeros(n)
@@ -255,5 +295,4 @@ def brute_force_front(problem: KernelProblem) -> NDArray[np.float64]:
     differs = np.ones(len(points), np.bool_)
     differs[1:] = (points[1:] != points[:-1]).any(axis=1)
     points = points[differs]
-    front: NDArray[np.float64] = points[np.asarray(moocore.is_nondominated(points))]
-    return front
+    return np.asarray(points[np.asarray(moocore.is_nondominated(points))], np.float64)

@@ -1,4 +1,4 @@
-"""A user's plain Python object as a problem: its functions are called from inside the compiled search."""
+"""Problems from a user's plain Python objects, whose functions the compiled search calls."""
 
 from __future__ import annotations
 
@@ -8,37 +8,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems.continuous import RealKernelProblem
+from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.problems.base import DiscreteDefaults, ProblemDefaults, check_cardinalities, with_defaults
+from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
 
 __all__ = ["PythonProblem", "RealPythonProblem", "as_compiled"]
 
 
-class _Exchange:
-    """What both kinds of problem share: the areas through which kernels and Python talk."""
+class _Exchange(ProblemDefaults):
+    """The part that both kinds of problem share: arrays through which kernels and Python exchange values."""
 
-    n_aux = 0
     dtype: type[np.generic]
 
     def __init__(self, problem: Any) -> None:
         self.user = problem
         n: Any = getattr(problem, "n_variables", None)
-        if not is_integer(n) or n < 1:
-            raise GomeaBnError(f"A problem needs n_variables, an integer of at least 1; got {n!r}.")
+        check_integer(f"{type(problem).__name__}.n_variables", n, 1)
         self.n_variables = int(n)
         if not callable(getattr(problem, "evaluate", None)):
-            raise GomeaBnError(f"{type(problem).__name__} has no evaluate(x).")
+            raise GomeaBnError(f"{type(problem).__name__} needs a method evaluate(x).")
         self.n_objectives = int(getattr(problem, "n_objectives", 1))
         self.n_terms = int(getattr(problem, "n_terms", self.n_objectives))
-        self.target: float | None = getattr(problem, "target", None)
+        self.target = getattr(problem, "target", None)
         self._has_terms = hasattr(problem, "n_terms")
         self._errors: list[BaseException] = []
         self._data: list[PythonData] = []
         self._callables: list[Callable[[], None]] = []
 
     def _callable(self, data: PythonData, partial: bool) -> Callable[[], None]:
-        """Return the function without arguments that the kernels call; it must not raise."""
+        """Return the function without arguments that kernels call; it keeps exceptions, as it must not raise."""
         objectives, violation, terms = data.objectives, data.violation, data.terms
         x = data.genotype.view()
         x.flags.writeable = False
@@ -46,7 +45,7 @@ class _Exchange:
         evaluate = self.user.evaluate_partial if partial else self.user.evaluate
         changed, sizes, parent_terms = data.changed, data.sizes, data.parent_terms
 
-        wanted = "(objectives, violation, terms)" if has_terms else "(objectives, violation)"
+        full_form = "(objectives, violation, terms)" if has_terms else "(objectives, violation)"
         n_objectives = self.n_objectives
         plain = "a number" if n_objectives == 1 else f"a list or array of {n_objectives} objectives"
 
@@ -56,7 +55,7 @@ class _Exchange:
             fits = shape == (n_objectives,) or (shape == () and n_objectives == 1)
             if len(parts) != 2 + has_terms or not fits:
                 also = "" if has_terms else f"{plain} or "
-                raise GomeaBnError(f"evaluate must return {also}{wanted}, got {answer!r}.")
+                raise GomeaBnError(f"evaluate must return {also}{full_form}, got {answer!r}.")
             objectives[:] = parts[0]
             violation[0] = parts[1]
             if has_terms:
@@ -65,7 +64,8 @@ class _Exchange:
                 terms[:n_terms] = objectives[:n_terms]
             if np.isnan(objectives).any() or not violation[0] >= 0:
                 raise GomeaBnError(
-                    f"evaluate returned {answer!r} for x = {x.tolist()}; nan cannot be compared."
+                    f"evaluate returned {answer!r} for x = {x.tolist()}; objectives must not be NaN and the "
+                    "violation must be at least 0."
                 )
 
         def call() -> None:
@@ -97,27 +97,28 @@ class _Exchange:
         return call_simple if not has_terms and self.n_objectives == 1 else call
 
     def kernel_data(self, n_threads: int) -> list[PythonData]:
-        """Return one exchange area per thread."""
+        """Return the arrays of each thread."""
         while len(self._data) < n_threads:
             data = PythonData(
-                0,
-                0,
-                np.zeros(self.n_variables, self.dtype),
-                np.zeros(self.n_variables, np.int64),
-                np.zeros(1, np.int64),
-                np.zeros(self.n_terms),
-                np.zeros(self.n_terms),
-                np.zeros(self.n_objectives),
-                np.zeros(1),
+                full=0,
+                partial=0,
+                genotype=np.zeros(self.n_variables, self.dtype),
+                changed=np.zeros(self.n_variables, np.int64),
+                sizes=np.zeros(1, np.int64),
+                parent_terms=np.zeros(self.n_terms),
+                terms=np.zeros(self.n_terms),
+                objectives=np.zeros(self.n_objectives),
+                violation=np.zeros(1),
             )
             full = self._callable(data, False)
             partial = self._callable(data, True) if hasattr(self.user, "evaluate_partial") else None
+            # the list keeps the functions alive whose addresses the kernels call
             self._callables += [full] if partial is None else [full, partial]
             self._data.append(data._replace(full=id(full), partial=0 if partial is None else id(partial)))
         return self._data[:n_threads]
 
     def chunk_ended(self, thread: int, data: PythonData) -> PythonData:
-        """Return `data`; raises what the user's function raised."""
+        """Return `data` as it is; raises the exception of the user's function, if there was one."""
         if self._errors:
             error = self._errors[0]
             self._errors.clear()
@@ -125,39 +126,37 @@ class _Exchange:
         return data
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out of copies what is bound to this object's memory; a copy makes its own."""
+        """Return the state without arrays and functions that are bound to this object's memory."""
         return {**self.__dict__, "_data": [], "_callables": [], "_errors": []}
 
-    def generation_ended(self) -> None:
-        """Do nothing: there is nothing to merge."""
 
-    def statistics(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
-
-
-class PythonProblem(_Exchange):
-    """Wraps an object with ``n_variables``, ``alphabet`` and ``evaluate``.
+class PythonProblem(_Exchange, DiscreteDefaults):
+    """The problem of a plain object with ``n_variables``, ``alphabet`` and ``evaluate``.
 
     Parameters
     ----------
     problem : object
         ``n_variables`` : int.
-        ``alphabet`` : int or array_like of int, shape (n_variables,), cardinalities.
-        ``evaluate(x)`` : returns the objective (several: as a list or array, for a tuple means the following), or
-        (objectives, violation), or (objectives, violation, terms).
-        ``evaluate_partial(x, changed, parent_terms)``, optional : the same for `x` after the genes `changed` (int64
-        indices) changed, given the terms before. Without ``n_terms`` the terms are the objectives; a problem whose
-        change depends on former values needs terms of its own.
+        ``alphabet`` : int or array_like of int, shape (n_variables,), cardinalities from 1 to 32,767.
+        ``evaluate(x)`` : returns the objective, or (objectives, violation), or (objectives, violation, terms). Several
+        objectives alone must be a list or an array, as a tuple has one of the other meanings.
+        ``evaluate_partial(x, changed, parent_terms)``, optional : returns the same for `x` after the genes `changed`
+        (int64 indices) changed, from the terms before the change. Without ``n_terms`` the terms are the objectives. A
+        problem whose change depends on former values needs its own terms.
         ``n_terms``, ``n_objectives`` : int, optional.
         ``target`` : float, optional, known optimum.
-        ``sample(generator, n)``, optional : initial genotypes, shape (n, n_variables).
+        ``sample(generator, n)``, optional : returns initial genotypes, shape (n, n_variables).
+
+    Raises
+    ------
+    GomeaBnError
+        For an object that lacks a member or has one that cannot be used.
 
     Notes
     -----
-    Everything is minimised. `x` is one read-only int16 array that is overwritten before the next call: copy it to
-    keep it. Equal genotypes must give equal objectives, so sum partial results in a fixed order. An exception in
-    a function ends the search and reaches the caller.
+    All objectives are minimised. `x` is one read-only int16 array that the next call overwrites, so copy it to keep
+    it. Equal genotypes must give equal objectives, so sum partial results in a fixed order. An exception in a
+    function ends the search and reaches the caller.
     """
 
     dtype = np.int16
@@ -175,8 +174,7 @@ class PythonProblem(_Exchange):
             raise GomeaBnError(
                 f"alphabet must be an integer or {self.n_variables} integers (cardinalities), got {alphabet!r}."
             ) from error
-        if cardinalities.min() < 1 or cardinalities.max() > np.iinfo(np.int16).max:
-            raise GomeaBnError(f"alphabet: cardinalities must be from 1 to 32767, got {alphabet!r}.")
+        check_cardinalities(cardinalities)
         return cardinalities
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
@@ -188,22 +186,30 @@ class PythonProblem(_Exchange):
                     f"sample must return shape {(n, self.n_variables)}, got {genotypes.shape}."
                 )
             if (genotypes < 0).any() or (genotypes >= self.alphabet).any():
-                raise GomeaBnError("sample returned genes outside their alphabet.")
+                row = int(((genotypes < 0) | (genotypes >= self.alphabet)).any(axis=1).argmax())
+                raise GomeaBnError(
+                    f"sample must return values from 0 to alphabet - 1, got {genotypes[row].tolist()} in row {row}."
+                )
             return genotypes.astype(np.int16)
         return generator.integers(0, self.alphabet, (n, self.n_variables)).astype(np.int16)
 
 
-class RealPythonProblem(_Exchange):
-    """Wraps an object with ``n_variables``, ``bounds`` and ``evaluate`` over real variables.
+class RealPythonProblem(_Exchange, RealDefaults):
+    """The problem of a plain object with ``n_variables``, ``bounds`` and ``evaluate`` over real variables.
 
     Parameters
     ----------
     problem : object
-        ``bounds`` : (lower, upper), each a number or array_like of shape (n_variables,); infinite ones need
-        ``initial_range`` : (least, largest) of initial values.
+        ``bounds`` : (lower, upper), each a number or array_like of shape (n_variables,).
+        ``initial_range`` : (least, largest) initial values, like ``bounds``; optional if the bounds are finite.
         ``interactions`` : list of pairs of variables that share a term, optional.
-        The rest as for `PythonProblem`, with float64 `x`. ``evaluate_partial`` may be called without a changed
-        variable: it then brings the objective in line with the terms.
+        Other members as for `PythonProblem`, with float64 `x`. ``evaluate_partial`` is also called without a changed
+        variable; it then computes the objective from the terms.
+
+    Raises
+    ------
+    GomeaBnError
+        For an object that lacks a member or has one that cannot be used.
     """
 
     dtype = np.float64
@@ -215,8 +221,8 @@ class RealPythonProblem(_Exchange):
             raise GomeaBnError(f"bounds must be (lower, upper), got {bounds!r}.")
         if np.ndim(bounds[0]) and np.array_equal(bounds[0], bounds[1]):
             raise GomeaBnError(
-                f"bounds must be (lower, upper), got {bounds!r}, which leaves no variable any room. "
-                "Is it one (low, high) pair per variable? Transpose it."
+                f"bounds must be (lower, upper), got {bounds!r}, in which both are equal. "
+                "If these are (low, high) pairs, one per variable, transpose them."
             )
         ranges = RealKernelProblem(
             None,
@@ -226,7 +232,7 @@ class RealPythonProblem(_Exchange):
             initial_range=getattr(problem, "initial_range", None),
         )
         self.lower, self.upper, self.initial_range = ranges.lower, ranges.upper, ranges.initial_range
-        self.interactions: list[tuple[int, int]] | None = getattr(problem, "interactions", None)
+        self.interactions = getattr(problem, "interactions", None)
         self._ranges = ranges
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
@@ -237,12 +243,19 @@ class RealPythonProblem(_Exchange):
         if solutions.shape != (n, self.n_variables):
             raise GomeaBnError(f"sample must return shape {(n, self.n_variables)}, got {solutions.shape}.")
         if not ((solutions >= self.lower) & (solutions <= self.upper)).all():
-            raise GomeaBnError("sample returned values outside the bounds.")
+            row = int(((solutions < self.lower) | (solutions > self.upper)).any(axis=1).argmax())
+            raise GomeaBnError(
+                f"sample must return values within the bounds, got {solutions[row].tolist()} in row {row}."
+            )
         return solutions
 
 
 def as_compiled(problem: Any) -> Any:
-    """Return a problem that kernels can evaluate: one of the package's as it is, else a Python object wrapped."""
+    """Return a problem that kernels can evaluate, with all members of `CompiledProblem` or `RealProblem`.
+
+    A problem with ``kernel_data`` is returned as it is, or with the defaults of members that it lacks. A plain Python
+    object is wrapped.
+    """
     if hasattr(problem, "kernel_data"):
-        return problem
+        return with_defaults(problem) if hasattr(problem, "alphabet") else with_real_defaults(problem)
     return RealPythonProblem(problem) if hasattr(problem, "bounds") else PythonProblem(problem)

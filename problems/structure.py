@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.base import DiscreteDefaults
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
@@ -16,7 +17,7 @@ from gomea_bn.problems.pricing import CutPricer, Pricing
 __all__ = ["StructureProblem"]
 
 
-class StructureProblem:
+class StructureProblem(DiscreteDefaults):
     """Structure and bins of a network, scored by families; minimises minus the score in nats.
 
     Parameters
@@ -46,7 +47,7 @@ class StructureProblem:
     """
 
     n_objectives = 1
-    max_tries = 6  # of other policies from a library without order, in one climb
+    max_tries: int | None = 6  # of other policies from a library without order, in one climb
     climbs = True  # local search pays on networks (Orphanou et al. 2018)
 
     def __init__(

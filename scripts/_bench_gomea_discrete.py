@@ -63,7 +63,7 @@ def nk_tables(n_variables: int, k: int, seed: int) -> NDArray[np.float64]:
 
 def torus() -> MaxCut:
     """Return the sparse MAXCUT instance."""
-    problem = MaxCut.torus(TORUS_SIDE, weights="sign", seed=TORUS_SEED)
+    problem = MaxCut.torus(TORUS_SIDE, weights="sign", random_state=TORUS_SEED)
     problem.target = -TORUS_OPTIMUM
     return problem
 
@@ -180,9 +180,9 @@ def run_ours(problem: Any, seed: int) -> Run:
     began = perf_counter()
     if isinstance(problem, KernelProblem):
         limits = Limits(max_seconds=MAX_SECONDS, target=problem.target)
-        result = algorithm.run(problem, limits, seed=seed)
+        result = algorithm.run(problem, limits, random_state=seed)
     else:
-        result = optimise(problem, algorithm, seed=seed, max_seconds=MAX_SECONDS)
+        result = optimise(problem, algorithm, random_state=seed, max_seconds=MAX_SECONDS)
     seconds = perf_counter() - began
     if result.stopped_by != "target":
         return Run(np.inf, np.inf, np.inf)

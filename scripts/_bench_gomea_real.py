@@ -85,7 +85,7 @@ def run_ours(case: Case, problem: RealKernelProblem, seed: int, max_seconds: flo
     algorithm = RVGOMEA(linkage=LINKAGES[case.linkage][0])
     limits = Limits(max_seconds=max_seconds, target=TARGET)
     began = perf_counter()
-    result = algorithm.run(problem, limits, seed=seed)
+    result = algorithm.run(problem, limits, random_state=seed)
     seconds = perf_counter() - began
     return Outcome(result.stopped_by == "target", result.n_eval, seconds, result.n_eval_full)
 
@@ -117,7 +117,7 @@ def run_case(
     """Return runs of ours, of the package's black box and of its grey box, in turns; empty where a mode is left out."""
     problem = case.problem(case.n_variables, initial_range=case.initial_range, target=TARGET)
     # compiles
-    RVGOMEA(linkage=LINKAGES[case.linkage][0]).run(problem, Limits(max_generations=50), seed=0)
+    RVGOMEA(linkage=LINKAGES[case.linkage][0]).run(problem, Limits(max_generations=50), random_state=0)
     runs: tuple[list[Outcome], list[Outcome], list[Outcome]] = ([], [], [])
     for seed in range(1, 1 + (n_runs or case.n_runs)):
         runs[0].append(run_ours(case, problem, seed, max_seconds))

@@ -78,7 +78,7 @@ CASES = (
 def run_to_front(problem: Any, settings: MOGOMEA, seed: int, max_seconds: float = MAX_SECONDS) -> Run:
     """Return what one run took until its archive held the problem's whole front."""
     wanted = set(map(tuple, problem.front.tolist()))
-    run = FrontRun(settings, problem, Limits(max_seconds=max_seconds), seed, 1, None, None)
+    run = FrontRun(settings, problem, Limits(max_seconds=max_seconds), random_state=seed)
     with run, run.stop.catching_interrupts():
         going = True
         while going:

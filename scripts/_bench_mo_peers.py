@@ -64,8 +64,8 @@ def gaps(fronts: Mapping[str, NDArray[np.float64]]) -> tuple[dict[str, float], f
 
 def _ours(net: int, n: int, seconds: float) -> tuple[NDArray[np.float64], int]:
     settings = MOGOMEA(archive_size=ARCHIVE_SIZE)
-    settings.run(three_objectives(net, n), Limits(max_evaluations=2_000), seed=0)  # compiles
-    result = settings.run(three_objectives(net, n), Limits(max_seconds=seconds), seed=net)
+    settings.run(three_objectives(net, n), Limits(max_evaluations=2_000), random_state=0)  # compiles
+    result = settings.run(three_objectives(net, n), Limits(max_seconds=seconds), random_state=net)
     return result.F, result.n_eval
 
 

@@ -26,7 +26,9 @@ def rates(archive_size: int, seconds: float, seed: int) -> tuple[Result, list[Pr
     states: list[Progress] = []
     limits = Limits(max_seconds=seconds)
     settings = MOGOMEA(archive_size=archive_size)
-    return settings.run(three_objectives(0, N_ROWS), limits, seed=seed, callback=states.append), states
+    return settings.run(
+        three_objectives(0, N_ROWS), limits, random_state=seed, callback=states.append
+    ), states
 
 
 def microseconds_per_offer(first: Result, second: Result) -> tuple[float, float]:

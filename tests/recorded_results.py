@@ -128,7 +128,7 @@ def _ensemble() -> dict[str, Any]:
 
 
 def _result(problem: Any, algorithm: Any, **limits: Any) -> dict[str, Any]:
-    result = optimise(problem, algorithm, seed=11, **limits)
+    result = optimise(problem, algorithm, random_state=11, **limits)
     return {"X": result.X, "F": result.F, "n_eval": result.n_eval, "stopped_by": result.stopped_by}
 
 

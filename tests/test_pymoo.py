@@ -79,7 +79,7 @@ def test_a_copy_of_a_running_search_says_that_it_cannot_go_on():
     algorithm = GOMEA()
     algorithm.setup(as_problem(compiled_trap(3)), termination=("n_gen", 5), seed=1)
     algorithm.next()
-    with pytest.raises(GomeaBnError, match="cannot go on"):
+    with pytest.raises(GomeaBnError, match="cannot continue"):
         copy.deepcopy(algorithm).next()
 
 
@@ -114,7 +114,7 @@ def test_unbounded_or_unfit_pymoo_problems_are_refused():
         def __init__(self):
             super().__init__(n_var=2, n_obj=1, xl=0.0, xu=1.0, vtype=float)
 
-    with pytest.raises(GomeaBnError, match="RVGOMEA searches real variables"):
+    with pytest.raises(GomeaBnError, match="RVGOMEA needs real variables"):
         minimize(Sum(), RVGOMEA(), ("n_gen", 2))
     with pytest.raises(GomeaBnError, match="vtype"):
         minimize(Real(), GOMEA(), ("n_gen", 2))

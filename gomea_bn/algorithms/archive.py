@@ -1,11 +1,11 @@
-"""The elitist archive of a search for several objectives, with an adaptive grid that bounds its size."""
+"""The elitist archive of a search for several objectives, whose size an adaptive grid limits."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.operators.kernels.archive import (
     ADDITIONS,
     BLOCK_SIZE,
@@ -20,8 +20,9 @@ from gomea_bn.operators.kernels.archive import (
 
 __all__ = ["ElitistArchive", "new_archive"]
 
-# the grid goes on above, and off below, these shares of the wanted size
+# shares of the wanted size above which the grid is switched on, and below which it is switched off
 _TOO_MANY, _TOO_FEW = 1.25, 0.75
+# largest number of boxes along one objective
 _FINEST = 2**25
 
 
@@ -30,49 +31,54 @@ def new_archive(capacity: int, n_variables: int, n_objectives: int) -> Archive:
     slots = 1 << int(2 * capacity).bit_length()
     n_blocks = max(8, capacity // 4)
     return Archive(
-        np.zeros(4, np.int64),
-        np.zeros((capacity, n_variables), np.int16),
-        np.zeros((capacity, n_objectives)),
-        np.zeros(capacity, np.uint64),
-        np.zeros(capacity, np.uint64),
-        np.full(slots, -1, np.int32),
-        np.full(slots, -1, np.int32),
-        np.zeros(capacity, np.int32),
-        np.zeros(capacity, np.int32),
-        np.zeros((n_blocks, BLOCK_SIZE), np.int32),
-        np.zeros(n_blocks, np.int32),
-        np.zeros((n_blocks, n_objectives)),
-        np.zeros((n_blocks, n_objectives)),
-        np.zeros(n_objectives),
-        np.zeros(n_objectives, np.int64),
+        counts=np.zeros(4, np.int64),
+        genotypes=np.zeros((capacity, n_variables), np.int16),
+        objectives=np.zeros((capacity, n_objectives)),
+        keys=np.zeros(capacity, np.uint64),
+        boxes=np.zeros(capacity, np.uint64),
+        by_key=np.full(slots, -1, np.int32),
+        by_box=np.full(slots, -1, np.int32),
+        block_of=np.zeros(capacity, np.int32),
+        position=np.zeros(capacity, np.int32),
+        blocks=np.zeros((n_blocks, BLOCK_SIZE), np.int32),
+        sizes=np.zeros(n_blocks, np.int32),
+        low=np.zeros((n_blocks, n_objectives)),
+        high=np.zeros((n_blocks, n_objectives)),
+        widths=np.zeros(n_objectives),
+        best=np.zeros(n_objectives, np.int64),
     )
 
 
 class ElitistArchive:
-    """Keeps the nondominated among all solutions that it is offered; everything is minimised.
+    """The nondominated solutions among all offered ones; all objectives are minimised.
 
     Parameters
     ----------
     n_variables, n_objectives : int
+        Numbers of genes and of objectives.
     size : int
-        Wanted number of members. Above 1.25 times as many a grid goes on, of boxes with one member each, so wide that
-        about 0.75 to 1 times as many remain; it goes off below 0.75 times as many (Luong et al. 2014). The member with
-        the least value of an objective always stays.
+        Wanted number of members. A grid with at most one member per box is switched on above 1.25 times this number
+        and switched off below 0.75 times this number (Luong et al. 2014). Its boxes are so wide that about 0.75 to 1
+        times this number of members remain. The member with the least value of an objective always stays.
+
+    Raises
+    ------
+    GomeaBnError
+        For numbers below 1.
 
     Notes
     -----
     Objectives are compared after rounding to 41 bits (about 12 digits), so that two sums of the same terms are equal;
-    there is no absolute tolerance. A genotype that is a member already is recognised by its 64-bit key. In a box that
-    is taken, the newcomer replaces the member if it lies farther, in Hamming distance, from the other members of the
-    same block (at most 64 members that lie close in objective space; the published code compares with all).
+    there is no absolute tolerance. Genotypes are compared by 64-bit keys. In an occupied box a new solution replaces
+    the member if its Hamming distance from the other members of the same block is larger. A block holds at most 64
+    members that are close in objective space; the published code compares with all members.
 
-    A solution is compared with the members of those blocks only whose bounding box allows dominance.
+    A solution is compared only with the members of blocks whose bounding box allows dominance.
     """
 
     def __init__(self, n_variables: int, n_objectives: int, size: int = 10_000) -> None:
-        for name, value in (("n_objectives", n_objectives), ("size", size)):
-            if not is_integer(value) or value < 1:
-                raise GomeaBnError(f"{name} must be an integer of at least 1, got {value!r}.")
+        check_integer("n_objectives", n_objectives, 1)
+        check_integer("size", size, 1)
         self.size = int(size)
         self.data = new_archive(min(256, 2 * self.size + 2), n_variables, n_objectives)
         self._work = np.zeros(n_objectives)
@@ -82,12 +88,12 @@ class ElitistArchive:
 
     @property
     def additions(self) -> int:
-        """How many solutions were added so far, those included that were dominated later."""
+        """Number of solutions added so far, including those that were dominated later."""
         return int(self.data.counts[ADDITIONS])
 
     @property
     def refused(self) -> int:
-        """How many new solutions found no room between two calls of `reserve`."""
+        """Number of new solutions for which there was no room between two calls of `reserve`."""
         return int(self.data.counts[REFUSED_FULL])
 
     @property
@@ -101,33 +107,39 @@ class ElitistArchive:
         return self.data.objectives[: len(self)]
 
     def offer(self, genotypes: ArrayLike, objectives: ArrayLike) -> int:
-        """Offer feasible solutions in order; returns how many were added.
+        """Offer feasible solutions in order; returns the number of added ones.
 
         Parameters
         ----------
         genotypes : array_like of int, shape (k, n_variables)
         objectives : array_like of float, shape (k, n_objectives)
+
+        Raises
+        ------
+        GomeaBnError
+            If an objective is NaN.
         """
         genes = np.ascontiguousarray(genotypes, dtype=np.int16)
         values = np.ascontiguousarray(objectives, dtype=np.float64)
         if np.isnan(values).any():
-            raise GomeaBnError("An archive cannot compare objectives that are nan.")
+            row = int(np.isnan(values).any(axis=1).argmax())
+            raise GomeaBnError(f"objectives: row {row} has a NaN, which cannot be compared.")
         self.reserve(len(genes))
         return offer_rows(self.data, genes, values, self._work)
 
-    def take(self, found: Archive) -> int:
-        """Offer the members of another archive in order; returns how many were added."""
-        self.reserve(int(found.counts[MEMBERS]))
-        return merge(self.data, found, self._work)
+    def take(self, other: Archive) -> int:
+        """Offer the members of another archive in order; returns the number of added ones."""
+        self.reserve(int(other.counts[MEMBERS]))
+        return merge(self.data, other, self._work)
 
     def reserve(self, n_more: int) -> None:
         """Make room for `n_more` further members."""
-        wanted = len(self) + n_more
-        if wanted > len(self.data.keys):
-            self._refill(np.arange(len(self)), max(wanted, 2 * len(self.data.keys)))
+        n_members = len(self) + n_more
+        if n_members > len(self.data.keys):
+            self._refill(np.arange(len(self)), max(n_members, 2 * len(self.data.keys)))
 
     def adapt(self) -> None:
-        """Widen the grid if there are too many members, drop it if there are too few."""
+        """Widen the grid if there are too many members, switch it off if there are too few."""
         n = len(self)
         if n < _TOO_FEW * self.size and self.data.widths.any():
             self.data.widths[:] = 0.0
@@ -136,11 +148,11 @@ class ElitistArchive:
             return
         values = self.objectives
         ranges = np.ptp(values, axis=0)
-        # the extreme members come first, so that each keeps its box
+        # extreme members come first, so that each keeps its box
         first = np.unique(self.data.best)
         order = np.concatenate((first, np.setdiff1d(np.arange(n), first)))
         coarse, fine = 1, _FINEST
-        kept, widths = order, ranges
+        remaining, widths = order, ranges
         for _ in range(_FINEST.bit_length()):
             parts = (coarse + fine) // 2
             trial_widths = ranges / parts
@@ -152,10 +164,10 @@ class ElitistArchive:
             else:
                 fine = parts
             if len(trial) <= self.size:
-                kept, widths = order[np.sort(trial)], trial_widths
-        kept = np.concatenate((first, kept[~np.isin(kept, first)]))
+                remaining, widths = order[np.sort(trial)], trial_widths
+        remaining = np.concatenate((first, remaining[~np.isin(remaining, first)]))
         self.data.widths[:] = widths
-        self._refill(kept, len(self.data.keys))
+        self._refill(remaining, len(self.data.keys))
 
     def _refill(self, members: NDArray[np.int64], capacity: int) -> None:
         former = self.data
@@ -166,5 +178,5 @@ class ElitistArchive:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks that the members are in."""
+        """Number of blocks of members."""
         return int(self.data.counts[BLOCKS])

@@ -1,4 +1,4 @@
-"""A multi-start run for one objective: the best solution of all populations, and who overtakes whom."""
+"""A multi-start run for one objective: the best solution of all populations, and the end of overtaken ones."""
 
 from __future__ import annotations
 
@@ -20,28 +20,31 @@ _MEANINGFUL = 1e-10
 
 
 class EliteRun(MultiStartRun):
-    """One run for one objective; a subclass calls `note_best` with what a generation found.
+    """One run for one objective; a subclass calls `note_best` with the solutions of each generation.
 
     Its populations have a ``mean``: (violation, objective).
     """
+
+    dtype: type[np.generic] = np.int16
 
     def __init__(
         self,
         settings: Scheme,
         problem: Any,
         limits: Limits,
-        seed: int | np.random.SeedSequence | None,
+        random_state: int | np.random.SeedSequence | None,
         callback: Callback | None,
         n_threads: int,
-        dtype: type[np.generic],
     ) -> None:
         if problem.n_objectives != 1:
             raise GomeaBnError(
-                f"This search takes one objective, the problem has {problem.n_objectives}; use MOGOMEA."
+                f"{type(settings).__name__} takes problems with one objective, this one has "
+                f"{problem.n_objectives}; use MOGOMEA."
             )
-        super().__init__(settings, problem, limits, seed, callback, n_threads)
+        super().__init__(settings, problem, limits, random_state, callback, n_threads)
+        genotype: Any = np.zeros(problem.n_variables, self.dtype)
         self.elite = Elite(
-            np.zeros(problem.n_variables, dtype), np.full(problem.n_objectives, inf), np.full(1, inf)
+            genotype=genotype, objectives=np.full(problem.n_objectives, inf), violation=np.full(1, inf)
         )
         self.history: list[HistoryEntry] = []
 
@@ -71,10 +74,9 @@ class EliteRun(MultiStartRun):
         violations: NDArray[np.float64],
         population_size: int,
     ) -> None:
-        """Take over the best of some solutions, the first of equals, and keep the history of improvements."""
+        """Copy the best of some solutions, the first of equals, if it is an improvement, and add to the history."""
         best = int(np.lexsort((objectives[:, 0], violations))[0])
-        found = (violations[best], objectives[best, 0])
-        if found < (self.elite.violation[0], self.elite.objectives[0]):
+        if (violations[best], objectives[best, 0]) < (self.elite.violation[0], self.elite.objectives[0]):
             self.elite.genotype[:] = genotypes[best]
             self.elite.objectives[:] = objectives[best]
             self.elite.violation[0] = violations[best]
@@ -86,17 +88,17 @@ class EliteRun(MultiStartRun):
             self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, population_size))
 
     def _overtaken(self) -> list[Any]:
-        """Return the populations than which a larger one has a better mean, and all that are smaller than those."""
+        """Return the populations with a worse mean than a larger one, and all smaller populations than those."""
         best_larger = (inf, inf)
-        found: list[Any] = []
+        overtaken: list[Any] = []
         for population in reversed(self.populations):
             if not population.active:
                 continue
-            if found or best_larger < population.mean:
-                found.append(population)
+            if overtaken or best_larger < population.mean:
+                overtaken.append(population)
             elif not population.converged:
                 best_larger = min(best_larger, population.mean)
-        return found
+        return overtaken
 
     def _target_met(self, target: float) -> bool:
         return bool(self.elite.violation[0] == 0 and self.elite.objectives[0] <= target)

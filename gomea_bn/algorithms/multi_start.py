@@ -1,4 +1,4 @@
-"""The interleaved multi-start scheme: whose turn it is, when a population stops, when the run ends."""
+"""The interleaved multi-start scheme: the turns of populations, their end, and the end of the run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
 from gomea_bn.runtime.threads import StopFlag, Workers
 
-__all__ = ["MultiStartRun", "ScheduledPopulation", "Scheme", "check_scheme"]
+__all__ = ["MultiStartRun", "Scheme", "check_scheme"]
 
-# (class of kernel data, kind of work) whose kernels this process has compiled or loaded
+# pairs (class of kernel data, kind of work) whose kernels this process has compiled or loaded
 _COMPILED: set[tuple[type, str]] = set()
 
 
 class Scheme(Protocol):
-    """The options of the scheme, which the algorithms' own options include."""
+    """The options of the scheme, which the options of every algorithm include."""
 
     @property
     def base_population(self) -> int:
@@ -36,18 +36,24 @@ class Scheme(Protocol):
 
     @property
     def max_population_size(self) -> int:
-        """No larger population is started."""
+        """Size above which no population is started."""
 
 
 def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tuple[str, int]]) -> None:
-    """Raise `GomeaBnError` unless the named options are bools, or integers of at least the least value given."""
+    """Raise `GomeaBnError` for options of a search that cannot be used.
+
+    Parameters
+    ----------
+    settings : Scheme
+    switches : sequence of str
+        Names of options that are True or False.
+    sizes : sequence of (str, int)
+        Names of integer options with their least values.
+    """
     for name in switches:
-        if not isinstance(getattr(settings, name), bool):
-            raise GomeaBnError(f"{name} must be True or False, got {getattr(settings, name)!r}.")
+        check_flag(name, getattr(settings, name))
     for name, least in sizes:
-        value = getattr(settings, name)
-        if not is_integer(value) or value < least:
-            raise GomeaBnError(f"{name} must be an integer of at least {least}, got {value!r}.")
+        check_integer(name, getattr(settings, name), least)
     if settings.max_population_size < settings.base_population:
         raise GomeaBnError(
             f"max_population_size must be at least base_population ({settings.base_population}), "
@@ -55,26 +61,27 @@ def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tupl
         )
 
 
-class ScheduledPopulation(Protocol):
-    """What the scheme needs of a population."""
-
-    generations: int
-    active: bool
-
-    @property
-    def size(self) -> int:
-        """Number of solutions."""
-
-    @property
-    def converged(self) -> bool:
-        """Whether further generations would change nothing."""
+def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Return the seeds of a run; raises `GomeaBnError` for a random state that is no valid seed."""
+    if isinstance(random_state, np.random.SeedSequence):
+        # spawning counts up inside a sequence, so a copy lets the same sequence be used again
+        return np.random.SeedSequence(
+            random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size
+        )
+    if random_state is not None and (not is_integer(random_state) or random_state < 0):
+        raise GomeaBnError(
+            "random_state must be an integer of at least 0, a SeedSequence or None, "
+            f"got {random_state!r:.80}."
+        )
+    return np.random.SeedSequence(random_state)
 
 
 class MultiStartRun(ABC):
     """One run, advanced by `step`; a context manager that owns the threads.
 
-    Every method works on the calling thread; only kernels run elsewhere. A subclass adds populations and runs their
-    generations, keeps what they find, and counts in `n_eval`, `touched`, `n_generations` and `n_eval_at_best`.
+    All methods work on the calling thread; only kernels run on others. A subclass adds populations, runs their
+    generations, and keeps their best solutions. It counts in `n_eval`, `touched`, `n_generations` and
+    `n_eval_at_best`. Its populations have ``generations``, ``active``, ``size`` and ``converged``.
     """
 
     populations: list[Any]
@@ -84,7 +91,7 @@ class MultiStartRun(ABC):
         settings: Scheme,
         problem: Any,
         limits: Limits,
-        seed: int | np.random.SeedSequence | None,
+        random_state: int | np.random.SeedSequence | None,
         callback: Callback | None,
         n_threads: int,
     ) -> None:
@@ -93,19 +100,7 @@ class MultiStartRun(ABC):
         self.limits = limits
         self.callback = callback
         self.n_threads = n_threads
-        if (
-            seed is not None
-            and not isinstance(seed, np.random.SeedSequence)
-            and (not is_integer(seed) or seed < 0)
-        ):
-            raise GomeaBnError(f"seed must be a non-negative integer, a SeedSequence or None, got {seed!r}.")
-        if isinstance(seed, np.random.SeedSequence):
-            # spawning counts up inside a sequence: a copy lets the same one be used again
-            self.seeds = np.random.SeedSequence(
-                seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
-            )
-        else:
-            self.seeds = np.random.SeedSequence(seed)
+        self.seeds = _seed_sequence(random_state)
         self.stop = StopFlag(limits.max_seconds)
         self._data_class = type(problem.kernel_data(1)[0])
         self.populations = []
@@ -117,7 +112,7 @@ class MultiStartRun(ABC):
 
     @abstractmethod
     def _add_population(self, size: int) -> None:
-        """Append a population and initialise it; counts as a generation."""
+        """Append a population and initialise it, which counts as a generation."""
 
     @abstractmethod
     def _generation(self, population: Any) -> None:
@@ -125,11 +120,11 @@ class MultiStartRun(ABC):
 
     @abstractmethod
     def _overtaken(self) -> list[Any]:
-        """Return the active populations that larger ones have made useless."""
+        """Return the active populations that larger ones have overtaken."""
 
     @abstractmethod
     def result(self) -> Result:
-        """Return what was found so far."""
+        """Return the result so far."""
 
     @abstractmethod
     def progress(self) -> Progress:
@@ -138,6 +133,10 @@ class MultiStartRun(ABC):
     @abstractmethod
     def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
         """Return the best solutions, their objectives and violations."""
+
+    @abstractmethod
+    def newest(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """Return solutions, objectives and violations of the population whose turn it was."""
 
     def __enter__(self) -> Self:
         self.workers = Workers(self.n_threads, self.stop)
@@ -152,10 +151,6 @@ class MultiStartRun(ABC):
             while self.step():
                 pass
         return self.result()
-
-    @abstractmethod
-    def newest(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-        """Return solutions, objectives and violations of the population whose turn it was."""
 
     def step(self) -> bool:
         """Run one generation of the population whose turn it is; returns whether the run goes on."""
@@ -205,10 +200,10 @@ class MultiStartRun(ABC):
     def execute(
         self, task: Callable[[int, int], Any], n_blocks: int, *, what: str, n_threads: int, inline: bool
     ) -> None:
-        """Run the blocks of `what`; a run that is stopped at once still evaluates one solution.
+        """Run ``task(thread, block)`` for every block; a run that is stopped at once still evaluates one solution.
 
-        The first time for a kind of problem stays in the calling thread, for it compiles, and compiling on another
-        thread waits for ever if a module that is being imported started the run.
+        The first execution for a kind of problem and of work (`what`) stays in the calling thread. It compiles, and
+        compiling on another thread never returns if a module that is being imported started the run.
         """
         first = (self._data_class, what)
         inline |= first not in _COMPILED

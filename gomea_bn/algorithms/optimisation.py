@@ -1,4 +1,4 @@
-"""`optimise`: any problem, one call."""
+"""`optimise`: one call that searches any problem."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
 
 __all__ = ["optimise"]
 
 
+@renamed_options(seed="random_state", n_threads="n_jobs")
 def optimise(
     problem: Any,
     algorithm: GOMEA | MOGOMEA | RVGOMEA | None = None,
     *,
-    seed: Any = None,
+    random_state: Any = None,
     max_seconds: float | None = None,
     max_evaluations: int | None = None,
     max_generations: int | None = None,
@@ -28,7 +30,7 @@ def optimise(
     termination: Callable[[Progress], bool] | None = None,
     callback: Callback | None = None,
     initial: Any = None,
-    n_threads: int = 1,
+    n_jobs: int = 1,
     verbose: bool = False,
 ) -> Result:
     """Return the best solution of a problem, or its front; everything is minimised.
@@ -36,24 +38,24 @@ def optimise(
     Parameters
     ----------
     problem : object
-        One of the package's problems, a `KernelProblem` or `RealKernelProblem` of one's own, or any object with
-        ``n_variables``, ``evaluate(x)`` and ``alphabet`` or ``bounds`` (see `PythonProblem`, `RealPythonProblem`).
+        A benchmark problem, a `KernelProblem` or `RealKernelProblem`, or any object with ``n_variables``,
+        ``evaluate(x)`` and ``alphabet`` or ``bounds`` (see `PythonProblem` and `RealPythonProblem`).
     algorithm : GOMEA, MOGOMEA or RVGOMEA, optional
-        The default is `GOMEA()`, `MOGOMEA()` for several objectives, and `RVGOMEA()` for real variables.
-    seed : int or SeedSequence, optional
-        Same seed, same result (unless a clock ended the run), at any number of threads.
+        By default `GOMEA()`, `MOGOMEA()` for several objectives, or `RVGOMEA()` for real variables.
+    random_state : int or SeedSequence, optional
+        Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
     max_seconds, max_evaluations, max_generations, patience : number, optional
-        See `Limits`. With none of them, a `target` or a `termination`, the call is refused.
+        Limits of the run; see `Limits`. At least one of them, a `target` or a `termination` is needed.
     target : float, optional
-        Stop once the objective is at most this; the problem's own ``target`` by default.
+        Objective at which the run stops; by default the problem's own ``target``.
     termination, callback : callable, optional
-        Get a `Progress` after every generation; a true return value stops the run.
+        Functions that get a `Progress` after every generation; a true return value stops the run.
     initial : array_like of shape (k, n_variables), optional
-        Solutions that take the first places of every population.
-    n_threads : int
-        Threads for compiled discrete problems; Python functions run one at a time whatever this says.
+        Solutions with which every population begins.
+    n_jobs : int
+        Number of threads for compiled discrete problems. A problem's Python functions always run one at a time.
     verbose : bool
-        Show a live table.
+        Whether to show a live table.
 
     Raises
     ------
@@ -66,27 +68,26 @@ def optimise(
     ...     n_variables, alphabet = 20, 2
     ...     def evaluate(self, x):
     ...         return -float(x.sum())
-    >>> result = optimise(OneMax(), seed=1, target=-20, max_evaluations=10_000)
+    >>> result = optimise(OneMax(), random_state=1, target=-20, max_evaluations=10_000)
     >>> int(result.X.sum()), result.stopped_by
     (20, 'target')
     """
     problem = as_compiled(problem)
     kind: type[GOMEA] | type[MOGOMEA] | type[RVGOMEA]
-    is_real = not hasattr(problem, "alphabet")
     if target is None:
-        target = getattr(problem, "target", None)
+        target = problem.target
     if termination is not None and not callable(termination):
         raise GomeaBnError(f"termination must be a callable that takes a Progress, got {termination!r}.")
-    if is_real:
-        kind, wanted = RVGOMEA, "an RVGOMEA for real variables"
+    if problem.is_real:
+        kind, description = RVGOMEA, "an RVGOMEA for real variables"
     elif problem.n_objectives > 1:
-        kind, wanted = MOGOMEA, f"a MOGOMEA for {problem.n_objectives} objectives"
+        kind, description = MOGOMEA, f"a MOGOMEA for {problem.n_objectives} objectives"
     else:
-        kind, wanted = GOMEA, "a GOMEA for discrete variables and one objective"
+        kind, description = GOMEA, "a GOMEA for discrete variables and one objective"
     if algorithm is None:
         algorithm = kind()
     if not isinstance(algorithm, kind):
-        raise GomeaBnError(f"algorithm must be {wanted}, got {algorithm!r}.")
+        raise GomeaBnError(f"algorithm must be {description}, got {algorithm!r}.")
     unlimited = all(
         limit is None for limit in (max_seconds, max_evaluations, max_generations, patience, target)
     )
@@ -99,9 +100,9 @@ def optimise(
     def combined(progress: Progress) -> bool:
         return sum(bool(call(progress)) for call in calls) > 0
 
-    options: dict[str, Any] = {"seed": seed, "initial": initial}
-    if not is_real:
-        options["n_threads"] = n_threads
+    options: dict[str, Any] = {"random_state": random_state, "initial": initial}
+    if not problem.is_real:
+        options["n_jobs"] = n_jobs
     if not verbose:
         return algorithm.run(problem, limits, callback=combined if calls else None, **options)
     from gomea_bn.runtime.progress import LiveTable

@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.elite_run import EliteRun
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.algorithms.multi_start import check_scheme
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
 from gomea_bn.operators.kernels.real_estimation import RealPopulation, SelectionWork, carry_multipliers
 from gomea_bn.operators.kernels.real_mixing import (
+    BUDGET,
+    EVALUATIONS,
     ONGOING,
     TARGET_MET,
+    TOUCHED,
     RealModel,
     RealRules,
     RealWork,
@@ -25,10 +29,11 @@ from gomea_bn.operators.kernels.real_mixing import (
     initialise,
     vary,
 )
-from gomea_bn.problems.continuous import RealProblem, new_real_journal
+from gomea_bn.parameters import renamed_options
+from gomea_bn.problems.continuous import RealProblem, new_real_journal, with_real_defaults
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
-__all__ = ["RVGOMEA"]
+__all__ = ["RVGOMEA", "RealRun"]
 
 _UNLIMITED = 2**62
 # below this expected time a generation runs in the calling thread
@@ -43,47 +48,52 @@ _ACCEPT_WORSE = 0.05
 class RVGOMEA:
     """Gene-pool optimal mixing over real variables with the interleaved multi-start scheme.
 
-    Every generation selects the best solutions, fits a normal distribution to each subset of the linkage model, and
-    offers every solution new values for one subset after another, which it keeps if they improve it. Some solutions
-    are moved along the mean's latest shift (anticipated mean shift), the distributions widen while improvements lie
-    far out and narrow where there are none (AMaLGaM), and solutions that stall are pulled towards the best one.
+    Every generation selects the best solutions and fits a normal distribution to each subset of the linkage model.
+    Every solution then gets new values for one subset after another and keeps them if they are improvements. Some
+    solutions move along the mean's latest shift (anticipated mean shift). Distributions widen while improvements lie
+    far from the mean and narrow without improvements (AMaLGaM). Solutions that stall move towards the best one.
 
     Parameters
     ----------
     linkage : str or RealLinkageModel
-        "tree" (learned from the correlations every generation, with the root), "interaction-tree" (fixed, from the
+        "tree" (learned from the correlations in every generation, with the root), "interaction-tree" (fixed, from the
         problem's interactions), "univariate", "full", or an object with ``learn`` and ``learned``.
     selection : float
-        Share of the population that is selected.
+        Share of the population that is selected, above 0 and at most 1.
     accept_worse : float, optional
-        Probability of keeping a step that does not improve. If not given: 0.05 (the published value) where no
-        variable is in two subsets, else 0, for in overlapping subsets such steps add up and take the population
-        apart; the best solution never takes one.
+        Probability of keeping a step without improvement. By default 0.05 (the published value) where no variable is
+        in two subsets, else 0, because in overlapping subsets such steps add up until the population diverges. The
+        best solution never takes such a step.
     reselect : bool
-        Select and estimate anew before every subset instead of once per generation.
+        Whether to select and estimate before every subset instead of once per generation.
     singular : {"subspace", "diagonal"}
-        How to draw where the selection is too small for a covariance matrix of full rank: in the subspace of the
-        selected solutions, or (as published) from the variances alone.
+        Distribution to draw from where the selection is too small for a covariance matrix of full rank: the one in
+        the subspace of the selected solutions, or (as published) the one with the variances alone.
     multiplier_decrease : float
-        Factor by which a distribution narrows; it widens by the inverse.
+        Factor by which a distribution narrows, above 0 and at most 1; it widens by the inverse.
     deviation_threshold : float
-        Standard deviations between mean and mean improvement above which a distribution widens.
+        Number of standard deviations between mean and mean improvement above which a distribution widens.
     stall_limit : int, optional
-        Generations without improvement after which distributions may narrow below 1 and solutions are forced to
-        improve; 25 + n_variables if not given.
+        Number of generations without improvement after which distributions may become narrower than estimated and
+        improvement of solutions is forced; 25 + n_variables by default.
     base_population, growth : int
-        Size of the first population; each further one is `growth` times larger.
+        Size of the first population, and factor from each population's size to the next.
     subgenerations : int
         Generations of a population per generation of the next larger one.
     max_population_size : int
-        No larger population is started.
+        Size above which no population is started.
+
+    Raises
+    ------
+    GomeaBnError
+        For an option that cannot be used.
 
     Notes
     -----
-    A population stops, with all smaller ones, when a larger one has a better mean, and by itself when its fitness has
-    no variance or its distributions have vanished. Multipliers of relearned subsets come from the former subset that
-    they overlap most. Draws outside the bounds are repeated up to 100 times, then replaced by uniform ones in the
-    initial range; no solution leaves the bounds.
+    A population stops when its fitness has no variance or its distributions have vanished. It also stops, with all
+    smaller ones, when a larger population has a better mean. The multiplier of a relearned subset comes from the
+    former subset with the largest overlap. Draws outside the bounds are repeated up to 100 times, then replaced by
+    uniform draws in the initial range; no solution leaves the bounds.
     """
 
     linkage: str | RealLinkageModel = "tree"
@@ -100,42 +110,23 @@ class RVGOMEA:
     max_population_size: int = 1 << 17
 
     def __post_init__(self) -> None:
-        if self.singular not in ("subspace", "diagonal"):
-            raise GomeaBnError(f"singular must be 'subspace' or 'diagonal', got {self.singular!r}.")
-        shares = (
-            ("selection", self.selection, 0.0, 1.0),
-            ("accept_worse", 0.0 if self.accept_worse is None else self.accept_worse, -1e-300, 1.0),
-            ("multiplier_decrease", self.multiplier_decrease, 0.0, 1.0),
-            ("deviation_threshold", self.deviation_threshold, 0.0, inf),
-        )
-        for name, value, above, most in shares:
-            if not is_real(value) or not above < float(value) <= most:
-                raise GomeaBnError(
-                    f"{name} must be a number above {max(above, 0.0)} and at most {most}, got {value!r}."
-                )
-        sizes = (
-            ("base_population", self.base_population, 3),
-            ("growth", self.growth, 2),
-            ("subgenerations", self.subgenerations, 1),
-            ("max_population_size", self.max_population_size, 3),
-            ("stall_limit", 0 if self.stall_limit is None else self.stall_limit, 0),
-        )
-        for name, size, least in sizes:
-            if not is_integer(size) or size < least:
-                raise GomeaBnError(f"{name} must be an integer of at least {least}, got {size!r}.")
-        if self.max_population_size < self.base_population:
-            raise GomeaBnError(
-                f"max_population_size must be at least base_population ({self.base_population}), "
-                f"got {self.max_population_size}."
-            )
+        check_choice("singular", self.singular, ("subspace", "diagonal"))
+        check_number("selection", self.selection, 0.0, 1.0, above=True)
+        check_number("accept_worse", self.accept_worse, 0.0, 1.0, optional=True)
+        check_number("multiplier_decrease", self.multiplier_decrease, 0.0, 1.0, above=True)
+        check_number("deviation_threshold", self.deviation_threshold, 0.0, above=True)
+        check_integer("stall_limit", self.stall_limit, 0, optional=True)
+        sizes = (("base_population", 3), ("growth", 2), ("subgenerations", 1), ("max_population_size", 3))
+        check_scheme(self, ("reselect",), sizes)
         real_linkage_model(self.linkage, [])
 
+    @renamed_options(seed="random_state")
     def run(
         self,
         problem: RealProblem,
         limits: Limits,
         *,
-        seed: int | np.random.SeedSequence | None = None,
+        random_state: int | np.random.SeedSequence | None = None,
         callback: Callback | None = None,
         initial: NDArray[np.float64] | None = None,
     ) -> Result:
@@ -144,21 +135,28 @@ class RVGOMEA:
         Parameters
         ----------
         problem : RealProblem
+            Problem with one objective.
         limits : Limits
-            A target is met by a feasible solution, and ends the run at that very evaluation.
-        seed : int or SeedSequence, optional
-            Same seed, same result (unless a clock ended the run).
+            Limits of the run. A feasible solution that meets the target ends the run at once.
+        random_state : int or SeedSequence, optional
+            Seed. The same seed gives the same result, unless a clock ended the run.
         callback : callable, optional
-            Gets a `Progress` after every generation; a true return value stops the run.
+            Function that gets a `Progress` after every generation; a true return value stops the run.
         initial : ndarray of shape (k, n_variables), optional
-            Solutions that take the first places of every population.
+            Solutions with which every population begins.
+
+        Raises
+        ------
+        GomeaBnError
+            For an option that cannot be used.
         """
-        return RealRun(self, problem, limits, seed, callback, initial).finish()
+        run = RealRun(self, problem, limits, random_state=random_state, callback=callback, initial=initial)
+        return run.finish()
 
 
 @dataclass
 class _Population:
-    """One population of the scheme, with its distributions and its generator."""
+    """One population of the scheme, with its distributions and its generator of random numbers."""
 
     data: RealPopulation
     model: RealModel
@@ -174,10 +172,12 @@ class _Population:
 
     @property
     def size(self) -> int:
+        """Number of solutions."""
         return len(self.data.genotypes)
 
     @property
     def converged(self) -> bool:
+        """Whether the distributions have vanished or all solutions are equally good."""
         objectives, violations = self.data.objectives[:, 0], self.data.violations
         if float(self.multipliers.max()) < _LEAST_MULTIPLIER:
             return True
@@ -185,25 +185,27 @@ class _Population:
 
 
 def _checked_initial(problem: RealProblem, initial: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the given solutions, each inside the bounds."""
+    """Return the initial solutions; raises `GomeaBnError` for a wrong shape or values outside the bounds."""
     if initial is None:
         return np.empty((0, problem.n_variables))
-    given = np.asarray(initial, np.float64)
-    if given.ndim != 2 or given.shape[1] != problem.n_variables:
-        raise GomeaBnError(f"initial must have shape (k, {problem.n_variables}), got {given.shape}.")
-    wrong = np.argwhere(~((given >= problem.lower) & (given <= problem.upper)))
+    solutions = np.asarray(initial, np.float64)
+    if solutions.ndim != 2 or solutions.shape[1] != problem.n_variables:
+        raise GomeaBnError(f"initial must have shape (k, {problem.n_variables}), got {solutions.shape}.")
+    wrong = np.argwhere(~((solutions >= problem.lower) & (solutions <= problem.upper)))
     if len(wrong):
         row, g = wrong[0].tolist()
         raise GomeaBnError(
-            f"initial: row {row} has {given[row, g]} for variable {g}, "
+            f"initial: row {row} has {solutions[row, g]} for variable {g}, "
             f"outside its bounds [{problem.lower[g]}, {problem.upper[g]}]."
         )
-    return given
+    return solutions
 
 
 class RealRun(EliteRun):
-    """One run of RV-GOMEA."""
+    """One run of RV-GOMEA; see `RVGOMEA.run`."""
 
+    dtype = np.float64
+    problem: RealProblem
     populations: list[_Population]
 
     def __init__(
@@ -211,12 +213,14 @@ class RealRun(EliteRun):
         settings: RVGOMEA,
         problem: RealProblem,
         limits: Limits,
-        seed: int | np.random.SeedSequence | None,
-        callback: Callback | None,
-        initial: NDArray[np.float64] | None,
+        *,
+        random_state: int | np.random.SeedSequence | None = None,
+        callback: Callback | None = None,
+        initial: NDArray[np.float64] | None = None,
     ) -> None:
+        problem = with_real_defaults(problem)
         self.initial = _checked_initial(problem, initial)
-        super().__init__(settings, problem, limits, seed, callback, 1, np.float64)
+        super().__init__(settings, problem, limits, random_state, callback, 1)
         self.settings = settings
         self.linkage = real_linkage_model(settings.linkage, problem.interactions)
         self.kernel_data = problem.kernel_data(1)[0]
@@ -229,55 +233,57 @@ class RealRun(EliteRun):
     def _rules(self, size: int) -> RealRules:
         settings, problem = self.settings, self.problem
         return RealRules(
-            problem.lower,
-            problem.upper,
-            problem.initial_range[0],
-            problem.initial_range[1],
-            max(2, int(settings.selection * size)),
-            int(0.5 * settings.selection * size),
-            0.0 if settings.accept_worse is None else float(settings.accept_worse),
-            float(settings.multiplier_decrease),
-            float(settings.deviation_threshold),
-            25 + problem.n_variables if settings.stall_limit is None else settings.stall_limit,
-            settings.reselect,
-            settings.singular == "subspace",
-            -inf if self.limits.target is None else float(self.limits.target),
+            lower=problem.lower,
+            upper=problem.upper,
+            least=problem.initial_range[0],
+            largest=problem.initial_range[1],
+            n_selected=max(2, int(settings.selection * size)),
+            n_shifted=int(0.5 * settings.selection * size),
+            accept_worse=0.0 if settings.accept_worse is None else float(settings.accept_worse),
+            multiplier_decrease=float(settings.multiplier_decrease),
+            deviation_threshold=float(settings.deviation_threshold),
+            stall_limit=25 + problem.n_variables if settings.stall_limit is None else settings.stall_limit,
+            reselect=settings.reselect,
+            in_subspace=settings.singular == "subspace",
+            target=-inf if self.limits.target is None else float(self.limits.target),
         )
 
     def _add_population(self, size: int) -> None:
         problem, n_variables = self.problem, self.problem.n_variables
         generator = np.random.default_rng(self.seeds.spawn(1)[0])
         genotypes = np.ascontiguousarray(problem.sample(generator, size), np.float64)
-        given = min(size, len(self.initial))
-        genotypes[:given] = self.initial[:given]
+        n_given = min(size, len(self.initial))
+        genotypes[:n_given] = self.initial[:n_given]
         rules = self._rules(size)
         data = RealPopulation(
-            genotypes,
-            np.zeros((size, problem.n_terms)),
-            np.zeros((size, problem.n_aux), np.uint64),
-            np.full((size, problem.n_objectives), inf),
-            np.full(size, inf),
-            np.zeros(size, np.int64),
-            np.zeros(size, np.uint8),
+            genotypes=genotypes,
+            terms=np.zeros((size, problem.n_terms)),
+            aux=np.zeros((size, problem.n_aux), np.uint64),
+            objectives=np.full((size, problem.n_objectives), inf),
+            violations=np.full(size, inf),
+            stalls=np.zeros(size, np.int64),
+            improved=np.zeros(size, np.uint8),
         )
         model = RealModel(
-            np.zeros(n_variables),
-            np.zeros(n_variables),
-            np.zeros((n_variables, n_variables)),
-            np.zeros(2, np.int64),
+            mean=np.zeros(n_variables),
+            shift=np.zeros(n_variables),
+            covariance=np.zeros((n_variables, n_variables)),
+            counts=np.zeros(2, np.int64),
         )
         work = RealWork(
-            new_real_journal(n_variables, problem.n_terms, problem.n_aux),
-            SelectionWork(np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)),
-            np.arange(n_variables),
-            np.zeros(0, np.int64),
-            np.zeros((rules.n_selected, n_variables)),
-            np.arange(rules.n_selected),
-            np.zeros((n_variables, rules.n_selected)),
-            np.zeros((2, n_variables, n_variables)),
-            np.zeros((4, n_variables)),
-            np.zeros(3, np.int64),
-            self.stop.flag,
+            journal=new_real_journal(n_variables, problem.n_terms, problem.n_aux),
+            selection=SelectionWork(
+                order=np.zeros(size, np.int64), merge=np.zeros(size, np.int64), distances=np.zeros(size)
+            ),
+            all_variables=np.arange(n_variables),
+            subsets=np.zeros(0, np.int64),
+            selected=np.zeros((rules.n_selected, n_variables)),
+            rows=np.arange(rules.n_selected),
+            deviations=np.zeros((n_variables, rules.n_selected)),
+            matrices=np.zeros((2, n_variables, n_variables)),
+            vectors=np.zeros((4, n_variables)),
+            tallies=np.zeros(3, np.int64),
+            stop=self.stop.flag,
         )
         population = _Population(data, model, rules, work, generator)
         self.populations.append(population)
@@ -310,9 +316,10 @@ class RealRun(EliteRun):
         return vary(self.kernel_data, data, linkage, population.multipliers, rules, model, work, generator)
 
     def _execute(self, population: _Population, kernel: Callable[[], int]) -> None:
-        """Run one generation's kernel, then count and take in what it found."""
+        """Run one generation's kernel, then count evaluations and update the best solution."""
         data, tallies = population.data, population.work.tallies
-        tallies[:] = 0, 0, int(min(self.limits.evaluations - self.n_eval, _UNLIMITED))
+        tallies[:] = 0
+        tallies[BUDGET] = int(min(self.limits.evaluations - self.n_eval, _UNLIMITED))
         statuses: list[int] = []
 
         def task(_thread: int, _block: int) -> None:
@@ -328,8 +335,8 @@ class RealRun(EliteRun):
         if not statuses:
             return
         self.problem.generation_ended()
-        self.n_eval += int(tallies[0])
-        self.touched += int(tallies[1])
+        self.n_eval += int(tallies[EVALUATIONS])
+        self.touched += int(tallies[TOUCHED])
         self.n_generations += 1
         if statuses[0] == ONGOING:
             population.mean = (float(data.violations.mean()), float(data.objectives[:, 0].mean()))

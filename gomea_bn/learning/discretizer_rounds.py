@@ -124,10 +124,10 @@ class DiscretizerSearch:
             self.algorithm,
             problem,
             self._limits_left(),
-            np.random.SeedSequence([self.seed, len(self.rounds)]) if self.rounds else self.seed,
-            self.n_threads,
-            None if self.callback is None else self._reporter(self.callback),
-            initial,
+            random_state=np.random.SeedSequence([self.seed, len(self.rounds)]) if self.rounds else self.seed,
+            n_jobs=self.n_threads,
+            callback=None if self.callback is None else self._reporter(self.callback),
+            initial=initial,
         )
         proposed = None
         while proposed is None and not self.stop.reason:

@@ -250,7 +250,9 @@ class BayesNetLearner(Parameters):
                 return DiscretizerSearch(
                     table, options, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
                 ).run()
-            return problem, algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=callback)
+            return problem, algorithm.run(
+                problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
+            )
 
         if self.verbose:
             from gomea_bn.runtime.progress import LiveTable

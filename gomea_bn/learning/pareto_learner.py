@@ -244,9 +244,13 @@ class ParetoBayesNetLearner(Parameters):
 
             with LiveTable() as live:
                 callback = both(live, self.callback)
-                result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=callback)
+                result = algorithm.run(
+                    problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
+                )
         else:
-            result = algorithm.run(problem, limits, seed=seed, n_threads=n_threads, callback=self.callback)
+            result = algorithm.run(
+                problem, limits, random_state=seed, n_jobs=n_threads, callback=self.callback
+            )
         if not len(result.X):
             raise GomeaBnError(
                 f"No network with at most {problem.front_rules.max_parameters:g} free parameters was found in "

@@ -173,7 +173,7 @@ def refine_boundaries(
         result = RVGOMEA().run(
             problem,
             Limits(max_seconds=max_seconds, patience=10.0 if max_seconds is None else None),
-            seed=random_state,
+            random_state=random_state,
             initial=problem.encode(own)[None, :],
             callback=callback,
         )
@@ -246,7 +246,7 @@ def compile_refinement_kernels(method: str) -> None:
         CutProblem(SortedColumn(values), (), (), IntervalScore(density, rule)).optimal(limits)
     else:
         problem = BoundaryProblem([variable], [()], density, rule, limits)
-        RVGOMEA().run(problem, Limits(max_generations=3), seed=0)
+        RVGOMEA().run(problem, Limits(max_generations=3), random_state=0)
 
 
 def _check_for_discretizer(bin_counts: str | None, starts: int, callback: object) -> None:

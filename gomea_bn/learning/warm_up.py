@@ -87,7 +87,7 @@ def _learn_once(n_threads: int) -> None:
     pricing = Pricing(CutLimits(), [IntervalScore(method, rule)])
     problem = StructureProblem(scorer, rules, pricing=pricing)
     limits = Limits(max_generations=2)
-    _advance(GomeaRun(GOMEA(base_population=32), problem, limits, 1, n_threads, None, None))
+    _advance(GomeaRun(GOMEA(base_population=32), problem, limits, random_state=1, n_jobs=n_threads))
     _screen_and_link(problem)
 
 
@@ -112,5 +112,5 @@ def _search_front_once(n_threads: int) -> None:
     problem = FrontProblem(scorer, rules, objectives, expert=expert, pricing=pricing)
     problem.reserve(1 << 13)
     settings = MOGOMEA(base_population=32)
-    _advance(FrontRun(settings, problem, Limits(max_generations=2), 1, n_threads, None, None))
+    _advance(FrontRun(settings, problem, Limits(max_generations=2), random_state=1, n_jobs=n_threads))
     _screen_and_link(problem)

@@ -1,1 +1,1 @@
-"""What everything runs on: compiled kernels, threads, limits, progress, files written whole."""
+"""The ground of all packages: compiled kernels, threads, limits, progress, and files written atomically."""

@@ -1,4 +1,4 @@
-"""The machine, versions and files that a record names."""
+"""Facts for records: the machine, versions of libraries, and digests of files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 __all__ = ["cpu_name", "environment", "file_digest", "installed_version"]
 
-
+# libraries on which numerical results depend
 _COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
 
 
 def environment() -> dict[str, Any]:
-    """Return versions of what computes, and the machine, for records."""
+    """Return the versions of numerical libraries and the machine, for records."""
     return {
         "versions": {
             "gomea-bn": installed_version("gomea-bn"),
@@ -28,7 +28,7 @@ def environment() -> dict[str, Any]:
 
 
 def installed_version(distribution: str) -> str | None:
-    """Return the version of an installed distribution, or None."""
+    """Return the version of a distribution, None if it is not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:
@@ -42,7 +42,7 @@ def file_digest(path: Path) -> str:
 
 
 def cpu_name() -> str:
-    """Return the processor's name as the system tells it."""
+    """Return the processor's name from the operating system."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:

@@ -1,4 +1,4 @@
-"""What compiled code of a user's function depends on: its code, its constants, and the kernels it calls."""
+"""Digests of functions: of their code, their constants, and the kernels that they call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["fingerprint"]
 
 
 def fingerprint(*functions: Callable[..., Any]) -> str:
-    """Return a digest that changes with the code of functions and of the kernels they call, and with their constants.
+    """Return a digest that changes with the code and constants of functions and of the kernels that they call.
 
-    Constants are global and enclosed numbers, texts, tuples and arrays: compiling freezes their values.
+    Constants are global and enclosed numbers, texts, tuples and arrays, whose values compiling freezes.
     """
     digest = hashlib.sha256()
     seen: set[int] = set()
@@ -31,10 +31,10 @@ def _parts(function: Callable[..., Any], seen: set[int]) -> Iterator[bytes]:
         return
     seen.add(id(plain))
     yield from _code_parts(plain.__code__)
-    known = {name: plain.__globals__[name] for name in plain.__code__.co_names if name in plain.__globals__}
+    values = {name: plain.__globals__[name] for name in plain.__code__.co_names if name in plain.__globals__}
     for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
-        known[name] = cell.cell_contents
-    for name, value in sorted(known.items()):
+        values[name] = cell.cell_contents
+    for name, value in sorted(values.items()):
         if isinstance(value, np.ndarray):
             yield f"{name} {value.dtype} {value.shape}".encode() + value.tobytes()
         elif isinstance(value, (bool, int, float, complex, str, bytes, tuple, np.generic)):

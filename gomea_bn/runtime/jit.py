@@ -1,4 +1,4 @@
-"""The one decorator that compiles kernels, with a disk cache that notices edits in all sources that matter to it."""
+"""The decorator that compiles kernels, with a disk cache that notices edits in all sources compiled code depends on."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _kernels: list[Any] = []
 def _package_sources() -> dict[str, bytes]:
     """Return the source of every module of the package by its dotted name, the linked folders included."""
     root = Path(__file__).parent.parent
-    found = {}
+    sources = {}
     for folder, names, files in os.walk(root, followlinks=True):
         names[:] = sorted(name for name in names if name != "__pycache__")
         for file in sorted(files):
             if file.endswith(".py"):
                 path = Path(folder) / file
                 parts = ("gomea_bn", *path.relative_to(root).with_suffix("").parts)
-                found[".".join(parts).removesuffix(".__init__")] = path.read_bytes()
-    return found
+                sources[".".join(parts).removesuffix(".__init__")] = path.read_bytes()
+    return sources
 
 
 def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
-    """Return the modules whose text compiled code depends on: those with kernels, and all that they import."""
+    """Return the modules on whose text compiled code depends: those with kernels, and all that they import."""
     waiting = [name for name, text in sources.items() if _HAS_KERNELS.search(text)]
     reached: set[str] = set()
     while waiting:
@@ -55,12 +55,11 @@ def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
         reached.add(name)
         waiting += [module.decode() for module in _WHOLE_IMPORTS.findall(sources[name])]
         for module, imported in _IMPORTS.findall(sources[name]):
-            place = module.decode()
-            names = [f"{place}.{part}" for part in re.findall(r"\w+", imported.decode())]
-            waiting += [place, *names]
-    return sorted(
-        reached - {"gomea_bn"}
-    )  # the front module imports every public name, for type checkers only
+            package = module.decode()
+            names = [f"{package}.{part}" for part in re.findall(r"\w+", imported.decode())]
+            waiting += [package, *names]
+    # the package itself imports every public name, but only for type checkers
+    return sorted(reached - {"gomea_bn"})
 
 
 @cache
@@ -74,13 +73,13 @@ def _package_digest() -> str:
 
 
 def kernel_cache_dir() -> Path:
-    """Return the folder of compiled kernels, which changes with their sources, numba and registered problems.
+    """Return the folder of compiled kernels, which depends on their sources, on numba and on registered problems.
 
-    Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
-    (numba issue 1833), so stale code would survive an edit or an upgrade.
+    Numba's own stamp covers the file that defines a kernel but not the kernels that it calls (numba issue 1833), so
+    outdated code would survive an edit or an upgrade.
     """
     base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
-    # numba keys kernels by the path of their source as well, so another checkout has kernels of its own
+    # numba also keys kernels by the path of their source, so every checkout has its own kernels
     digest = hashlib.sha256(f"{Path(__file__).parent.parent}{_package_digest()}".encode())
     for foreign in sorted(_foreign_digests):
         digest.update(foreign.encode())
@@ -88,22 +87,22 @@ def kernel_cache_dir() -> Path:
 
 
 def kernels_are_cached(what: str = "learner") -> bool:
-    """Return whether all kernels of a kind of run lie in the cache folder."""
+    """Return whether the cache folder has all kernels of a kind of run."""
     return (kernel_cache_dir() / f"{what}-compiled").exists()
 
 
 def note_kernels_cached(what: str) -> None:
-    """Leave the mark that `kernels_are_cached` looks for; without a writable folder there is none."""
+    """Write the mark that `kernels_are_cached` looks for, if the folder can be written."""
     with suppress(OSError):
         kernel_cache_dir().mkdir(parents=True, exist_ok=True)
         (kernel_cache_dir() / f"{what}-compiled").touch()
 
 
 def note_source(function: Callable[..., Any]) -> None:
-    """Make the cache folder depend on the source of a user's function, which gets compiled into our kernels.
+    """Make the cache folder depend on the source of a user's function, which is compiled into this package's kernels.
 
-    Without it, ours would keep the old code of a problem that was edited, and a process without the user's module
-    could not read the index of cached kernels. What is compiled in this process already stays as it is.
+    Otherwise these kernels would contain the old code of an edited problem, and a process without the user's module
+    could not read the index of cached kernels. Kernels that this process has already compiled do not change.
     """
     source = function.__code__.co_filename
     if (function.__module__ or "").startswith("gomea_bn.") or not os.path.isfile(source):
@@ -121,7 +120,7 @@ def _place_cache(compiled: Any) -> None:
     former = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
     setattr(numba_config, "CACHE_DIR", str(kernel_cache_dir()))  # noqa: B010
     try:
-        # a function without a source file, as in an interactive session, is compiled in every process
+        # without a source file, as in an interactive session, every process compiles the function
         with suppress(RuntimeError):
             compiled.enable_caching()
     finally:
@@ -129,10 +128,10 @@ def _place_cache(compiled: Any) -> None:
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` without the interpreter lock, cached on disk under `kernel_cache_dir`.
+    """Compile a function to run without the interpreter lock, cached on disk under `kernel_cache_dir`.
 
-    Kernels cannot allocate: numba's reference counting is off, because counting up and down the dozens of arrays
-    of a problem's named tuple at every inner call made a step fifteen times slower.
+    Kernels cannot allocate, because numba's reference counting is off: counting references to the dozens of arrays in
+    a problem's named tuple at every inner call made a step fifteen times slower.
     """
     note_source(function)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}

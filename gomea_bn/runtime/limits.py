@@ -1,36 +1,42 @@
-"""When a search stops, what it reports while it runs, and what it returns."""
+"""Limits of a search, its progress reports, and its result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf, isnan
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_integer, check_number, is_real
 
 __all__ = ["Callback", "FrontHistoryEntry", "HistoryEntry", "Limits", "Progress", "Result"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a run; the first one that is met ends it.
+    """Limits of a run, which ends at the first one that is met.
 
     Parameters
     ----------
     max_seconds : float, optional
+        Largest duration in seconds.
     max_evaluations : int, optional
-        Changed solutions evaluated, exact.
+        Number of evaluations of changed solutions; the run ends exactly there.
     max_generations : int, optional
-        Summed over the populations of the multi-start scheme; an initialisation counts as one.
+        Number of generations of all populations of the multi-start scheme; an initialisation counts as one.
     patience : float, optional
-        Stop once the evaluations exceed `patience` times those at the last improvement, but not before
-        1,000 evaluations per gene. Deterministic, unlike a clock.
+        Ratio of the number of evaluations to that at the last improvement above which the run ends, but not before
+        1,000 evaluations per gene. Unlike a clock it gives reproducible results.
     target : float, optional
-        Stop once the (minimised) objective is at most this.
+        Value of the minimised objective at which the run ends.
+
+    Raises
+    ------
+    GomeaBnError
+        For a limit that cannot be used, or if there is none.
     """
 
     max_seconds: float | None = None
@@ -41,23 +47,20 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("max_seconds", "patience"):
-            value = getattr(self, name)
-            if value is not None and not (is_real(value) and value > 0):
-                raise GomeaBnError(f"{name} must be a positive number or None, got {value!r}.")
-        for name in ("max_evaluations", "max_generations"):
-            value = getattr(self, name)
-            if value is not None and not (is_integer(value) and value >= 1):
-                raise GomeaBnError(f"{name} must be an integer of at least 1 or None, got {value!r}.")
-        if self.target is not None and (not is_real(self.target) or isnan(self.target)):
-            raise GomeaBnError(f"target must be a number or None, got {self.target!r}.")
-        if all(
-            value is None for value in (self.max_seconds, self.max_evaluations, self.max_generations)
-        ) and (self.patience is None and self.target is None):
+            # an infinite limit is allowed and never met
+            if getattr(self, name) != inf:
+                check_number(name, getattr(self, name), 0.0, above=True, optional=True)
+        check_integer("max_evaluations", self.max_evaluations, 1, optional=True)
+        check_integer("max_generations", self.max_generations, 1, optional=True)
+        if self.target is not None and (not is_real(self.target) or self.target != self.target):
+            raise GomeaBnError(f"target must be a number or None, got {self.target!r:.80}.")
+        limits = (self.max_seconds, self.max_evaluations, self.max_generations, self.patience, self.target)
+        if all(limit is None for limit in limits):
             raise GomeaBnError("Set a limit: max_seconds, max_evaluations, max_generations or patience.")
 
     @property
     def evaluations(self) -> float:
-        """Return the evaluation limit, infinity for none."""
+        """Return the limit of evaluations, infinity if there is none."""
         return inf if self.max_evaluations is None else self.max_evaluations
 
 
@@ -73,7 +76,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class FrontHistoryEntry:
-    """The archive after a generation that added to it; `ideal` holds the least value of every objective."""
+    """The state of the archive after new members; `ideal` holds the least value of every objective."""
 
     seconds: float
     n_eval: int
@@ -84,7 +87,7 @@ class FrontHistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The state of a run after a generation; with several objectives `best` is of the first one."""
+    """The state of a run after a generation; `best` is the least value of the first objective."""
 
     seconds: float
     n_eval: int
@@ -97,34 +100,36 @@ class Progress:
 
 
 Callback = Callable[[Progress], bool | None]
-"""Called after every generation; a true value stops the run."""
+"""A function that is called after every generation; a true return value stops the run."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     X : ndarray of shape (n_variables,), or (k, n_variables) for several objectives
-        Best solution, or the front: int16, or float64 for real variables.
+        Best solution, or the solutions of the front: int16, or float64 for real variables.
     F : ndarray of shape (1,), or (k, n_objectives), float64
-        Their objectives, minimised.
+        Objectives of the best solution, or of the front, minimised.
     n_eval : int
-        Changed solutions evaluated.
+        Number of evaluations of changed solutions.
     n_eval_full : float
-        The same in full evaluations: touched terms over all terms.
+        Number of full evaluations: touched terms over all terms.
     exec_time, time_to_best : float
-        Seconds.
+        Durations in seconds, of the run and until the last improvement.
     history : list of HistoryEntry, or of FrontHistoryEntry for several objectives
+        Improvements, in order.
     stopped_by : str
-        "max_seconds", "max_evaluations", "max_generations", "patience", "target", "callback", "interrupt" or
-        "max_population_size".
+        Reason of the end: "max_seconds", "max_evaluations", "max_generations", "patience", "target", "callback",
+        "interrupt" or "max_population_size".
     n_generations : int
+        Number of generations of all populations.
     statistics : dict of str to int
-        The problem's own counts.
+        Counts of the problem's own work.
     extra : dict
-        "violation" of the best solution, or of every solution of a front; 0 means feasible.
+        "violation" of the best solution, or of each solution of a front, where 0 means feasible.
     """
 
     X: NDArray[Any]

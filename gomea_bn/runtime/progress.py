@@ -1,4 +1,4 @@
-"""The live table of a run: time, populations, best score, and how fast families are scored."""
+"""The live table of a run: time, populations, best score, and speed of scoring."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _REFRESH_SECONDS = 0.2
 
 
 class LiveTable:
-    """A callback that redraws one table in place; silent where the output is not a terminal.
+    """A callback that redraws one table in place; it shows nothing if the output is not a terminal.
 
     Parameters
     ----------
     console : rich.console.Console, optional
-        Where to draw; standard error by default, so that printed results stay clean.
+        Console to draw on; standard error by default, so that standard output holds only results.
 
     Examples
     --------
@@ -51,19 +51,19 @@ class LiveTable:
             self._live = None
 
     def __call__(self, progress: Progress) -> bool:
-        """Redraw, a few times a second at most; never stops the run."""
+        """Redraw the table, at most a few times per second; returns False, so the run goes on."""
         if self._live is not None and progress.seconds - self._drawn >= _REFRESH_SECONDS:
             self._live.update(self.render(progress), refresh=True)
             self._drawn = progress.seconds
         return False
 
     def render(self, progress: Progress) -> Table:
-        """Return the table for one state of the run."""
+        """Return the table of one state of the run."""
         scored = progress.statistics.get("families_scored", 0)
         hits = progress.statistics.get("cache_hits", 0)
-        seconds, asked = self._former
+        seconds, n_requests = self._former
         if progress.seconds - seconds >= _REFRESH_SECONDS:
-            self._rate = (scored + hits - asked) / (progress.seconds - seconds)
+            self._rate = (scored + hits - n_requests) / (progress.seconds - seconds)
             self._former = (progress.seconds, scored + hits)
         table = Table(box=None, pad_edge=False)
         for heading in (

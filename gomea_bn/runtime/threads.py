@@ -1,4 +1,4 @@
-"""Blocks of solutions on threads, with a flag that the deadline and Ctrl-C raise inside running kernels."""
+"""Threads that run blocks of work, and the flag by which the deadline and Ctrl-C stop running kernels."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from numpy.typing import NDArray
 
 __all__ = ["StopFlag", "Workers"]
 
+# time between two looks at signals and the deadline
 _POLL_SECONDS = 0.05
 
 
 class StopFlag:
-    """One byte that kernels read at every evaluation.
+    """One byte that kernels read at every evaluation, to stop once it is set.
 
     Attributes
     ----------
     flag : ndarray of shape (1,), uint8
+        1 once the flag is raised.
     reason : str
-        Why it was raised; empty while it is down.
+        Reason for which the flag was raised; empty before.
     """
 
     def __init__(self, max_seconds: float | None) -> None:
@@ -47,13 +49,13 @@ class StopFlag:
         self.flag[0] = 1
 
     def check_deadline(self) -> None:
-        """Raise the flag if the time is up."""
+        """Raise the flag if the deadline is over."""
         if self._deadline is not None and perf_counter() >= self._deadline:
             self.raise_for("max_seconds")
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
-        """Turn the first Ctrl-C into a raised flag; a second one interrupts at once."""
+        """Raise the flag at the first Ctrl-C; a second one interrupts at once."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -75,7 +77,7 @@ class StopFlag:
 
 
 class Workers:
-    """Threads that take blocks of a generation in turn; the main thread stays free for signals and the deadline."""
+    """Threads that take blocks of work in turn, while the main thread watches signals and the deadline."""
 
     def __init__(self, n_threads: int, stop: StopFlag) -> None:
         self.n_threads = n_threads
@@ -90,7 +92,7 @@ class Workers:
     ) -> None:
         if error is not None:
             self.stop.raise_for("error")
-        # an error, such as Ctrl-C during compilation, does not wait for what cannot be stopped
+        # after an error, such as Ctrl-C during compilation, there is no waiting for work that cannot be stopped
         self._pool.shutdown(wait=error is None, cancel_futures=True)
 
     def run(
@@ -101,13 +103,15 @@ class Workers:
         Parameters
         ----------
         task : callable
+            Function of the index of a thread and of a block.
         n_blocks : int
+            Number of blocks.
         n_threads : int
-            How many threads share the blocks.
+            Number of threads that share the blocks.
         inline : bool
-            Run in the calling thread: for work so short that handing it over would cost more.
+            Whether to run in the calling thread, for work that is shorter than starting it on another thread.
         n_certain : int
-            So many first blocks are called even if the flag is up.
+            Number of first blocks that are called even if the flag is raised.
         """
         blocks = itertools.count()
 

@@ -1,4 +1,4 @@
-"""Compiled linkage learning for many genes: each gene's most similar others, and average linkage over these alone."""
+"""Compiled linkage learning for many genes: each gene's most similar genes, and average linkage over these pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STOP_EVERY = 64
 
 
 class Neighbours(NamedTuple):
-    """Every gene's up to k most similar genes, in no order."""
+    """At most k most similar genes of every gene, unordered."""
 
     genes: NDArray[np.int32]  # (l, k)
     similarities: NDArray[np.float64]  # (l, k)
@@ -33,7 +33,7 @@ class SparseGraph(NamedTuple):
     preceding: NDArray[np.int32]  # (2e,)
     first: NDArray[np.int32]  # (l,) a cluster's first half-edge, -1 if it has none
     degree: NDArray[np.int64]  # (l,)
-    found: NDArray[np.int32]  # (l,) work space: -1
+    half_to: NDArray[np.int32]  # (l,) work space: a half-edge to each neighbour, else -1
     node: NDArray[np.int64]  # (l,) a cluster's node in the tree
     weight: NDArray[np.float64]  # (l,) its number of members
     chain: NDArray[np.int64]  # (l + 1,) work space
@@ -42,18 +42,18 @@ class SparseGraph(NamedTuple):
 
 @kernel
 def _offer(neighbours: Neighbours, gene: int, other: int, similarity: float) -> None:
-    """Keep a neighbour if there is room, or in the place of the weakest, which stands first once the list is full."""
+    """Add a neighbour, in a full list instead of the weakest one, which stands first there, if that is weaker."""
     genes, values = neighbours.genes[gene], neighbours.similarities[gene]
     k = genes.shape[0]
     count = neighbours.counts[gene]
     if count == k:
         if similarity <= values[0]:
             return
-        place = 0
+        position = 0
     else:
-        place = count
+        position = count
         neighbours.counts[gene] = count + 1
-    genes[place], values[place] = other, similarity
+    genes[position], values[position] = other, similarity
     if neighbours.counts[gene] == k:
         weakest = 0
         for i in range(1, k):
@@ -103,7 +103,7 @@ def nearest_neighbours(
 
 @kernel
 def link_neighbours(pairs: NDArray[np.int32], totals: NDArray[np.float64], graph: SparseGraph) -> None:
-    """Fill the lists of a graph with the edges `pairs` (e, 2), each once, of these sums of similarities (e,)."""
+    """Fill the lists of a graph with the distinct edges `pairs` (e, 2) and their sums of similarities (e,)."""
     for edge in range(pairs.shape[0]):
         graph.total[edge] = totals[edge]
         for side in range(2):
@@ -143,7 +143,7 @@ def _average(graph: SparseGraph, half: int, cluster: int) -> float:
 
 @kernel
 def _nearest(graph: SparseGraph, cluster: int, previous: int) -> int:
-    """Return the half-edge to the most similar cluster; ties go to `previous`, then to the smaller one; -1 if none."""
+    """Return the half-edge to the most similar cluster, -1 if none; ties go to `previous`, then to smaller clusters."""
     best = -1
     highest = -1.0
     half = np.int64(graph.first[cluster])
@@ -153,43 +153,43 @@ def _nearest(graph: SparseGraph, cluster: int, previous: int) -> int:
         if average > highest:
             best, highest = half, average
         elif average == highest:
-            held = np.int64(graph.target[best])
-            if other == previous or (held != previous and graph.weight[other] < graph.weight[held]):
+            rival = np.int64(graph.target[best])
+            if other == previous or (rival != previous and graph.weight[other] < graph.weight[rival]):
                 best = half
         half = np.int64(graph.following[half])
     return best
 
 
 @kernel
-def _absorb(graph: SparseGraph, kept: int, gone: int) -> None:
-    """Move the edges of cluster `gone` to cluster `kept`, adding up those to the same neighbour."""
-    half = np.int64(graph.first[kept])
+def _absorb(graph: SparseGraph, survivor: int, gone: int) -> None:
+    """Move the edges of cluster `gone` to `survivor`, adding up the similarities to common neighbours."""
+    half = np.int64(graph.first[survivor])
     while half >= 0:
-        graph.found[graph.target[half]] = half
+        graph.half_to[graph.target[half]] = half
         half = np.int64(graph.following[half])
     half = np.int64(graph.first[gone])
     while half >= 0:
         after = np.int64(graph.following[half])
         other = np.int64(graph.target[half])
-        if other == kept:
-            _remove(graph, half ^ 1, kept)
+        if other == survivor:
+            _remove(graph, half ^ 1, survivor)
         else:
-            same = np.int64(graph.found[other])
+            same = np.int64(graph.half_to[other])
             if same >= 0:
                 graph.total[same >> 1] += graph.total[half >> 1]
                 _remove(graph, half ^ 1, other)
             else:
-                _insert(graph, half, kept, other)
-                graph.target[half ^ 1] = kept
+                _insert(graph, half, survivor, other)
+                graph.target[half ^ 1] = survivor
         half = after
     graph.first[gone] = -1
     graph.degree[gone] = 0
-    half = np.int64(graph.first[kept])
+    half = np.int64(graph.first[survivor])
     while half >= 0:
-        graph.found[graph.target[half]] = -1
+        graph.half_to[graph.target[half]] = -1
         half = np.int64(graph.following[half])
-    graph.found[gone] = -1
-    graph.weight[kept] += graph.weight[gone]
+    graph.half_to[gone] = -1
+    graph.weight[survivor] += graph.weight[gone]
 
 
 @kernel
@@ -215,7 +215,7 @@ def sparse_average_linkage(
     begun = 0
     while True:
         if length == 0:
-            # absorbed and isolated clusters alike have no edges left
+            # absorbed and isolated clusters have no edges left
             while begun < n and graph.first[graph.order[begun]] < 0:
                 begun += 1
             if begun == n or stop[0] != 0:
@@ -230,13 +230,13 @@ def sparse_average_linkage(
             graph.chain[length] = following
             length += 1
             continue
-        # after n steps without a reciprocal pair, rounding has made the chain run in a circle
+        # after n steps without a reciprocal pair, rounding makes the chain run in a circle, which ends here
         merge_similarity[merges] = _average(graph, half, last)
         children[merges, 0], children[merges, 1] = graph.node[last], graph.node[following]
-        kept, gone = last, following
-        if graph.degree[kept] < graph.degree[gone]:
-            kept, gone = gone, kept
-        _absorb(graph, kept, gone)
-        graph.node[kept] = n + merges
+        survivor, gone = last, following
+        if graph.degree[survivor] < graph.degree[gone]:
+            survivor, gone = gone, survivor
+        _absorb(graph, survivor, gone)
+        graph.node[survivor] = n + merges
         merges += 1
         length = length - 2 if following == previous else 0

@@ -1,4 +1,4 @@
-"""Compiled linkage learning: similarities of genes over a population, and the tree of merges."""
+"""Compiled linkage learning: similarities of genes in a population, and the tree of merges."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from gomea_bn.runtime.kernels.bits import bit_count
 from gomea_bn.runtime.kernels.random_draws import random_below
 
 __all__ = [
+    "CORRECTED",
+    "MI",
+    "NMI",
     "CountWork",
     "count_alleles",
     "fill_bits",
@@ -21,9 +24,11 @@ __all__ = [
     "upgma",
 ]
 
+# measures of similarity
 MI, NMI, CORRECTED = 0, 1, 2
+
 _WORD_BITS = 64
-# up to this many joint cells, counting by bit sets beats a histogram
+# up to this number of joint cells, counting by bit sets beats a histogram
 _BITSET_CELLS = 64
 _TWO_LN_2 = 2.0 * np.log(2.0)
 # pairs are visited in squares, so that both halves of the symmetric matrix are written while in the cache
@@ -31,16 +36,16 @@ _SQUARE = 32
 
 
 class CountWork(NamedTuple):
-    """Work space for a population of n genotypes of l genes; all but the table are mutated."""
+    """Work space for a population of n genotypes of l genes; all arrays but `x_log_x` are mutated."""
 
     x_log_x: NDArray[np.float64]  # (n + 1,) in bits
     bits: NDArray[np.uint64]  # (alleles of all genes, words of n bits)
-    columns: NDArray[np.uint8]  # (l, n) alleles, gene by gene
+    columns: NDArray[np.uint16]  # (l, n) alleles, gene by gene
     counts: NDArray[np.int64]  # (alleles of all genes,)
-    joint: NDArray[np.int64]  # (largest joint table,)
+    joint: NDArray[np.int64]  # (cells of the largest joint table,)
     entropies: NDArray[np.float64]  # (l,)
-    supports: NDArray[np.int64]  # (l,) how many alleles occur
-    stop: NDArray[np.uint8]  # (1,) set from outside to interrupt, which leaves the matrix unfinished
+    supports: NDArray[np.int64]  # (l,) number of alleles that occur
+    stop: NDArray[np.uint8]  # (1,) set from outside to interrupt; the matrix is then unfinished
 
 
 @kernel
@@ -48,21 +53,21 @@ def fill_bits(
     genotypes: NDArray[np.int16],
     offsets: NDArray[np.int64],
     bits: NDArray[np.uint64],
-    columns: NDArray[np.uint8],
+    columns: NDArray[np.uint16],
 ) -> None:
     """Fill allele bit sets, ``bits[offsets[g] + allele]``, and gene-major alleles `columns` (l, n)."""
     n, n_genes = genotypes.shape
     bits[:] = np.uint64(0)
-    # a word's rows, gene by gene, stay in the cache: they lie side by side
+    # the rows of one word lie side by side, so they stay in the cache
     for w in range(bits.shape[1]):
         first, last = w * _WORD_BITS, min((w + 1) * _WORD_BITS, n)
         for g in range(n_genes):
-            one = np.uint64(1)
+            bit = np.uint64(1)
             for s in range(first, last):
                 allele = np.int64(genotypes[s, g])
-                bits[offsets[g] + allele, w] |= one
+                bits[offsets[g] + allele, w] |= bit
                 columns[g, s] = allele
-                one <<= np.uint64(1)
+                bit <<= np.uint64(1)
 
 
 @kernel
@@ -117,8 +122,8 @@ def _joint_by_bits(
 
 @kernel
 def _joint_by_histogram(
-    column: NDArray[np.uint8],
-    other: NDArray[np.uint8],
+    column: NDArray[np.uint16],
+    other: NDArray[np.uint16],
     height: int,
     width: int,
     joint: NDArray[np.int64],
@@ -168,10 +173,10 @@ def fill_similarities(
 ) -> None:
     """Fill the symmetric (l, l) matrix of similarities between genes of a population of shape (n, l).
 
-    MI in bits; NMI, which is MI(X, Y) / H(X, Y), and 0 where H(X, Y) = 0; or corrected: NMI of the MI less its
-    expectation under independence, (s - 1)(t - 1) / (2 n ln 2) for genes with s and t alleles in the population, and
-    at least 0. A constant gene has no similarity to any. `offsets` (l + 1,) are the genes' first rows in
-    ``work.bits``. Mutates `work` and `similarities`.
+    MI is in bits. NMI is MI(X, Y) / H(X, Y), and 0 where H(X, Y) = 0. CORRECTED is the NMI after the MI's expectation
+    under independence is subtracted from the MI: (s - 1)(t - 1) / (2 n ln 2) for genes with s and t alleles in the
+    population; a negative difference becomes 0. A constant gene has similarity 0 to all genes. `offsets` (l + 1,) are
+    the genes' first rows in ``work.bits``. Mutates `work` and `similarities`.
     """
     n_genes = genotypes.shape[1]
     entropies = work.entropies
@@ -208,6 +213,72 @@ def _nearest(
 
 
 @kernel
+def _follow_chain(
+    similarities: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    n_clusters: int,
+    chain: NDArray[np.int64],
+    length: int,
+) -> tuple[int, int]:
+    """Extend a chain of nearest neighbours up to two clusters that are each other's nearest.
+
+    Returns the chain's new length and the nearest cluster of its last one. Mutates `chain`.
+    """
+    while True:
+        last = chain[length - 1]
+        previous = chain[length - 2] if length > 1 else -1
+        nearest = _nearest(similarities, sizes, n_clusters, last, previous)
+        # rounding can make a chain run in a circle, which the second condition ends
+        if nearest == previous or length > n_clusters:
+            return length, nearest
+        chain[length] = nearest
+        length += 1
+
+
+@kernel
+def _merge(
+    similarities: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    cluster_node: NDArray[np.int64],
+    n_clusters: int,
+    a: int,
+    b: int,
+    node: int,
+) -> None:
+    """Give cluster `a` the members of `b` and the id `node`; the last cluster then moves to the index `b` > `a`."""
+    weight_a = sizes[a] / (sizes[a] + sizes[b])
+    weight_b = sizes[b] / (sizes[a] + sizes[b])
+    for other in range(n_clusters):
+        if other != a and other != b:
+            value = weight_a * similarities[a, other] + weight_b * similarities[b, other]
+            similarities[a, other] = value
+            similarities[other, a] = value
+    cluster_node[a] = node
+    sizes[a] += sizes[b]
+    end = n_clusters - 1
+    if b != end:
+        cluster_node[b] = cluster_node[end]
+        sizes[b] = sizes[end]
+        for other in range(end):
+            similarities[b, other] = similarities[end, other]
+            similarities[other, b] = similarities[end, other]
+        similarities[b, b] = 0.0
+
+
+@kernel
+def _chain_after_merge(chain: NDArray[np.int64], length: int, a: int, b: int, n_clusters: int) -> int:
+    """Renumber the cluster that moved to index `b`; returns the length, 0 if the chain holds a merged cluster."""
+    for c in range(length):
+        if b != n_clusters and chain[c] == n_clusters:
+            chain[c] = b
+    for c in range(length):
+        # a chain that ran in a circle may still hold a merged cluster
+        if chain[c] == a or chain[c] >= n_clusters:
+            return 0
+    return length
+
+
+@kernel
 def upgma(
     similarities: NDArray[np.float64],
     generator: np.random.Generator,
@@ -232,45 +303,14 @@ def upgma(
         if length == 0:
             chain[0] = random_below(generator, n_clusters)
             length = 1
-        while True:
-            last = chain[length - 1]
-            previous = chain[length - 2] if length > 1 else -1
-            following = _nearest(similarities, sizes, n_clusters, last, previous)
-            if following == previous or length > n_clusters:
-                break
-            chain[length] = following
-            length += 1
-        a, b = min(last, following), max(last, following)
-        length -= 2
-        if length < 0:
-            length = 0
+        length, nearest = _follow_chain(similarities, sizes, n_clusters, chain, length)
+        last = chain[length - 1]
+        a, b = min(last, nearest), max(last, nearest)
         children[merge, 0], children[merge, 1] = cluster_node[a], cluster_node[b]
         merge_similarity[merge] = similarities[a, b]
-        weight_a = sizes[a] / (sizes[a] + sizes[b])
-        weight_b = sizes[b] / (sizes[a] + sizes[b])
-        for other in range(n_clusters):
-            if other != a and other != b:
-                value = weight_a * similarities[a, other] + weight_b * similarities[b, other]
-                similarities[a, other] = value
-                similarities[other, a] = value
-        cluster_node[a] = n + merge
-        sizes[a] += sizes[b]
+        _merge(similarities, sizes, cluster_node, n_clusters, a, b, n + merge)
         n_clusters -= 1
-        if b != n_clusters:
-            cluster_node[b] = cluster_node[n_clusters]
-            sizes[b] = sizes[n_clusters]
-            for other in range(n_clusters):
-                similarities[b, other] = similarities[n_clusters, other]
-                similarities[other, b] = similarities[n_clusters, other]
-            similarities[b, b] = 0.0
-            for c in range(length):
-                if chain[c] == n_clusters:
-                    chain[c] = b
-        for c in range(length):
-            # a numerically tied chain may still hold a merged cluster: start it afresh
-            if chain[c] == a or chain[c] >= n_clusters:
-                length = 0
-                break
+        length = _chain_after_merge(chain, max(length - 2, 0), a, b, n_clusters)
 
 
 @kernel
@@ -280,7 +320,7 @@ def tree_slices(
     starts: NDArray[np.int64],
     leaves: NDArray[np.int64],
 ) -> None:
-    """Lay the genes out so that every node of a tree, or of several, is one slice of `leaves` (l,).
+    """Order the genes so that every node of a tree, or of several trees, is one slice of `leaves` (l,).
 
     Fills `node_size` and `starts`, both (l + m,) for the m merges of `children` (m, 2), by node id; the slice of a node
     is ``leaves[starts[node] : starts[node] + node_size[node]]``.
@@ -295,7 +335,8 @@ def tree_slices(
         starts[n + merge] = -1
     end = 0
     for node in range(n + n_merges - 1, -1, -1):
-        if starts[node] < 0:  # the root of a tree
+        # the root of a tree
+        if starts[node] < 0:
             starts[node] = end
             end += node_size[node]
         if node >= n:

@@ -1,4 +1,4 @@
-"""Compiled elitist archive: nondominated solutions, looked up by genotype, by box, and by dominance in blocks."""
+"""Compiled elitist archive of nondominated solutions, with look-up by genotype, grid box and dominance."""
 
 from __future__ import annotations
 
@@ -10,12 +10,31 @@ from numpy.typing import NDArray
 from gomea_bn.operators.kernels.keys import box_key, canonical, compare, genotype_key, mixed
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["BLOCK_SIZE", "Archive"]
+__all__ = [
+    "ADDED",
+    "ADDITIONS",
+    "BLOCKS",
+    "BLOCK_SIZE",
+    "DOMINATED",
+    "EXCHANGED",
+    "KNOWN",
+    "MEMBERS",
+    "REFUSED_FULL",
+    "SAME_BOX",
+    "Archive",
+    "clear",
+    "is_dominated",
+    "merge",
+    "offer",
+    "offer_rows",
+    "refill",
+    "standing",
+]
 
-# members per block: near the square root of the 10,000 members that an archive usually holds at most
+# members per block: near the square root of 10,000, the usual number of members
 BLOCK_SIZE = 64
 
-# what became of an offered solution
+# outcomes of offering a solution
 ADDED, EXCHANGED, SAME_BOX, KNOWN, DOMINATED = 0, 1, 2, 3, 4
 
 # entries of `Archive.counts`
@@ -23,53 +42,55 @@ MEMBERS, BLOCKS, ADDITIONS, REFUSED_FULL = 0, 1, 2, 3
 
 _NOBODY = np.int32(-1)
 
-# how a solution may enter a box that is taken
+# ways in which a solution may enter an occupied box
 OUTSIDE, INSTEAD, BESIDE = 0, 1, 2
 
 
 class Archive(NamedTuple):
     """Mutually nondominated feasible solutions (c = capacity, b = most blocks, l genes, m objectives).
 
-    Members are numbered without gaps. Blocks hold the numbers of members that lie close to each other, with the box
-    around them: a solution is compared with the members of a block only if that box allows dominance.
+    Members are numbered without gaps. A block holds the numbers of members that lie close to each other, and the box
+    around them. A solution is compared with the members of a block only if that box allows dominance.
     """
 
-    counts: NDArray[np.int64]  # (4,) members, blocks, additions so far, solutions refused because it was full
+    counts: NDArray[
+        np.int64
+    ]  # (4,) MEMBERS, BLOCKS, ADDITIONS so far, solutions REFUSED_FULL for lack of room
     genotypes: NDArray[np.int16]  # (c, l)
     objectives: NDArray[np.float64]  # (c, m), rounded by `canonical`
-    keys: NDArray[np.uint64]  # (c,) of the genotype
-    boxes: NDArray[np.uint64]  # (c,) key of the grid's box, or of the objectives where the grid is off
-    by_key: NDArray[np.int32]  # (power of two,) member of a genotype's key, -1 = empty
-    by_box: NDArray[np.int32]  # (power of two,)
-    block_of: NDArray[np.int32]  # (c,)
-    place: NDArray[np.int32]  # (c,) position in its block
+    keys: NDArray[np.uint64]  # (c,) keys of the genotypes
+    boxes: NDArray[np.uint64]  # (c,) keys of the grid's boxes, or of the objectives where the grid is off
+    by_key: NDArray[np.int32]  # (power of two,) hash table from keys to members, -1 = empty
+    by_box: NDArray[np.int32]  # (power of two,) hash table from boxes to members, -1 = empty
+    block_of: NDArray[np.int32]  # (c,) block of each member
+    position: NDArray[np.int32]  # (c,) position of each member in its block
     blocks: NDArray[np.int32]  # (b, BLOCK_SIZE) members
-    sizes: NDArray[np.int32]  # (b,)
-    low: NDArray[np.float64]  # (b, m)
-    high: NDArray[np.float64]  # (b, m)
-    widths: NDArray[np.float64]  # (m,) of the grid's boxes; 0 = the grid is off
-    best: NDArray[np.int64]  # (m,) member with the least value of each objective; -1 once it was taken out
+    sizes: NDArray[np.int32]  # (b,) numbers of members
+    low: NDArray[np.float64]  # (b, m) lower corner of the box around the members
+    high: NDArray[np.float64]  # (b, m) upper corner
+    widths: NDArray[np.float64]  # (m,) widths of the grid's boxes; 0 = the grid is off
+    best: NDArray[np.int64]  # (m,) member with the least value of each objective; -1 after its removal
 
 
 @kernel
-def _find(table: NDArray[np.int32], held: NDArray[np.uint64], key: np.uint64) -> int:
-    """Return the slot with the member whose `held` key this is, or the empty slot where it belongs."""
+def _find(table: NDArray[np.int32], stored: NDArray[np.uint64], key: np.uint64) -> int:
+    """Return the slot with the member whose `stored` key this is, or the empty slot where it belongs."""
     mask = table.shape[0] - 1
     slot = np.int64(key >> np.uint64(24)) & mask
-    while table[slot] != _NOBODY and held[table[slot]] != key:
+    while table[slot] != _NOBODY and stored[table[slot]] != key:
         slot = (slot + 1) & mask
     return slot
 
 
 @kernel
-def _forget(table: NDArray[np.int32], held: NDArray[np.uint64], key: np.uint64) -> None:
-    """Empty the slot of a key and close the gap, so that every other key is still found."""
+def _forget(table: NDArray[np.int32], stored: NDArray[np.uint64], key: np.uint64) -> None:
+    """Empty the slot of a key and close the gap, so that `_find` still finds the other keys."""
     mask = table.shape[0] - 1
-    gap = _find(table, held, key)
+    gap = _find(table, stored, key)
     table[gap] = _NOBODY
     slot = (gap + 1) & mask
     while table[slot] != _NOBODY:
-        home = np.int64(held[table[slot]] >> np.uint64(24)) & mask
+        home = np.int64(stored[table[slot]] >> np.uint64(24)) & mask
         # an entry may move into the gap unless its home lies behind it
         if ((slot - home) & mask) >= ((slot - gap) & mask):
             table[gap] = table[slot]
@@ -80,6 +101,7 @@ def _forget(table: NDArray[np.int32], held: NDArray[np.uint64], key: np.uint64) 
 
 @kernel
 def _widen(archive: Archive, block: int, f: NDArray[np.float64]) -> None:
+    """Extend a block's box to objectives f (m,)."""
     for j in range(f.shape[0]):
         archive.low[block, j] = min(archive.low[block, j], f[j])
         archive.high[block, j] = max(archive.high[block, j], f[j])
@@ -97,16 +119,18 @@ def _fit(archive: Archive, block: int) -> None:
 
 @kernel
 def _join(archive: Archive, block: int, member: int) -> None:
+    """Append a member to a block that has room."""
     size = archive.sizes[block]
     archive.blocks[block, size] = member
     archive.sizes[block] = size + 1
     archive.block_of[member] = block
-    archive.place[member] = size
+    archive.position[member] = size
     _widen(archive, block, archive.objectives[member])
 
 
 @kernel
 def _new_block(archive: Archive) -> int:
+    """Return the number of a new empty block."""
     block = archive.counts[BLOCKS]
     archive.counts[BLOCKS] = block + 1
     archive.sizes[block] = 0
@@ -135,18 +159,18 @@ def _split(archive: Archive, block: int) -> None:
     for k in range(size):
         member = archive.blocks[block, k]
         into = other if archive.objectives[member, axis] > middle else block
-        place = archive.sizes[into]
-        archive.blocks[into, place] = member
-        archive.sizes[into] = place + 1
+        position = archive.sizes[into]
+        archive.blocks[into, position] = member
+        archive.sizes[into] = position + 1
         archive.block_of[member] = into
-        archive.place[member] = place
+        archive.position[member] = position
     _fit(archive, block)
     _fit(archive, other)
 
 
 @kernel
 def _block_for(archive: Archive, f: NDArray[np.float64]) -> int:
-    """Return the block with room whose box lies nearest to f; -1 if there is none."""
+    """Return the block with room whose box is nearest to objectives f (m,); -1 if all are full."""
     best = -1
     least = np.inf
     for b in range(archive.counts[BLOCKS]):
@@ -166,6 +190,7 @@ def _block_for(archive: Archive, f: NDArray[np.float64]) -> int:
 
 @kernel
 def _note_best(archive: Archive, member: int) -> None:
+    """Make a member the best one of every objective in which no other member is as good."""
     for j in range(archive.best.shape[0]):
         former = archive.best[j]
         if former == _NOBODY or archive.objectives[member, j] < archive.objectives[former, j]:
@@ -174,7 +199,7 @@ def _note_best(archive: Archive, member: int) -> None:
 
 @kernel
 def _index(archive: Archive, member: int) -> None:
-    """Put a member, whose genotype, objectives and keys are set, into the tables and a block."""
+    """Put a member into the hash tables and a block; its genotype, objectives and keys are set."""
     archive.by_key[_find(archive.by_key, archive.keys, archive.keys[member])] = member
     archive.by_box[_find(archive.by_box, archive.boxes, archive.boxes[member])] = member
     block = _block_for(archive, archive.objectives[member])
@@ -188,11 +213,12 @@ def _index(archive: Archive, member: int) -> None:
 
 @kernel
 def _leave_block(archive: Archive, member: int) -> None:
-    block, place = archive.block_of[member], archive.place[member]
+    """Take a member out of its block; an empty block's number goes to the last block."""
+    block, position = archive.block_of[member], archive.position[member]
     last = archive.sizes[block] - 1
     moved = archive.blocks[block, last]
-    archive.blocks[block, place] = moved
-    archive.place[moved] = place
+    archive.blocks[block, position] = moved
+    archive.position[moved] = position
     archive.sizes[block] = last
     if last > 0:
         return
@@ -228,7 +254,7 @@ def _write(
 
 @kernel
 def _remove(archive: Archive, member: int) -> None:
-    """Take a member out; the last one gets its number. The next `_note_best` must be of one at least as good."""
+    """Take a member out; the last member gets its number. The next `_note_best` must be of one at least as good."""
     _forget(archive.by_key, archive.keys, archive.keys[member])
     _forget(archive.by_box, archive.boxes, archive.boxes[member])
     _leave_block(archive, member)
@@ -248,8 +274,8 @@ def _remove(archive: Archive, member: int) -> None:
     archive.by_key[by_key] = member
     archive.by_box[by_box] = member
     archive.block_of[member] = archive.block_of[last]
-    archive.place[member] = archive.place[last]
-    archive.blocks[archive.block_of[last], archive.place[last]] = member
+    archive.position[member] = archive.position[last]
+    archive.blocks[archive.block_of[last], archive.position[last]] = member
 
 
 @kernel
@@ -292,7 +318,8 @@ def _remove_dominated(archive: Archive, f: NDArray[np.float64]) -> None:
             else:
                 k += 1
         if archive.counts[BLOCKS] < n_blocks:
-            continue  # another block has taken this number
+            # another block has taken this number
+            continue
         if removed:
             _fit(archive, b)
         b += 1
@@ -300,6 +327,7 @@ def _remove_dominated(archive: Archive, f: NDArray[np.float64]) -> None:
 
 @kernel
 def _is_best(archive: Archive, member: int) -> bool:
+    """Return whether a member has the least value of an objective."""
     for j in range(archive.best.shape[0]):
         if archive.best[j] == member:
             return True
@@ -310,16 +338,16 @@ def _is_best(archive: Archive, member: int) -> bool:
 def _right_to_box(archive: Archive, member: int, f: NDArray[np.float64]) -> int:
     """Return how objectives f (m,) may enter the box of `member`, which they do not dominate.
 
-    A new least value of an objective takes the box over, or enters beside a member that holds another least value;
-    all else stays out.
+    A solution with a new least value of an objective replaces the member, or joins it if the member has the least
+    value of another objective. Other solutions stay out.
     """
-    lower, held = False, False
+    lower, holds_another_least = False, False
     for j in range(f.shape[0]):
         lower |= f[j] < archive.objectives[archive.best[j], j]
-        held |= archive.best[j] == member and f[j] > archive.objectives[member, j]
+        holds_another_least |= archive.best[j] == member and f[j] > archive.objectives[member, j]
     if not lower:
         return OUTSIDE
-    return BESIDE if held else INSTEAD
+    return BESIDE if holds_another_least else INSTEAD
 
 
 @kernel
@@ -342,7 +370,7 @@ def _distance_to_others(archive: Archive, genotype: NDArray[np.int16], block: in
 
 @kernel
 def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
-    """Return what would become of a solution with this genotype key and these canonical objectives (m,)."""
+    """Return the outcome of offering a solution with this genotype key and these canonical objectives (m,)."""
     if archive.by_key[_find(archive.by_key, archive.keys, key)] != _NOBODY:
         return KNOWN
     if is_dominated(archive, f):
@@ -357,10 +385,10 @@ def standing(archive: Archive, key: np.uint64, f: NDArray[np.float64]) -> int:
 def offer(
     archive: Archive, genotype: NDArray[np.int16], key: np.uint64, f: NDArray[np.float64], exchange: bool
 ) -> int:
-    """Take a feasible solution in if it is new; returns what became of it.
+    """Add a feasible solution if it is new; returns the outcome.
 
-    `f` (m,) are its canonical objectives. Within a box that is taken, and with `exchange`, it replaces the member if
-    its genotype lies farther from the other members nearby than that member's does.
+    `f` (m,) are its canonical objectives. In an occupied box, and with `exchange`, it replaces the member if its
+    genotype is farther from the other members of the block than the member's genotype.
     """
     became = standing(archive, key, f)
     box = box_key(archive.widths, f)
@@ -374,7 +402,7 @@ def offer(
         if _distance_to_others(archive, genotype, block, member) <= former_distance:
             return SAME_BOX
         _remove_dominated(archive, f)
-        # it may have got another number
+        # its number may have changed
         member = np.int64(archive.by_box[_find(archive.by_box, archive.boxes, box)])
         _forget(archive.by_key, archive.keys, archive.keys[member])
         _write(archive, member, genotype, key, f, box)
@@ -391,7 +419,8 @@ def offer(
     _remove_dominated(archive, f)
     slot = _find(archive.by_box, archive.boxes, box)
     if right == BESIDE:
-        box = mixed(box, key)  # a key of its own
+        # a key of its own, so that both members stay in the table
+        box = mixed(box, key)
     elif archive.by_box[slot] != _NOBODY:
         _remove(archive, np.int64(archive.by_box[slot]))
     member = archive.counts[MEMBERS]
@@ -426,7 +455,7 @@ def offer_rows(
 
 @kernel
 def clear(archive: Archive) -> None:
-    """Take out all members; the grid and the other counts stay."""
+    """Remove all members; the grid and the other counts stay."""
     archive.counts[MEMBERS] = 0
     archive.counts[BLOCKS] = 0
     archive.by_key[:] = _NOBODY
@@ -447,7 +476,7 @@ def merge(target: Archive, source: Archive, f: NDArray[np.float64]) -> int:
 
 @kernel
 def refill(target: Archive, source: Archive, members: NDArray[np.int64], f: NDArray[np.float64]) -> None:
-    """Put the listed members of `source` (k,), one per box, into an empty `target`; `f` (m,) is work space."""
+    """Copy members (k,) of `source`, one per box, to an empty `target`; `f` (m,) is work space."""
     for i in range(members.shape[0]):
         member = members[i]
         for j in range(f.shape[0]):

@@ -21,28 +21,50 @@ from gomea_bn.operators.kernels.archive import (
 )
 from gomea_bn.operators.kernels.keys import canonical, genotype_key
 from gomea_bn.operators.kernels.mixing import (
+    COPIES,
     CUT_SHORT,
+    EVALUATIONS,
     FINISHED,
+    STATUS,
+    TOUCHED,
     MixingRules,
     MixingWork,
     PopulationData,
+    become,
     donate,
+    donate_from_any,
     equal_genes,
     interrupted,
     n_other_values,
     net_change,
     other_value,
     solution_of,
+    visiting_order,
 )
-from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.base import GENES, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = ["Clusters", "FrontSearch", "FrontWork"]
+__all__ = [
+    "ALL",
+    "EVALUATED",
+    "LATEST_ADDITION",
+    "WEIGHTED",
+    "Clusters",
+    "FrontSearch",
+    "FrontWork",
+    "initialise_front",
+    "vary_front",
+]
 
+# a further outcome of offering a solution, next to those of the archive
 INFEASIBLE = 5
-ALL = -1  # in place of an objective: dominance decides
-WEIGHTED = -2  # in place of an objective: a weighted sum decides
+
+# in place of an objective: dominance decides, or a weighted sum
+ALL, WEIGHTED = -1, -2
+
+# entries of `FrontWork.clock`
+EVALUATED, LATEST_ADDITION = 0, 1
 
 
 class Clusters(NamedTuple):
@@ -57,15 +79,15 @@ class Clusters(NamedTuple):
 
 
 class FrontSearch(NamedTuple):
-    """What a block of solutions reads and adds to."""
+    """The state of a search that a block of solutions reads and adds to."""
 
     archive: Archive  # only read while a generation runs, unless `immediate`
-    finds: Archive  # of this block, merged into the archive afterwards
+    finds: Archive  # new members from this block, merged into the archive afterwards
     clusters: Clusters
-    stalled: bool  # forced improvement for every solution
+    stalled: bool  # improvement is forced for every solution
     immediate: bool  # the archive takes in every solution at once (one thread only)
-    scale: NDArray[np.float64]  # (m,) of objectives in weighted sums
-    weighted: bool  # in general clusters a weighted sum decides, not dominance
+    scale: NDArray[np.float64]  # (m,) factors of the objectives in weighted sums
+    weighted: bool  # outside extreme clusters a weighted sum decides instead of dominance
 
 
 class FrontWork(NamedTuple):
@@ -73,14 +95,14 @@ class FrontWork(NamedTuple):
 
     mixing: MixingWork
     former: NDArray[np.float64]  # (m,) objectives before a step
-    candidate: NDArray[np.float64]  # (m,) canonical objectives of the solution on offer
-    weights: NDArray[np.float64]  # (m,) of objectives in the sum that decides
-    clock: NDArray[np.int64]  # (2,) evaluations so far, and at the latest addition to the archive
+    candidate: NDArray[np.float64]  # (m,) canonical objectives of the offered solution
+    weights: NDArray[np.float64]  # (m,) of the objectives in the sum that decides
+    clock: NDArray[np.int64]  # (2,) numbers of evaluations: EVALUATED so far, and at the LATEST_ADDITION
 
 
 @kernel
 def _offer(search: FrontSearch, solution: Solution, work: FrontWork, exchange: bool) -> int:
-    """Offer an evaluated solution; returns how it stands to the archive and to the block's finds."""
+    """Offer an evaluated solution to the block's finds (or the archive); returns the outcome."""
     for j in range(work.candidate.shape[0]):
         work.candidate[j] = canonical(solution.objectives[j])
     if solution.violation[0] > 0.0:
@@ -92,13 +114,13 @@ def _offer(search: FrontSearch, solution: Solution, work: FrontWork, exchange: b
         became = standing(search.archive, key, work.candidate)
         if became in (KNOWN, DOMINATED):
             return became
-        found = offer(search.finds, solution.genotype, key, work.candidate, exchange)
-        if found == DOMINATED:
+        among_finds = offer(search.finds, solution.genotype, key, work.candidate, exchange)
+        if among_finds == DOMINATED:
             became = DOMINATED
-        elif found != ADDED:
+        elif among_finds != ADDED:
             became = SAME_BOX
     if became == ADDED:
-        work.clock[1] = work.clock[0]
+        work.clock[LATEST_ADDITION] = work.clock[EVALUATED]
     return became
 
 
@@ -106,10 +128,10 @@ def _offer(search: FrontSearch, solution: Solution, work: FrontWork, exchange: b
 def _accepts(
     solution: Solution, former_violation: float, work: FrontWork, became: int, objective: int, strict: bool
 ) -> bool:
-    """Return whether a step from ``work.former`` is kept: feasibility first, then dominance or one objective.
+    """Return whether a step from ``work.former`` is kept: less violation first, then dominance or one objective.
 
-    Where dominance decides, a step is also kept if it leads to a new member of the archive, and, unless `strict`, to
-    any solution that no member dominates.
+    Where dominance decides, a step is also kept if it leads to a new member of the archive. Unless `strict`, a step
+    to any solution that no member dominates is kept, too.
     """
     violation = solution.violation[0]
     if violation != former_violation:
@@ -134,6 +156,13 @@ def _accepts(
 
 
 @kernel
+def _count_evaluation(tallies: NDArray[np.int64], work: FrontWork) -> None:
+    tallies[EVALUATIONS] += 1
+    work.mixing.budget[0] -= 1
+    work.clock[EVALUATED] += 1
+
+
+@kernel
 def _step(
     problem: Any,
     solution: Solution,
@@ -144,16 +173,14 @@ def _step(
     objective: int,
     strict: bool,
 ) -> bool:
-    """Evaluate and offer the gene changes in the journal, keep or undo them; returns whether the genotype changed."""
+    """Evaluate and offer the changed solution, then keep or undo the changes; returns whether the genotype changed."""
     journal = work.mixing.journal
-    n_own = journal.counts[0]
+    n_own = journal.counts[GENES]
     for j in range(work.former.shape[0]):
         work.former[j] = solution.objectives[j]
     former_violation = solution.violation[0]
-    tallies[2] += evaluate_partial(problem, solution, journal, generator)
-    tallies[1] += 1
-    work.mixing.budget[0] -= 1
-    work.clock[0] += 1
+    tallies[TOUCHED] += evaluate_partial(problem, solution, journal, generator)
+    _count_evaluation(tallies, work)
     became = _offer(search, solution, work, np.bool_(True))
     if _accepts(solution, former_violation, work, became, objective, strict):
         changed = net_change(solution, journal, n_own)
@@ -167,9 +194,7 @@ def _step(
 
 
 @kernel
-def _visiting_order(
-    clusters: Clusters, cluster: int, work: MixingWork, generator: np.random.Generator
-) -> int:
+def _subsets_of(clusters: Clusters, cluster: int, work: MixingWork, generator: np.random.Generator) -> int:
     """Fill ``work.subsets`` with a cluster's subsets in random order; returns their number."""
     first = clusters.subset_starts[cluster]
     n_subsets = clusters.subset_starts[cluster + 1] - first
@@ -181,7 +206,7 @@ def _visiting_order(
 
 @kernel
 def _draw_weights(search: FrontSearch, work: FrontWork, generator: np.random.Generator) -> None:
-    """Draw weights uniformly from the simplex, and scale them to the objectives' ranges."""
+    """Draw weights uniformly from the simplex and multiply them by the objectives' factors."""
     total = 0.0
     for j in range(work.weights.shape[0]):
         work.weights[j] = -log(1.0 - generator.random())
@@ -200,7 +225,7 @@ def _mix(
     generator: np.random.Generator,
     work: FrontWork,
 ) -> bool:
-    """Gene-pool optimal mixing of solution i with donors of its cluster; returns whether it changed."""
+    """Mix solution i with donors of its cluster (gene-pool optimal mixing); returns whether it changed."""
     solution = solution_of(population, i)
     clusters, mixing = search.clusters, work.mixing
     cluster = clusters.of_solution[i]
@@ -210,7 +235,7 @@ def _mix(
         _draw_weights(search, work, generator)
     first_member = clusters.member_starts[cluster]
     n_members = clusters.member_starts[cluster + 1] - first_member
-    n_subsets = _visiting_order(clusters, cluster, mixing, generator)
+    n_subsets = _subsets_of(clusters, cluster, mixing, generator)
     changed = False
     for k in range(n_subsets):
         if interrupted(mixing):
@@ -219,13 +244,11 @@ def _mix(
         if rules.search_donors:
             for d in range(n_members):
                 mixing.donors[d] = clusters.members[first_member + d]
-            shuffle(generator, mixing.donors[:n_members])
-            differs = False
-            for d in range(n_members):
-                donor = population.parents[mixing.donors[d]]
-                differs = donate(solution, donor, clusters.linkage, subset, mixing.journal)
-                if differs:
-                    break
+            donors = mixing.donors[:n_members]
+            shuffle(generator, donors)
+            differs = donate_from_any(
+                solution, population.parents, donors, -1, clusters.linkage, subset, mixing.journal
+            )
         else:
             donor = population.parents[clusters.members[first_member + random_below(generator, n_members)]]
             differs = donate(solution, donor, clusters.linkage, subset, mixing.journal)
@@ -238,7 +261,7 @@ def _mix(
 
 @kernel
 def _archive_donor(archive: Archive, objective: int, generator: np.random.Generator) -> int:
-    """Return the member that is best in an objective, or any."""
+    """Return the member that is best in an objective; a random member where ALL count."""
     if objective != ALL:
         return archive.best[objective]
     return random_below(generator, archive.counts[MEMBERS])
@@ -260,7 +283,7 @@ def _force(
         return
     cluster = search.clusters.of_solution[i]
     objective = search.clusters.objective[cluster]
-    n_subsets = _visiting_order(search.clusters, cluster, mixing, generator)
+    n_subsets = _subsets_of(search.clusters, cluster, mixing, generator)
     for k in range(n_subsets):
         if interrupted(mixing):
             return
@@ -279,14 +302,10 @@ def _force(
     if objective != ALL and solution.violation[0] == 0.0:
         if canonical(solution.objectives[objective]) < archive.objectives[donor_number, objective]:
             return
-    for gene in range(member.shape[0]):
-        if solution.genotype[gene] != member[gene]:
-            set_gene(solution, mixing.journal, gene, member[gene])
-    population.tallies[i, 3] += 1
-    population.tallies[i, 2] += evaluate_partial(problem, solution, mixing.journal, generator)
-    population.tallies[i, 1] += 1
-    mixing.budget[0] -= 1
-    work.clock[0] += 1
+    become(solution, member, mixing.journal)
+    population.tallies[i, COPIES] += 1
+    population.tallies[i, TOUCHED] += evaluate_partial(problem, solution, mixing.journal, generator)
+    _count_evaluation(population.tallies[i], work)
     mixing.journal.counts[:] = 0
 
 
@@ -301,14 +320,12 @@ def _climb(
     work: FrontWork,
     objective: int,
 ) -> None:
-    """Try other values of every gene once, in random order, keeping strict improvements."""
+    """Try other values of every gene once, in random order, and keep strict improvements."""
     solution = solution_of(population, i)
     mixing = work.mixing
     if objective == WEIGHTED:
         _draw_weights(search, work, generator)
-    for g in range(mixing.genes.shape[0]):
-        mixing.genes[g] = g
-    shuffle(generator, mixing.genes)
+    visiting_order(mixing.genes, mixing.genes.shape[0], generator)
     for g in range(mixing.genes.shape[0]):
         gene = mixing.genes[g]
         start = np.int64(solution.genotype[gene])
@@ -342,14 +359,12 @@ def initialise_front(
             return
         solution = solution_of(population, i)
         tallies = population.tallies[i]
-        tallies[2] += evaluate(problem, solution, work.mixing.journal, generator)
-        tallies[1] += 1
-        work.mixing.budget[0] -= 1
-        work.clock[0] += 1
+        tallies[TOUCHED] += evaluate(problem, solution, work.mixing.journal, generator)
+        _count_evaluation(tallies, work)
         _offer(search, solution, work, np.bool_(False))
         if rules.local_search:
             _climb(problem, population, i, search, rules, generator, work, np.int64(WEIGHTED))
-        tallies[0] = CUT_SHORT if interrupted(work.mixing) else FINISHED
+        tallies[STATUS] = CUT_SHORT if interrupted(work.mixing) else FINISHED
 
 
 @kernel
@@ -374,4 +389,4 @@ def vary_front(
             if objective == ALL:
                 objective = np.int64(WEIGHTED)
             _climb(problem, population, i, search, rules, generator, work, objective)
-        population.tallies[i, 0] = CUT_SHORT if interrupted(work.mixing) else FINISHED
+        population.tallies[i, STATUS] = CUT_SHORT if interrupted(work.mixing) else FINISHED

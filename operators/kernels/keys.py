@@ -1,4 +1,4 @@
-"""Compiled keys and comparisons of solutions: what makes two of them the same, and which dominates."""
+"""Compiled keys and comparisons of solutions: equality of genotypes, grid boxes, and dominance."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SPLIT = 4097.0
 
 @kernel
 def canonical(value: float) -> float:
-    """Return `value` rounded to 41 bits: sums of the same terms in another order become equal."""
+    """Return `value` rounded to 41 bits, so that sums of the same terms in any order are equal."""
     if not -1e290 < value < 1e290:
         return value
     scaled = value * _SPLIT
-    # adding 0 makes -0 the same as 0
+    # adding 0 turns -0 into 0
     return scaled - (scaled - value) + 0.0
 
 
 @kernel
 def mixed(key: np.uint64, word: np.uint64) -> np.uint64:
-    """Return a key that depends on every bit of a key and a further word."""
+    """Return a key that depends on every bit of another key and a word."""
     key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(32))
 
@@ -44,7 +44,7 @@ def genotype_key(genotype: NDArray[np.int16]) -> np.uint64:
 
 @kernel
 def box_key(widths: NDArray[np.float64], f: NDArray[np.float64]) -> np.uint64:
-    """Return a 64-bit key of the grid's box that holds objectives f (m,), or of f itself where the grid is off."""
+    """Return a 64-bit key of the grid's box around objectives f (m,), or of f itself where the grid is off."""
     key = np.uint64(0x13198A2E03707344)
     for j in range(f.shape[0]):
         if widths[j] > 0.0:

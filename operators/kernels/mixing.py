@@ -8,47 +8,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.problems.base import Journal, Solution, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.base import GENES, Journal, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = ["Elite", "MixingRules", "MixingWork", "PopulationData"]
+__all__ = [
+    "COPIES",
+    "CUT_SHORT",
+    "EVALUATIONS",
+    "FINISHED",
+    "NOT_RUN",
+    "STATUS",
+    "TOUCHED",
+    "Elite",
+    "MixingRules",
+    "MixingWork",
+    "PopulationData",
+    "become",
+    "better",
+    "donate",
+    "donate_from_any",
+    "equal_genes",
+    "evaluate_row",
+    "initialise_range",
+    "interrupted",
+    "n_other_values",
+    "net_change",
+    "other_value",
+    "solution_of",
+    "vary_range",
+    "visiting_order",
+]
 
+# entries of a row of `PopulationData.tallies`
+STATUS, EVALUATIONS, TOUCHED, COPIES = 0, 1, 2, 3
+
+# values of the entry STATUS: the state of a solution in this generation
 NOT_RUN, FINISHED, CUT_SHORT = 0, 1, 2
 
 
 class PopulationData(NamedTuple):
     """A population of n solutions; row i of every array belongs to solution i."""
 
-    parents: NDArray[np.int16]  # (n, l) previous generation: donors, and what linkage is learned from
+    parents: NDArray[np.int16]  # (n, l) previous generation: the donors, from which linkage is learned
     genotypes: NDArray[np.int16]  # (n, l) offspring in the making
     terms: NDArray[np.float64]  # (n, n_terms)
     aux: NDArray[np.uint64]  # (n, n_aux)
     objectives: NDArray[np.float64]  # (n, n_objectives)
     violations: NDArray[np.float64]  # (n,)
     stalls: NDArray[np.int64]  # (n,) generations without strict improvement
-    tallies: NDArray[np.int64]  # (n, 4) of this generation: status, evaluations, touched terms, elite copies
+    tallies: NDArray[
+        np.int64
+    ]  # (n, 4) of this generation: STATUS, EVALUATIONS, TOUCHED terms, COPIES of the elite
 
 
 class Elite(NamedTuple):
-    """The best solution of all populations, as it stood when the generation began."""
+    """The best solution of all populations at the beginning of the generation."""
 
     genotype: NDArray[np.int16]  # (l,)
-    objectives: NDArray[np.float64]
+    objectives: NDArray[np.float64]  # (n_objectives,)
     violation: NDArray[np.float64]  # (1,)
 
 
 class MixingRules(NamedTuple):
     """Options of variation."""
 
-    alphabet: NDArray[np.int64]  # (l,)
-    allowed: NDArray[np.bool_]  # (l, largest alphabet)
-    ordinal: NDArray[np.bool_]  # (l,)
-    max_tries: int  # of other values of a gene that is not ordinal, in one climb
-    stall_limit: int  # forced improvement begins above this many stalled generations
+    alphabet: NDArray[np.int64]  # (l,) cardinalities
+    allowed: NDArray[np.bool_]  # (l, largest alphabet) values that a climb may use
+    ordinal: NDArray[np.bool_]  # (l,) whether a climb tries only the two neighbouring values
+    max_tries: int  # largest number of values that a climb tries for a gene that is not ordinal
+    stall_limit: int  # number of stalled generations above which improvement is forced
     forced_improvement: bool
     local_search: bool
-    search_donors: bool  # try donors until one differs
+    search_donors: bool  # try donors until one differs from the solution
     immediate_elite: bool  # the elite follows every improvement (one thread only)
 
 
@@ -58,15 +90,15 @@ class MixingWork(NamedTuple):
     journal: Journal
     subsets: NDArray[np.int64]  # (n_subsets,) visiting order
     genes: NDArray[np.int64]  # (l,) visiting order
-    donors: NDArray[np.int64]  # (n,)
+    donors: NDArray[np.int64]  # (n,) visiting order
     budget: NDArray[np.int64]  # (1,) evaluations left
     stop: NDArray[np.uint8]  # (1,) set from outside to interrupt
-    target: NDArray[np.float64]  # (1,) a feasible objective this low ends the thread's work
+    target: NDArray[np.float64]  # (1,) a feasible objective of at most this ends the thread's work
 
 
 @kernel
 def better(f: NDArray[np.float64], violation: float, g: NDArray[np.float64], other_violation: float) -> bool:
-    """Return whether the first (objectives, violation) beats the second: feasibility first, then objective 0."""
+    """Return whether the first (objectives, violation) beats the second: less violation first, then objective 0."""
     if violation != other_violation:
         return violation < other_violation
     return violation == 0.0 and f[0] < g[0]
@@ -86,6 +118,7 @@ def solution_of(population: PopulationData, i: int) -> Solution:
 
 @kernel
 def equal_genes(a: NDArray[np.int16], b: NDArray[np.int16]) -> bool:
+    """Return whether two genotypes are equal."""
     for g in range(a.shape[0]):
         if a[g] != b[g]:
             return False
@@ -94,6 +127,7 @@ def equal_genes(a: NDArray[np.int16], b: NDArray[np.int16]) -> bool:
 
 @kernel
 def _offer_elite(elite: Elite, solution: Solution) -> None:
+    """Copy a solution into the elite if it is better."""
     if better(solution.objectives, solution.violation[0], elite.objectives, elite.violation[0]):
         for g in range(solution.genotype.shape[0]):
             elite.genotype[g] = solution.genotype[g]
@@ -104,8 +138,8 @@ def _offer_elite(elite: Elite, solution: Solution) -> None:
 
 @kernel
 def net_change(solution: Solution, journal: Journal, n_own: int) -> bool:
-    """Return whether a step of `n_own` gene changes, after repair, left any gene different."""
-    for k in range(journal.counts[0]):
+    """Return whether a step, whose first `n_own` changes came before repair, left any gene different."""
+    for k in range(journal.counts[GENES]):
         gene = journal.genes[k]
         first = k
         for earlier in range(n_own):
@@ -119,7 +153,7 @@ def net_change(solution: Solution, journal: Journal, n_own: int) -> bool:
 
 @kernel
 def _note_target(solution: Solution, work: MixingWork) -> None:
-    """End the thread's work once the target is met; solutions before this one are finished by their threads."""
+    """End the thread's work once the target is met; other threads finish the solutions before this one."""
     if solution.violation[0] == 0.0 and solution.objectives[0] <= work.target[0]:
         work.budget[0] = 0
 
@@ -133,13 +167,13 @@ def _step(
     work: MixingWork,
     generator: np.random.Generator,
 ) -> bool:
-    """Evaluate the gene changes in the journal and keep or undo them; returns whether the genotype changed."""
+    """Evaluate the gene changes in the journal, then keep or undo them; returns whether the genotype changed."""
     journal = work.journal
-    n_own = journal.counts[0]
+    n_own = journal.counts[GENES]
     former = solution.objectives[0]
     former_violation = solution.violation[0]
-    tallies[2] += evaluate_partial(problem, solution, journal, generator)
-    tallies[1] += 1
+    tallies[TOUCHED] += evaluate_partial(problem, solution, journal, generator)
+    tallies[EVALUATIONS] += 1
     work.budget[0] -= 1
     violation, objective = solution.violation[0], solution.objectives[0]
     if violation < former_violation or (violation == former_violation and objective < former):
@@ -166,12 +200,46 @@ def donate(
         gene = linkage.members[k]
         if solution.genotype[gene] != donor[gene]:
             set_gene(solution, journal, gene, donor[gene])
-    return journal.counts[0] > 0
+    return journal.counts[GENES] > 0
 
 
 @kernel
 def interrupted(work: MixingWork) -> bool:
+    """Return whether the budget is spent or the run is stopped."""
     return work.budget[0] <= 0 or work.stop[0] != 0
+
+
+@kernel
+def visiting_order(order: NDArray[np.int64], n: int, generator: np.random.Generator) -> None:
+    """Fill the first n entries of `order` with 0 to n - 1 in random order."""
+    for k in range(n):
+        order[k] = k
+    shuffle(generator, order[:n])
+
+
+@kernel
+def donate_from_any(
+    solution: Solution,
+    parents: NDArray[np.int16],
+    donors: NDArray[np.int64],
+    except_for: int,
+    linkage: Linkage,
+    subset: int,
+    journal: Journal,
+) -> bool:
+    """Copy a subset from the first donor but `except_for` that differs in it; returns whether there was one."""
+    for d in range(donors.shape[0]):
+        if donors[d] != except_for and donate(solution, parents[donors[d]], linkage, subset, journal):
+            return True
+    return False
+
+
+@kernel
+def become(solution: Solution, genotype: NDArray[np.int16], journal: Journal) -> None:
+    """Copy a whole genotype into the solution, noting the changes in the journal."""
+    for gene in range(genotype.shape[0]):
+        if solution.genotype[gene] != genotype[gene]:
+            set_gene(solution, journal, gene, genotype[gene])
 
 
 @kernel
@@ -185,7 +253,7 @@ def _mix(
     generator: np.random.Generator,
     work: MixingWork,
 ) -> bool:
-    """Gene-pool optimal mixing of solution i with donors of the previous generation; returns whether it changed."""
+    """Mix solution i with donors of the previous generation (gene-pool optimal mixing); returns whether it changed."""
     solution = solution_of(population, i)
     n = population.parents.shape[0]
     if n < 2:
@@ -194,30 +262,20 @@ def _mix(
     strict = solution.objectives[0] <= elite.objectives[0] and equal_genes(solution.genotype, elite.genotype)
     changed = False
     n_subsets = linkage.starts.shape[0]
-    for k in range(n_subsets):
-        work.subsets[k] = k
-    shuffle(generator, work.subsets[:n_subsets])
+    visiting_order(work.subsets, n_subsets, generator)
     for k in range(n_subsets):
         if interrupted(work):
             return changed
+        subset = work.subsets[k]
         if rules.search_donors:
-            for d in range(n):
-                work.donors[d] = d
-            shuffle(generator, work.donors[:n])
-            differs = False
-            for d in range(n):
-                if work.donors[d] == i:
-                    continue
-                differs = donate(
-                    solution, population.parents[work.donors[d]], linkage, work.subsets[k], work.journal
-                )
-                if differs:
-                    break
+            visiting_order(work.donors, n, generator)
+            donors = work.donors[:n]
+            differs = donate_from_any(solution, population.parents, donors, i, linkage, subset, work.journal)
         else:
             donor = random_below(generator, n - 1)
             if donor >= i:
                 donor += 1
-            differs = donate(solution, population.parents[donor], linkage, work.subsets[k], work.journal)
+            differs = donate(solution, population.parents[donor], linkage, subset, work.journal)
         if differs:
             changed |= _step(problem, solution, population.tallies[i], strict, work, generator)
             if rules.immediate_elite:
@@ -250,22 +308,20 @@ def _force(
         return
     # within this generation the solution may have passed the elite, which stands still
     if not better(solution.objectives, solution.violation[0], elite.objectives, elite.violation[0]):
-        for gene in range(solution.genotype.shape[0]):
-            if solution.genotype[gene] != elite.genotype[gene]:
-                set_gene(solution, work.journal, gene, elite.genotype[gene])
-        population.tallies[i, 3] += 1
+        become(solution, elite.genotype, work.journal)
+        population.tallies[i, COPIES] += 1
         _step(problem, solution, population.tallies[i], np.bool_(False), work, generator)
 
 
 @kernel
 def n_other_values(rules: MixingRules, gene: int) -> int:
-    """Return how many values of a gene a climb tries: all others of an edge gene, two next to a policy gene's."""
+    """Return the number of values that a climb may try: two for an ordinal gene, else all other values."""
     return np.int64(2) if rules.ordinal[gene] else rules.alphabet[gene] - 1
 
 
 @kernel
 def other_value(rules: MixingRules, gene: int, start: int, turn: int) -> int:
-    """Return the value number `turn` that a climb from `start` tries; -1 if there is none or it is not allowed."""
+    """Return the value that a climb from `start` tries at a turn; -1 if it does not exist or is not allowed."""
     if rules.ordinal[gene]:
         value = start - 1 + 2 * turn
         if value < 0 or value >= rules.alphabet[gene]:
@@ -284,16 +340,14 @@ def _climb(
     generator: np.random.Generator,
     work: MixingWork,
 ) -> bool:
-    """Try other values of every gene once, in random order, keeping strict improvements; returns whether any was.
+    """Try other values of every gene once, in random order, and keep strict improvements; returns whether any was.
 
-    An edge gene tries all its other values, a policy gene the two next to where it began (Orphanou et al. 2018), or
-    where its library has no order, up to ``max_tries`` of its other values.
+    An ordinal gene tries the two values next to its first one (Orphanou et al. 2018), another gene at most
+    ``max_tries`` of its other values.
     """
     solution = solution_of(population, i)
     improved = False
-    for g in range(work.genes.shape[0]):
-        work.genes[g] = g
-    shuffle(generator, work.genes)
+    visiting_order(work.genes, work.genes.shape[0], generator)
     for g in range(work.genes.shape[0]):
         gene = work.genes[g]
         start = np.int64(solution.genotype[gene])
@@ -314,7 +368,7 @@ def _climb(
 def evaluate_row(
     problem: Any, population: PopulationData, i: int, generator: np.random.Generator, work: MixingWork
 ) -> int:
-    """Evaluate solution i in full and return the touched terms; mutates its rows but no tallies."""
+    """Evaluate solution i in full and return the number of touched terms; mutates its rows except the tallies."""
     return evaluate(problem, solution_of(population, i), work.journal, generator)
 
 
@@ -333,13 +387,13 @@ def initialise_range(
         if i > 0 and interrupted(work):
             return
         tallies = population.tallies[i]
-        tallies[2] += evaluate(problem, solution_of(population, i), work.journal, generator)
-        tallies[1] += 1
+        tallies[TOUCHED] += evaluate(problem, solution_of(population, i), work.journal, generator)
+        tallies[EVALUATIONS] += 1
         work.budget[0] -= 1
         _note_target(solution_of(population, i), work)
         if rules.local_search:
             _climb(problem, population, i, rules, generator, work)
-        tallies[0] = CUT_SHORT if interrupted(work) else FINISHED
+        tallies[STATUS] = CUT_SHORT if interrupted(work) else FINISHED
 
 
 @kernel
@@ -371,4 +425,4 @@ def vary_range(
             population.stalls[i] += 1
         if rules.immediate_elite:
             _offer_elite(elite, solution)
-        population.tallies[i, 0] = CUT_SHORT if interrupted(work) else FINISHED
+        population.tallies[i, STATUS] = CUT_SHORT if interrupted(work) else FINISHED

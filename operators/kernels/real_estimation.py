@@ -1,8 +1,5 @@
 """Compiled parts of real-valued estimation: selection, means and covariances, Cholesky factors, inheritance."""
 
-# in compiled code NumPy's and Python's scalars are the same types
-# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -36,20 +33,20 @@ class RealPopulation(NamedTuple):
     objectives: NDArray[np.float64]  # (n, n_objectives)
     violations: NDArray[np.float64]  # (n,)
     stalls: NDArray[np.int64]  # (n,) generations in a row in which the solution did not improve
-    improved: NDArray[np.uint8]  # (n,) whether it improved in this generation
+    improved: NDArray[np.uint8]  # (n,) 1 if the solution improved in this generation
 
 
 class SelectionWork(NamedTuple):
     """Work space of selection; everything is mutated."""
 
     order: NDArray[np.int64]  # (n,) best solution first
-    merge: NDArray[np.int64]  # (n,)
-    distances: NDArray[np.float64]  # (n,)
+    merge: NDArray[np.int64]  # (n,) order in the making
+    distances: NDArray[np.float64]  # (n,) squared distances to the nearest selected solution
 
 
 @kernel
 def improves(objective: float, violation: float, than: float, than_violation: float) -> bool:
-    """Return whether the first beats the second: feasible first, then less violation, then the objective."""
+    """Return whether the first beats the second: less violation first, then the objective of feasible solutions."""
     if violation != than_violation:
         return violation < than_violation
     return violation == 0.0 and objective < than
@@ -57,6 +54,7 @@ def improves(objective: float, violation: float, than: float, than_violation: fl
 
 @kernel
 def _before(population: RealPopulation, a: int, b: int) -> bool:
+    """Return whether solution a beats solution b."""
     return improves(
         population.objectives[a, 0],
         population.violations[a],
@@ -97,7 +95,7 @@ def _scatter(
     work: SelectionWork,
     generator: np.random.Generator,
 ) -> None:
-    """Move `n_selected` of the first `n_tied` solutions to the front that lie far from each other (greedily)."""
+    """Move `n_selected` of the first `n_tied` solutions, greedily chosen far from each other, to the front."""
     order, distances = work.order, work.distances
     n_variables = population.genotypes.shape[1]
     by = random_below(generator, n_variables)
@@ -125,9 +123,9 @@ def _scatter(
 def select(
     population: RealPopulation, n_selected: int, work: SelectionWork, generator: np.random.Generator
 ) -> None:
-    """Put the selection first in ``work.order``, the best solution at its head.
+    """Put the selection first in ``work.order``, beginning with the best solution.
 
-    Where more than `n_selected` solutions are as good as the best, those far from each other are taken.
+    If more than `n_selected` solutions are as good as the best one, those far from each other are selected.
     """
     _rank(population, work)
     order = work.order
@@ -168,7 +166,7 @@ def covariance_of_rows(
     """Fill the lower triangle with maximum-likelihood covariances of the first rows of deviations."""
     for a in range(n_variables):
         for b in range(a + 1):
-            # four sums at a time, so that the additions do not wait for each other
+            # four independent sums, so that no addition waits for the one before
             s0 = s1 = s2 = s3 = 0.0
             whole = n_rows - n_rows % 4
             for s in range(0, whole, 4):
@@ -183,9 +181,9 @@ def covariance_of_rows(
 
 @kernel
 def cholesky(covariance: NDArray[np.float64], n: int, scale: float, factor: NDArray[np.float64]) -> bool:
-    """Fill the lower factor L of ``scale * covariance``, L L' (leading n x n block); returns whether it has full rank.
+    """Fill the lower factor L with L L' = ``scale * covariance`` (n x n block); returns whether it has full rank.
 
-    A pivot that is lost in rounding becomes 0, its column too: drawing then stays in the selection's subspace.
+    A pivot that is lost in rounding becomes 0, and so does its column. Draws then stay in the selection's subspace.
     """
     full_rank = True
     for j in range(n):
@@ -210,7 +208,7 @@ def cholesky(covariance: NDArray[np.float64], n: int, scale: float, factor: NDAr
 
 @kernel
 def solve_lower(factor: NDArray[np.float64], n: int, vector: NDArray[np.float64]) -> None:
-    """Replace the first n of `vector` by L^-1 times them; a coordinate of no variance becomes 0."""
+    """Replace the first n entries of `vector` by L^-1 times them; a coordinate without variance becomes 0."""
     for i in range(n):
         value = vector[i]
         for k in range(i):
@@ -226,9 +224,10 @@ def carry_multipliers(
     values: NDArray[np.float64],
     marks: NDArray[np.int64],
 ) -> None:
-    """Fill the multipliers of new subsets from the former ones they overlap most, by 2|A & B| / (|A| + |B|).
+    """Fill the multipliers of new subsets from those former subsets that they overlap most.
 
-    A subset that shares half or less with every former one starts at 1. `marks` (l,) is work space.
+    The overlap of A and B is 2|A & B| / (|A| + |B|). A subset with an overlap of at most one half with all former
+    ones starts at 1. `marks` (l,) is work space.
     """
     marks[:] = -1
     for new in range(linkage.starts.shape[0]):

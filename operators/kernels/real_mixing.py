@@ -1,8 +1,5 @@
 """Compiled variation of real-valued GOMEA: partial sampling, anticipated mean shift, forced improvement."""
 
-# in compiled code NumPy's and Python's scalars are the same types
-# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -26,64 +23,104 @@ from gomea_bn.problems.base import Journal, evaluate, evaluate_partial, set_gene
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import shuffle
 
-__all__ = ["RealModel", "RealRules", "RealWork", "estimate", "initialise", "vary"]
+__all__ = [
+    "BUDGET",
+    "CENTRE",
+    "COVARIANCES",
+    "CUT_SHORT",
+    "DRAW",
+    "EVALUATIONS",
+    "FACTOR",
+    "GENERATIONS",
+    "IMPROVEMENT",
+    "NORMALS",
+    "ONGOING",
+    "STALLED",
+    "TARGET_MET",
+    "TOUCHED",
+    "RealModel",
+    "RealRules",
+    "RealWork",
+    "estimate",
+    "initialise",
+    "vary",
+]
 
-_DRAWS = 100  # attempts to sample inside the bounds
-_MOSTLY_OUTSIDE = 0.9  # share of draws outside the bounds above which a distribution is too wide
+# largest number of attempts to draw inside the bounds
+_DRAWS = 100
+# share of draws outside the bounds above which a distribution is too wide
+_MOSTLY_OUTSIDE = 0.9
+# length of the anticipated mean shift, in units of the mean's latest shift
 _AMS_SHIFT = 2.0
 _LEAST_SHIFT = 1e-10
-_LEAST_BLEND = 0.0078  # forced improvement halves its step down to 2^-7
+# forced improvement halves its step down to 2^-7
+_LEAST_BLEND = 0.0078
+
+# states of a generation
 ONGOING, TARGET_MET, CUT_SHORT = 0, 1, 2
+
+# entries of `RealModel.counts`
+GENERATIONS, STALLED = 0, 1
+
+# matrices of `RealWork.matrices`
+COVARIANCES, FACTOR = 0, 1
+
+# rows of `RealWork.vectors`
+CENTRE, NORMALS, DRAW, IMPROVEMENT = 0, 1, 2, 3
+
+# entries of `RealWork.tallies`
+EVALUATIONS, TOUCHED, BUDGET = 0, 1, 2
 
 
 class RealRules(NamedTuple):
     """Options of variation."""
 
-    lower: NDArray[np.float64]  # (l,)
-    upper: NDArray[np.float64]
-    least: NDArray[np.float64]  # (l,) of the initial range
-    largest: NDArray[np.float64]
-    n_selected: int
-    n_shifted: int  # solutions that the anticipated mean shift moves
+    lower: NDArray[np.float64]  # (l,) bounds
+    upper: NDArray[np.float64]  # (l,)
+    least: NDArray[np.float64]  # (l,) initial range
+    largest: NDArray[np.float64]  # (l,)
+    n_selected: int  # number of selected solutions
+    n_shifted: int  # number of solutions that the anticipated mean shift moves
     accept_worse: float  # probability of keeping a step that does not improve
     multiplier_decrease: float
     deviation_threshold: float  # standard-deviation ratio above which a multiplier grows
-    stall_limit: int
-    reselect: bool  # select and estimate anew before every subset
+    stall_limit: int  # generations without improvement before multipliers may fall below 1
+    reselect: bool  # select and estimate again before every subset
     in_subspace: bool  # draw from a singular distribution inside its subspace, else from the variances alone
     target: float  # -inf for none
 
 
 class RealModel(NamedTuple):
-    """What a population's distribution carries from generation to generation."""
+    """The state of a population's distribution that persists between generations."""
 
     mean: NDArray[np.float64]  # (l,) of the selection
     shift: NDArray[np.float64]  # (l,) change of the mean since the last generation
     covariance: NDArray[np.float64]  # (l, l) of the selection
-    counts: NDArray[np.int64]  # (2,) generations; generations in a row without improvement
+    counts: NDArray[np.int64]  # (2,) GENERATIONS; STALLED ones, in a row without improvement
 
 
 class RealWork(NamedTuple):
-    """Work space for populations of at most n solutions; everything is mutated."""
+    """Work space for populations of at most n solutions; all arrays are mutated."""
 
     journal: Journal
     selection: SelectionWork
     all_variables: NDArray[np.int64]  # (l,) 0, 1, ...
     subsets: NDArray[np.int64]  # (n_subsets,) visiting order
-    selected: NDArray[np.float64]  # (n_selected, l) the selection as the generation began
+    selected: NDArray[np.float64]  # (n_selected, l) the selection at the beginning of the generation
     rows: NDArray[np.int64]  # (n_selected,) 0, 1, ...
     deviations: NDArray[np.float64]  # (l, n_selected)
-    matrices: NDArray[np.float64]  # (2, l, l) covariances and factor of one subset
-    vectors: NDArray[np.float64]  # (4, l) centre, standard normals, draw, improvement
-    tallies: NDArray[np.int64]  # (3,) evaluations, touched terms, budget
+    matrices: NDArray[np.float64]  # (2, l, l) of one subset: COVARIANCES and their FACTOR
+    vectors: NDArray[np.float64]  # (4, l) of one subset: CENTRE, standard NORMALS, DRAW, mean IMPROVEMENT
+    tallies: NDArray[np.int64]  # (3,) EVALUATIONS, TOUCHED terms, BUDGET of evaluations left
     stop: NDArray[np.uint8]  # (1,) set from outside to interrupt
 
 
 @kernel
 def _status(population: RealPopulation, i: int, rules: RealRules, work: RealWork) -> int:
+    """Return the state of the generation after an evaluation of solution i."""
     if population.violations[i] == 0.0 and population.objectives[i, 0] <= rules.target:
         return TARGET_MET
-    if work.tallies[2] <= 0 or work.stop[0] != 0:
+    if work.tallies[BUDGET] <= 0 or work.stop[0] != 0:
         return CUT_SHORT
     return ONGOING
 
@@ -97,12 +134,12 @@ def _step(
     work: RealWork,
     generator: np.random.Generator,
 ) -> bool:
-    """Evaluate the changes in the journal, keep improvements (others by chance); returns whether it improved."""
+    """Evaluate the changes in the journal, keep improvements (others by chance); returns whether they improved."""
     solution, journal = solution_of(population, i), work.journal
     objective, violation = solution.objectives[0], solution.violation[0]
-    work.tallies[1] += evaluate_partial(problem, solution, journal, generator)
-    work.tallies[0] += 1
-    work.tallies[2] -= 1
+    work.tallies[TOUCHED] += evaluate_partial(problem, solution, journal, generator)
+    work.tallies[EVALUATIONS] += 1
+    work.tallies[BUDGET] -= 1
     improved = improves(solution.objectives[0], solution.violation[0], objective, violation)
     if improved or (accept_worse > 0.0 and generator.random() < accept_worse):
         journal.counts[:] = 0
@@ -121,14 +158,14 @@ def initialise(
     work: RealWork,
     generator: np.random.Generator,
 ) -> int:
-    """Evaluate all solutions in full; returns the status. Those not reached keep infinite violation."""
+    """Evaluate all solutions in full; returns the status. Solutions that are not reached keep infinite violation."""
     for i in range(population.genotypes.shape[0]):
         # a run that is stopped at once still returns one evaluated solution
-        if i > 0 and (work.tallies[2] <= 0 or work.stop[0] != 0):
+        if i > 0 and (work.tallies[BUDGET] <= 0 or work.stop[0] != 0):
             return CUT_SHORT
-        work.tallies[1] += evaluate(problem, solution_of(population, i), work.journal, generator)
-        work.tallies[0] += 1
-        work.tallies[2] -= 1
+        work.tallies[TOUCHED] += evaluate(problem, solution_of(population, i), work.journal, generator)
+        work.tallies[EVALUATIONS] += 1
+        work.tallies[BUDGET] -= 1
         status = _status(population, i, rules, work)
         if status == TARGET_MET:
             return status
@@ -144,11 +181,11 @@ def estimate(
     generator: np.random.Generator,
     with_covariance: bool,
 ) -> None:
-    """Select, then fill the mean, its shift and (if wanted) the covariances of all variables."""
+    """Select, then fill the mean, its shift and (`with_covariance`) the covariances of all variables."""
     n_variables = population.genotypes.shape[1]
     select(population, rules.n_selected, work.selection, generator)
     order = work.selection.order
-    mean = work.vectors[0]
+    mean = work.vectors[CENTRE]
     gather(population.genotypes, order, rules.n_selected, work.all_variables, work.deviations, mean)
     for g in range(n_variables):
         model.shift[g] = mean[g] - model.mean[g]
@@ -168,10 +205,10 @@ def estimate(
 def _draw(
     members: NDArray[np.int64], rules: RealRules, work: RealWork, generator: np.random.Generator
 ) -> int:
-    """Draw values of a subset inside the bounds; returns how many attempts were outside."""
+    """Draw values of a subset inside the bounds; returns the number of attempts outside."""
     size = members.shape[0]
-    centre, normals, values = work.vectors[0], work.vectors[1], work.vectors[2]
-    factor = work.matrices[1]
+    centre, normals, values = work.vectors[CENTRE], work.vectors[NORMALS], work.vectors[DRAW]
+    factor = work.matrices[FACTOR]
     for attempt in range(_DRAWS):
         inside = True
         for k in range(size):
@@ -193,9 +230,9 @@ def _draw(
 def _shift(
     members: NDArray[np.int64], values: NDArray[np.float64], factor: float, rules: RealRules, model: RealModel
 ) -> bool:
-    """Move `values` along the mean's shift (anticipated mean shift), halving the move until it is inside.
+    """Move `values` along the mean's shift (anticipated mean shift), halving the move until it ends inside the bounds.
 
-    Returns whether any part of it was.
+    Returns whether `values` moved.
     """
     length = 1.0
     while length > _LEAST_SHIFT:
@@ -225,7 +262,7 @@ def _adapt(
 ) -> None:
     """Widen a subset's distribution where improvements lie far out, narrow it where there are none (AMaLGaM)."""
     n, size = population.genotypes.shape[0], members.shape[0]
-    improvement = work.vectors[3]
+    improvement = work.vectors[IMPROVEMENT]
     improvement[:size] = 0.0
     n_improved = 0
     for i in range(n):
@@ -238,14 +275,14 @@ def _adapt(
         multiplier = max(multiplier, 1.0)
         ratio = 0.0
         for k in range(size):
-            improvement[k] = improvement[k] / n_improved - work.vectors[0, k]
-        solve_lower(work.matrices[1], size, improvement)
+            improvement[k] = improvement[k] / n_improved - work.vectors[CENTRE, k]
+        solve_lower(work.matrices[FACTOR], size, improvement)
         for k in range(size):
             ratio = max(ratio, abs(improvement[k]))
         if ratio > rules.deviation_threshold:
             multiplier /= rules.multiplier_decrease
     else:
-        stalled = model.counts[1] >= rules.stall_limit
+        stalled = model.counts[STALLED] >= rules.stall_limit
         if multiplier > 1.0 or stalled:
             multiplier *= rules.multiplier_decrease
         if not stalled and multiplier < 1.0:
@@ -267,25 +304,27 @@ def _vary_subset(
     """Give every solution new values of one subset, drawn from the selection's distribution."""
     multipliers, subset, elite = chosen
     n, size = population.genotypes.shape[0], members.shape[0]
+    centre, covariances, factor = work.vectors[CENTRE], work.matrices[COVARIANCES], work.matrices[FACTOR]
     if rules.reselect:
         select(population, rules.n_selected, work.selection, generator)
         order = work.selection.order
-        gather(population.genotypes, order, rules.n_selected, members, work.deviations, work.vectors[0])
+        gather(population.genotypes, order, rules.n_selected, members, work.deviations, centre)
     else:
-        gather(work.selected, work.rows, rules.n_selected, members, work.deviations, work.vectors[0])
-    covariance_of_rows(work.deviations, size, rules.n_selected, work.matrices[0])
-    full_rank = cholesky(work.matrices[0], size, multipliers[subset], work.matrices[1])
+        gather(work.selected, work.rows, rules.n_selected, members, work.deviations, centre)
+    covariance_of_rows(work.deviations, size, rules.n_selected, covariances)
+    full_rank = cholesky(covariances, size, multipliers[subset], factor)
     if not full_rank and not rules.in_subspace:
         for k in range(size):
-            work.matrices[1, k, :k] = 0.0
-            work.matrices[1, k, k] = np.sqrt(multipliers[subset] * work.matrices[0, k, k])
+            factor[k, :k] = 0.0
+            factor[k, k] = np.sqrt(multipliers[subset] * covariances[k, k])
     best = work.selection.order[0]
     best_values = (population.objectives[best, 0], population.violations[best])
+    # a narrow distribution searches around the best solution
     if multipliers[subset] < 1.0:
         for k in range(size):
-            work.vectors[0, k] = population.genotypes[best, members[k]]
-    values = work.vectors[2]
-    n_shifted = rules.n_shifted if model.counts[0] > 0 else 0
+            centre[k] = population.genotypes[best, members[k]]
+    values = work.vectors[DRAW]
+    n_shifted = rules.n_shifted if model.counts[GENERATIONS] > 0 else 0
     n_outside = n_draws = 0
     for i in range(n):
         outside = _draw(members, rules, work, generator)
@@ -319,9 +358,9 @@ def _shift_all(
     work: RealWork,
     generator: np.random.Generator,
 ) -> int:
-    """Move whole solutions along the mean's shift."""
+    """Move the first solutions as a whole along the mean's shift."""
     n_variables = population.genotypes.shape[1]
-    values = work.vectors[2]
+    values = work.vectors[DRAW]
     left = rules.n_shifted
     for i in range(population.genotypes.shape[0]):
         if left == 0:
@@ -354,7 +393,7 @@ def _force(
     work: RealWork,
     generator: np.random.Generator,
 ) -> int:
-    """Blend subsets with the best solution, ever less, until one improves solution i, else make it the best one."""
+    """Move subsets towards the best solution, in ever larger steps, until solution i improves, else copy the best."""
     n_subsets = linkage.starts.shape[0]
     solution, donor = solution_of(population, i), population.genotypes[best]
     blend = 0.5
@@ -378,6 +417,7 @@ def _force(
 
 @kernel
 def _best_of(population: RealPopulation) -> int:
+    """Return the best solution, the first one of equals."""
     best = 0
     for i in range(1, population.genotypes.shape[0]):
         if improves(
@@ -401,7 +441,7 @@ def vary(
     work: RealWork,
     generator: np.random.Generator,
 ) -> int:
-    """Run one generation after `estimate`; returns the status and mutates everything but problem and linkage."""
+    """Run one generation after `estimate`; returns the status and mutates all arguments except problem and linkage."""
     n, n_subsets = population.genotypes.shape[0], linkage.starts.shape[0]
     population.improved[:] = 0
     # the best solution only takes improvements, so that it is never lost
@@ -417,7 +457,7 @@ def vary(
         )
         if status != ONGOING:
             return status
-    if model.counts[0] > 0:
+    if model.counts[GENERATIONS] > 0:
         status = _shift_all(problem, population, elite, rules, model, work, generator)
         if status != ONGOING:
             return status
@@ -434,11 +474,11 @@ def vary(
     for s in range(n_subsets):
         widest = max(widest, multipliers[s])
     if any_improved:
-        model.counts[1] = 0
+        model.counts[STALLED] = 0
     elif widest <= 1.0:
-        model.counts[1] += 1
-    model.counts[0] += 1
+        model.counts[STALLED] += 1
+    model.counts[GENERATIONS] += 1
     for i in range(n):
-        # rounding of many small changes would otherwise pile up
+        # without this the rounding of many small changes would add up
         evaluate_partial(problem, solution_of(population, i), work.journal, generator)
     return ONGOING

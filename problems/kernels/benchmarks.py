@@ -1,8 +1,8 @@
-"""Compiled evaluation of the discrete benchmark functions; a changed gene costs the sub-functions it enters.
+"""Compiled evaluation of the discrete benchmark functions, where a changed gene costs only its sub-functions.
 
-Every sub-function's value is a whole multiple of one power of two, few enough multiples that any sum of them is exact
-in float64 (`benchmarks` rounds tables and weights so). Objectives are therefore kept by adding differences, without
-drift, and equal genotypes have objectives equal to the last bit. No terms are stored; HIFF alone stores state.
+Values of sub-functions are multiples of one power of two, to which `benchmarks` rounds tables and weights, and they are
+so small that all sums are exact in float64. Objectives are therefore updated by differences without drift, and equal
+genotypes have objectives equal to the last bit. Only HIFF stores state, and no function stores terms.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_aux
+from gomea_bn.problems.base import AUX, GENES, Journal, Solution, register_problem, set_aux
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BlockData", "HiffData", "PairData", "WindowData", "best_bipartition", "best_windows"]
 
-# genes are 0 or 1; this bit marks one that the step flipped, so that its neighbours know
+# genes are 0 or 1; this bit marks genes that the step flipped
 _FLIPPED = 2
-# states of HIFF's tree nodes: 0 or 1 where all genes below agree, else mixed; this bit marks changed ones
+# states of HIFF's tree nodes: 0 or 1 if all genes below are equal, else mixed; a bit marks changed states
 _MIXED, _CHANGED = np.uint64(2), np.uint64(4)
 
 
 class BlockData(NamedTuple):
-    """Blocks of consecutive genes, each worth what its number of ones says."""
+    """Blocks of consecutive genes with a value for each number of ones."""
 
     values: NDArray[np.float64]  # (size + 1,) minimised, by number of ones
 
@@ -45,20 +45,20 @@ class PairData(NamedTuple):
 
 
 class HiffData(NamedTuple):
-    """A complete binary tree over the genes: node 1 is the root, l + g the leaf of gene g."""
+    """A complete binary tree over the genes, with root 1 and leaf l + g for gene g."""
 
-    values: NDArray[np.float64]  # (2 l,) minimised, by node whose genes all agree; node 0 does not exist
+    values: NDArray[np.float64]  # (2 l,) minimised, of nodes whose genes are all equal; node 0 does not exist
 
 
 @kernel
 def _mark_flipped(solution: Solution, journal: Journal) -> None:
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         solution.genotype[journal.genes[c]] |= _FLIPPED
 
 
 @kernel
 def _clear_flipped(solution: Solution, journal: Journal) -> None:
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         solution.genotype[journal.genes[c]] &= 1
 
 
@@ -84,22 +84,23 @@ def evaluate_blocks(
 def evaluate_blocks_partial(
     data: BlockData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Re-evaluate the blocks of the flipped genes; returns how many there are."""
+    """Re-evaluate the blocks of the flipped genes; returns their number."""
     genotype = solution.genotype
     size = data.values.shape[0] - 1
     delta = 0.0
     if size == 1:
-        for c in range(journal.counts[0]):
+        for c in range(journal.counts[GENES]):
             bit = genotype[journal.genes[c]]
             delta += data.values[bit] - data.values[1 - bit]
         solution.objectives[0] += delta
-        return journal.counts[0]
+        return journal.counts[GENES]
     _mark_flipped(solution, journal)
     touched = 0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         if genotype[gene] & _FLIPPED == 0:
-            continue  # its block was evaluated, and its mark cleared, for an earlier gene
+            # its block was evaluated, and its mark cleared, for an earlier gene
+            continue
         start = gene - gene % size
         before, after = 0, 0
         for other in range(start, start + size):
@@ -136,16 +137,16 @@ def evaluate_windows(
 def evaluate_windows_partial(
     data: WindowData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Re-evaluate the windows over the flipped genes, each once; returns how many there are."""
+    """Re-evaluate the windows over the flipped genes, each once; returns their number."""
     genotype = solution.genotype
     n_windows, n_keys = data.tables.shape
     k = genotype.shape[0] - n_windows + 1
     _mark_flipped(solution, journal)
     touched = 0
     delta = 0.0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
-        # windows that reach an earlier flipped gene are that gene's
+        # windows that hold an earlier flipped gene belong to that gene
         first = max(gene - k + 1, 0)
         for earlier in range(gene - 1, first - 1, -1):
             if genotype[earlier] & _FLIPPED != 0:
@@ -190,18 +191,19 @@ def evaluate_pairs(
 def evaluate_pairs_partial(
     data: PairData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Re-evaluate the pairs of the flipped genes, each once; returns how many there are."""
+    """Re-evaluate the pairs of the flipped genes, each once; returns their number."""
     genotype = solution.genotype
     _mark_flipped(solution, journal)
     ends = 0
     delta = 0.0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         bit = genotype[gene] & 1
         for e in range(data.starts[gene], data.starts[gene + 1]):
             other = genotype[data.neighbours[e]]
             if other & _FLIPPED != 0:
-                ends += 1  # both ends flipped: no change, and the pair comes twice
+                # both ends flipped: the pair does not change and is visited twice
+                ends += 1
             else:
                 ends += 2
                 delta += data.weights[e] if other != bit else -data.weights[e]
@@ -214,7 +216,7 @@ def evaluate_pairs_partial(
 def evaluate_hiff(
     data: HiffData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Build the state of every node; returns their number."""
+    """Compute the state of every node; returns the number of nodes."""
     n = solution.genotype.shape[0]
     state = solution.aux
     state[0] = _MIXED
@@ -237,20 +239,20 @@ def evaluate_hiff(
 def evaluate_hiff_partial(
     data: HiffData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Re-evaluate the nodes above the flipped genes, level by level, as far up as states change."""
+    """Re-evaluate the nodes above the flipped genes, level by level, while states change; returns their number."""
     n = solution.genotype.shape[0]
     state = solution.aux
-    touched = journal.counts[0]
+    touched = journal.counts[GENES]
     for c in range(touched):
         gene = journal.genes[c]
         set_aux(solution, journal, n + gene, np.uint64(solution.genotype[gene]) | _CHANGED)
     delta = 0.0
-    # the journal is the queue: a level's nodes are all final before the first one of the next
+    # the journal serves as queue: all nodes of a level are final before the first node of the next level
     k = 0
-    while k < journal.counts[2]:
+    while k < journal.counts[AUX]:
         node = journal.aux[k]
         k += 1
-        # a node whose two children changed is evaluated when the left one's turn comes
+        # a node whose two children changed is evaluated at the turn of the left child
         if node == 1 or (node & 1 == 1 and state[node - 1] & _CHANGED != np.uint64(0)):
             continue
         parent = node >> 1
@@ -264,7 +266,7 @@ def evaluate_hiff_partial(
             elif new == _MIXED:
                 delta -= data.values[parent]
             set_aux(solution, journal, parent, new | _CHANGED)
-    for k in range(journal.counts[2]):
+    for k in range(journal.counts[AUX]):
         state[journal.aux[k]] &= ~_CHANGED
     solution.objectives[0] += delta
     return touched
@@ -276,7 +278,7 @@ def best_windows(
 ) -> float:
     """Return the least sum over all windows by dynamic programming; `best` and `former` (2**(k - 1),) are work space.
 
-    The state is the last k - 1 genes, since a window shares no more than those with the next one.
+    The state is the last k - 1 genes, which a window shares with the next one.
     """
     n_windows, n_keys = tables.shape
     n_states = n_keys // 2
@@ -298,9 +300,9 @@ def best_windows(
 
 @kernel
 def best_bipartition(data: PairData, genotype: NDArray[np.int16]) -> float:
-    """Return the least objective over all genotypes, one flip apart (Gray code); leaves an optimum in `genotype`.
+    """Return the least objective over all genotypes, visited in Gray code; leaves an optimum in `genotype`.
 
-    The last gene stays 0: complementary genotypes are equal.
+    The last gene stays 0, as complementary genotypes have equal objectives.
     """
     n = genotype.shape[0]
     genotype[:] = 0

@@ -1,8 +1,5 @@
 """Compiled evaluation of continuous benchmark functions; every kernel fills a solution's terms and objective."""
 
-# in compiled code NumPy's and Python's scalars are the same types
-# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -10,41 +7,42 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
+from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["CirclesData", "EllipsoidsData", "RosenbrockData", "SphereData"]
 
 
 class SphereData(NamedTuple):
-    """Sum of squares."""
+    """Data of the sum of squares."""
 
     shift: NDArray[np.float64]  # (l,) the optimum
 
 
 class RosenbrockData(NamedTuple):
-    """Sum over neighbours of 100 (y - x^2)^2 + (1 - x)^2."""
+    """Data of the sum over neighbours of 100 (y - x^2)^2 + (1 - x)^2."""
 
-    stamps: NDArray[np.int64]  # (l,) last step that touched a term; the last entry counts steps
+    stamps: NDArray[np.int64]  # (l,) latest step that touched each term; the last entry counts steps
 
 
 class EllipsoidsData(NamedTuple):
-    """Sum of rotated ellipsoids over windows of `k` variables, one every `stride`."""
+    """Data of the sum of rotated ellipsoids over windows of k variables."""
 
-    rotation: NDArray[np.float64]  # (k, k), every row scaled by the square root of its coefficient
-    stride: int
-    stamps: NDArray[np.int64]  # (n_windows + 1,)
+    rotation: NDArray[np.float64]  # (k, k) with rows scaled by the square roots of the coefficients
+    stride: int  # distance between the first variables of neighbouring windows
+    stamps: NDArray[np.int64]  # (n_windows + 1,) as of `RosenbrockData`
 
 
 class CirclesData(NamedTuple):
-    """Minus the smallest distance of any two points; point p has the variables 2p and 2p + 1."""
+    """Data of minus the smallest distance of any two points; point p has the variables 2p and 2p + 1."""
 
     firsts: NDArray[np.int64]  # (n,) index of the first term (p, p + 1) of every point
-    stamps: NDArray[np.int64]  # (n + 1,)
+    stamps: NDArray[np.int64]  # (n + 1,) latest step that moved each point; the last entry counts steps
 
 
 @kernel
 def _resum(solution: Solution) -> None:
+    """Compute the objective from the terms."""
     total = 0.0
     for t in range(solution.terms.shape[0]):
         total += solution.terms[t]
@@ -53,7 +51,7 @@ def _resum(solution: Solution) -> None:
 
 @kernel
 def _touch(stamps: NDArray[np.int64], item: int) -> bool:
-    """Return whether `item` is touched for the first time in this step (the last stamp counts steps)."""
+    """Return whether this step touches `item` for the first time, and mark it."""
     step = stamps[stamps.shape[0] - 1]
     if stamps[item] == step:
         return False
@@ -75,8 +73,8 @@ def sphere(data: SphereData, solution: Solution, journal: Journal, generator: np
 def sphere_partial(
     data: SphereData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Evaluate the sphere's terms of the changed variables; sums up afresh if there are none."""
-    n_changed = journal.counts[0]
+    """Evaluate the sphere's terms of the changed variables; without any, compute the objective from the terms."""
+    n_changed = journal.counts[GENES]
     if n_changed == 0:
         _resum(solution)
     change = 0.0
@@ -112,8 +110,8 @@ def rosenbrock(
 def rosenbrock_partial(
     data: RosenbrockData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Evaluate the terms next to the changed variables; sums up afresh if there are none."""
-    n_changed = journal.counts[0]
+    """Evaluate the terms next to the changed variables; without any, compute the objective from the terms."""
+    n_changed = journal.counts[GENES]
     if n_changed == 0:
         _resum(solution)
     n_terms = solution.terms.shape[0]
@@ -159,8 +157,8 @@ def ellipsoids(
 def ellipsoids_partial(
     data: EllipsoidsData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Evaluate the windows that hold a changed variable; sums up afresh if there are none."""
-    n_changed = journal.counts[0]
+    """Evaluate the windows that hold a changed variable; without any, compute the objective from the terms."""
+    n_changed = journal.counts[GENES]
     if n_changed == 0:
         _resum(solution)
     n_terms, k, stride = solution.terms.shape[0], data.rotation.shape[0], data.stride
@@ -189,6 +187,7 @@ def _distance(genotype: NDArray[np.float64], p: int, q: int) -> float:
 
 @kernel
 def _least(solution: Solution) -> None:
+    """Set the objective to minus the least term."""
     least = np.inf
     for t in range(solution.terms.shape[0]):
         least = min(least, solution.terms[t])
@@ -215,12 +214,12 @@ def circles_partial(
     n = data.firsts.shape[0]
     data.stamps[n] += 1
     touched = 0
-    for k in range(journal.counts[0]):
+    for k in range(journal.counts[GENES]):
         p = journal.genes[k] // 2
         if not _touch(data.stamps, p):
             continue
         for q in range(n):
-            # a pair of moved points belongs to the one that came first
+            # a pair of moved points belongs to the point that was visited first
             if q == p or (data.stamps[q] == data.stamps[n]):
                 continue
             a, b = min(p, q), max(p, q)

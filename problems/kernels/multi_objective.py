@@ -1,7 +1,7 @@
-"""Compiled evaluation of the multi-objective benchmark functions; a changed gene costs the sub-functions it enters.
+"""Compiled evaluation of the multi-objective benchmark functions, where a changed gene costs only its sub-functions.
 
-As with one objective, all values are whole multiples of one power of two, few enough of them that any sum is exact in
-float64. Objectives are kept by adding differences, and equal genotypes have equal objectives to the last bit.
+As with one objective, all values are multiples of one power of two, and all sums are exact in float64. Objectives are
+updated by differences, and equal genotypes have equal objectives to the last bit.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, evaluate, register_problem, set_gene, set_term
+from gomea_bn.problems.base import GENES, Journal, Solution, evaluate, register_problem, set_gene, set_term
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BlockFrontData", "CutFrontData", "KnapsackData", "RunLengthData", "evaluate_every"]
 
-# genes are 0 or 1; this bit marks one that the step flipped, so that its neighbours know
+# genes are 0 or 1; this bit marks genes that the step flipped
 _FLIPPED = 2
 
 
 class BlockFrontData(NamedTuple):
-    """Blocks of consecutive genes, each worth what its number of ones says, to every objective."""
+    """Blocks of consecutive genes with a value for each number of ones in every objective."""
 
     values: NDArray[np.float64]  # (size + 1, m) minimised, by number of ones
 
 
 class RunLengthData(NamedTuple):
-    """Leading ones and trailing zeros."""
+    """Data of leading ones and trailing zeros."""
 
-    worth: float  # of each gene of a run, maximised
+    worth: float  # value of each gene of a run, maximised
 
 
 class CutFrontData(NamedTuple):
-    """Weights of pairs of genes that differ, one to every objective, as neighbour lists."""
+    """Weights of pairs of genes that differ, one per objective, as neighbour lists."""
 
     starts: NDArray[np.int64]  # (l + 1,)
     neighbours: NDArray[np.int64]  # (2 * n_pairs,)
@@ -46,7 +46,7 @@ class KnapsackData(NamedTuple):
     profits: NDArray[np.float64]  # (l, m) minimised
     weights: NDArray[np.float64]  # (l, m)
     capacities: NDArray[np.float64]  # (m,)
-    drop_order: NDArray[np.int64]  # (l,) items in the order in which repair takes them out
+    drop_order: NDArray[np.int64]  # (l,) items in the order in which repair removes them
 
 
 @kernel
@@ -71,16 +71,17 @@ def evaluate_block_front(
 def evaluate_block_front_partial(
     data: BlockFrontData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Re-evaluate the blocks of the flipped genes; returns how many there are."""
+    """Re-evaluate the blocks of the flipped genes; returns their number."""
     genotype = solution.genotype
     size = data.values.shape[0] - 1
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         genotype[journal.genes[c]] |= _FLIPPED
     touched = 0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         if genotype[gene] & _FLIPPED == 0:
-            continue  # its block was evaluated, and its mark cleared, for an earlier gene
+            # its block was evaluated, and its mark cleared, for an earlier gene
+            continue
         start = gene - gene % size
         before, after = 0, 0
         for other in range(start, start + size):
@@ -95,44 +96,44 @@ def evaluate_block_front_partial(
 
 
 @kernel
-def _gene_at(place: int, n: int, backwards: bool) -> int:
-    """Return the gene at a place, counted from the first or from the last one."""
-    return n - 1 - place if backwards else place
+def _gene_at(position: int, n: int, backwards: bool) -> int:
+    """Return the gene at a position, counted from the first or from the last gene."""
+    return n - 1 - position if backwards else position
 
 
 @kernel
-def _grown_run(genotype: NDArray[np.int16], length: int, wanted: int, backwards: bool) -> int:
-    """Return how far a run of at least `length` wanted values reaches."""
+def _grown_run(genotype: NDArray[np.int16], length: int, value: int, backwards: bool) -> int:
+    """Return the length of a run of `value`, which is at least `length`."""
     n = genotype.shape[0]
-    while length < n and genotype[_gene_at(length, n, backwards)] == wanted:
+    while length < n and genotype[_gene_at(length, n, backwards)] == value:
         length += 1
     return length
 
 
 @kernel
-def _changed_run(solution: Solution, journal: Journal, length: int, wanted: int, backwards: bool) -> int:
-    """Return the run's new length after the journal's flips."""
+def _changed_run(solution: Solution, journal: Journal, length: int, value: int, backwards: bool) -> int:
+    """Return the new length of a run of `value` after the journal's flips."""
     genotype = solution.genotype
     n = genotype.shape[0]
     shorter = length
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
-        if genotype[gene] != wanted:
+        if genotype[gene] != value:
             shorter = min(shorter, _gene_at(gene, n, backwards))
-    return shorter if shorter < length else _grown_run(genotype, length, wanted, backwards)
+    return shorter if shorter < length else _grown_run(genotype, length, value, backwards)
 
 
 @kernel
 def _touched_products(journal: Journal, before: int, after: int, n: int, backwards: bool) -> int:
-    """Return how many products of leading genes a step re-evaluates.
+    """Return the number of products of leading genes that a step re-evaluates.
 
-    They are those of the flipped genes, and each that follows a product whose value changed.
+    These are the products of the flipped genes, and those after a product whose value changed.
     """
     first, last = min(before, after) + 1, min(max(before, after), n - 1)
     touched = max(last - first + 1, 0)
-    for c in range(journal.counts[0]):
-        place = _gene_at(journal.genes[c], n, backwards)
-        touched += place < first or place > last
+    for c in range(journal.counts[GENES]):
+        position = _gene_at(journal.genes[c], n, backwards)
+        touched += position < first or position > last
     return touched
 
 
@@ -151,7 +152,7 @@ def evaluate_run_lengths(
 def evaluate_run_lengths_partial(
     data: RunLengthData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Cut or extend both runs where genes flipped; returns how many products were re-evaluated."""
+    """Cut or extend both runs where genes flipped; returns the number of re-evaluated products."""
     n = solution.genotype.shape[0]
     touched = 0
     for m in range(2):
@@ -183,23 +184,24 @@ def evaluate_cut_front(
 def evaluate_cut_front_partial(
     data: CutFrontData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Re-evaluate the pairs of the flipped genes, each once; returns how many there are."""
+    """Re-evaluate the pairs of the flipped genes, each once; returns their number."""
     genotype = solution.genotype
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         genotype[journal.genes[c]] |= _FLIPPED
     ends = 0
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         gene = journal.genes[c]
         bit = genotype[gene] & 1
         for e in range(data.starts[gene], data.starts[gene + 1]):
             other = genotype[data.neighbours[e]]
             if other & _FLIPPED != 0:
-                ends += 1  # both ends flipped: no change, and the pair comes twice
+                # both ends flipped: the pair does not change and is visited twice
+                ends += 1
                 continue
             ends += 2
             for m in range(data.weights.shape[1]):
                 solution.objectives[m] += data.weights[e, m] if other != bit else -data.weights[e, m]
-    for c in range(journal.counts[0]):
+    for c in range(journal.counts[GENES]):
         genotype[journal.genes[c]] &= 1
     return ends // 2
 
@@ -215,7 +217,10 @@ def _fits(data: KnapsackData, solution: Solution) -> bool:
 
 @kernel
 def _drop_until_it_fits(data: KnapsackData, solution: Solution, journal: Journal) -> int:
-    """Take items out in the fixed order until all knapsacks hold; returns how many. The loads are in the journal."""
+    """Remove items in the fixed order until no knapsack is overloaded; returns their number.
+
+    The journal already has the former loads.
+    """
     dropped = 0
     for k in range(data.drop_order.shape[0]):
         if _fits(data, solution):
@@ -234,7 +239,7 @@ def _drop_until_it_fits(data: KnapsackData, solution: Solution, journal: Journal
 def evaluate_knapsack(
     data: KnapsackData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Load all chosen items and repair; returns the number of items and knapsacks."""
+    """Add all chosen items and repair; returns the number of items and knapsacks."""
     journal.counts[:] = 0
     n, n_knapsacks = data.profits.shape
     solution.terms[:] = 0.0
@@ -254,8 +259,8 @@ def evaluate_knapsack(
 def evaluate_knapsack_partial(
     data: KnapsackData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Load or unload the flipped items and repair; returns how many items and knapsacks were touched."""
-    n_own = journal.counts[0]
+    """Add or remove the flipped items and repair; returns the number of touched items and knapsacks."""
+    n_own = journal.counts[GENES]
     n_knapsacks = data.capacities.shape[0]
     for m in range(n_knapsacks):
         load = solution.terms[m]
@@ -278,7 +283,7 @@ def evaluate_every(
     objectives: NDArray[np.float64],
     violations: NDArray[np.float64],
 ) -> None:
-    """Fill `objectives` (n, m) and `violations` (n,) with those of the first n genotypes, the first gene fastest."""
+    """Fill `objectives` (n, m) and `violations` (n,) of the first n genotypes; the first gene changes fastest."""
     for number in range(objectives.shape[0]):
         rest = number
         for gene in range(alphabet.shape[0]):

@@ -1,4 +1,8 @@
-"""Compiled calls into a user's Python function: the search around it stays compiled."""
+"""Calls from compiled code into a user's Python functions.
+
+Kernels get a function as its address, which is its ``id()`` in CPython. The address stays valid because the problem
+(`python_problem._Exchange._callables`) keeps the function alive for as long as its kernel data exists.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,21 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
+from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["PythonData", "call_python"]
 
 
 class PythonData(NamedTuple):
-    """One thread's exchange with Python; arrays are overwritten at every call."""
+    """One thread's values for and from Python; every call overwrites the arrays."""
 
-    full: int  # address of a callable without arguments that evaluates `genotype`
+    full: int  # address of a function without arguments that evaluates `genotype`
     partial: int  # the same for partial evaluation; 0 if there is none
     genotype: NDArray[np.generic]  # (l,) int16, or float64 for real variables
-    changed: NDArray[np.int64]  # (l,) changed genes, of which `sizes[0]` count
-    sizes: NDArray[np.int64]  # (1,)
-    parent_terms: NDArray[np.float64]  # (n_terms,)
+    changed: NDArray[np.int64]  # (l,) the first `sizes[0]` entries are the changed genes
+    sizes: NDArray[np.int64]  # (1,) number of changed genes
+    parent_terms: NDArray[np.float64]  # (n_terms,) terms before the change
     terms: NDArray[np.float64]  # (n_terms,) set by Python
     objectives: NDArray[np.float64]  # (n_objectives,) set by Python
     violation: NDArray[np.float64]  # (1,) set by Python
@@ -31,7 +35,7 @@ class PythonData(NamedTuple):
 
 @intrinsic
 def call_python(typing_context: Any, address: Any) -> Any:
-    """Call the Python callable at an address, holding the interpreter lock; its result is dropped."""
+    """Call the Python function at an address under the interpreter lock and ignore its result."""
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         api = context.get_python_api(builder)
@@ -48,7 +52,7 @@ def call_python(typing_context: Any, address: Any) -> Any:
 
 @kernel
 def _take_results(data: PythonData, solution: Solution) -> None:
-    """Copy what Python answered into the solution's objectives and violation."""
+    """Copy Python's results to the solution's objectives and violation."""
     for m in range(solution.objectives.shape[0]):
         solution.objectives[m] = data.objectives[m]
     solution.violation[0] = data.violation[0]
@@ -73,11 +77,11 @@ def evaluate_python(
 def evaluate_python_partial(
     data: PythonData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Evaluate changed genes in Python, partially where the problem can; returns the number of changed terms.
+    """Evaluate changed genes in Python, partially if the problem can; returns the number of changed terms.
 
-    Without a change nothing is called: Python's last answer stands.
+    Without a change no function is called, and the solution stays as it is.
     """
-    if journal.counts[0] == 0:
+    if journal.counts[GENES] == 0:
         return 0
     for g in range(solution.genotype.shape[0]):
         data.genotype[g] = solution.genotype[g]
@@ -85,7 +89,7 @@ def evaluate_python_partial(
     if data.partial == 0:
         call_python(data.full)
     else:
-        n_changed = journal.counts[0]
+        n_changed = journal.counts[GENES]
         for k in range(n_changed):
             data.changed[k] = journal.genes[k]
         data.sizes[0] = n_changed

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gomea_bn.algorithms.archive import ElitistArchive
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.operators.kernels.archive import canonical
+from gomea_bn.operators.kernels.keys import canonical
 
 
 def dominates(f, g):
@@ -172,6 +172,19 @@ def test_the_least_value_of_every_objective_stays_even_where_they_share_a_box(se
             assert archive.objectives[archive.data.best[j], j] == archive.objectives[:, j].min()
 
 
+def test_two_members_with_the_least_values_of_different_objectives_share_a_box():
+    archive = ElitistArchive(1, 2, size=10)
+    archive.data.widths[:] = 1.0
+    assert archive.offer([[0], [1]], [[0.2, 0.8], [0.8, 0.2]]) == 2
+    assert as_set(archive) == {
+        ((0,), (canonical(0.2), canonical(0.8))),
+        ((1,), (canonical(0.8), canonical(0.2))),
+    }
+    # a third one, best in nothing, stays out
+    assert archive.offer([[2]], [[0.5, 0.5]]) == 0
+    assert len(archive) == 2
+
+
 def test_the_grid_goes_off_when_few_members_are_left():
     generator = np.random.default_rng(2)
     archive = ElitistArchive(1, 2, size=100)
@@ -194,8 +207,8 @@ def test_boxes_of_huge_and_tiny_values_do_not_overflow_into_each_other():
 
 
 def test_nan_is_refused():
-    with pytest.raises(GomeaBnError, match="nan"):
-        ElitistArchive(1, 2).offer([[0]], [[np.nan, 0.0]])
+    with pytest.raises(GomeaBnError, match="objectives: row 1 has a NaN"):
+        ElitistArchive(1, 2).offer([[0], [1]], [[0.0, 0.0], [np.nan, 0.0]])
     with pytest.raises(GomeaBnError, match="size must be an integer of at least 1, got 0"):
         ElitistArchive(1, 2, size=0)
 

@@ -40,7 +40,7 @@ from gomea_bn.runtime.limits import Limits, Progress, Result
 @pytest.fixture(autouse=True, scope="module")
 def _compiled() -> None:
     """Compile before any clock counts."""
-    GOMEA().run(example(), Limits(max_evaluations=100), seed=0, n_threads=2)
+    GOMEA().run(example(), Limits(max_evaluations=100), random_state=0, n_jobs=2)
 
 
 class NoLinkage:
@@ -79,7 +79,7 @@ def same(a: Result, b: Result) -> bool:
 # ---------------------------------------------------------------- interleaved multi-start
 
 
-def test_the_counter_schedule_of_the_fact_sheet() -> None:
+def test_the_counter_schedule_gives_a_larger_population_every_fourth_turn() -> None:
     counts: list[tuple[int, ...]] = [()]
     order: list[int] = []
 
@@ -92,7 +92,7 @@ def test_the_counter_schedule_of_the_fact_sheet() -> None:
         assert progress.population_sizes == tuple(2 ** (i + 1) for i in range(len(now)))
         return len(order) == 341
 
-    result = STILL.run(flat_problem(), Limits(max_generations=400), seed=1, callback=watch)
+    result = STILL.run(flat_problem(), Limits(max_generations=400), random_state=1, callback=watch)
     assert order[:24] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0]
     assert counts[-1] == (256, 64, 16, 4, 1)
     assert result.stopped_by == "callback"
@@ -105,7 +105,7 @@ def test_sizes_and_turns_can_be_set() -> None:
     settings.run(
         flat_problem(),
         Limits(max_generations=20),
-        seed=0,
+        random_state=0,
         callback=lambda p: seen.append((p.population_sizes, p.population_generations)),
     )
     assert seen[-1][0] == (3, 12, 48, 192)
@@ -150,7 +150,7 @@ def test_populations_stop_when_a_larger_one_has_a_better_mean(
         seen.append(progress.population_sizes)
         return 2 ** len(arcs) in progress.population_sizes and progress.population_generations[-1] == 1
 
-    STILL.run(problem, Limits(max_generations=400), seed=0, callback=watch)
+    STILL.run(problem, Limits(max_generations=400), random_state=0, callback=watch)
     # already before its first generation the mean of a new population counts
     assert next(sizes for sizes in seen if 2 ** len(arcs) in sizes) == left
     assert seen[-1] == left
@@ -161,7 +161,7 @@ def test_converged_populations_stop_and_larger_ones_follow() -> None:
     result = GOMEA(max_population_size=64).run(
         example("cd"),
         Limits(max_generations=10**6),
-        seed=0,
+        random_state=0,
         callback=lambda p: seen.append(len(p.population_sizes)),
     )
     assert result.stopped_by == "max_population_size"
@@ -173,7 +173,7 @@ def test_no_larger_population_is_started_while_smaller_ones_go_on() -> None:
     result = replace(STILL, max_population_size=8).run(
         flat_problem(),
         Limits(max_generations=200),
-        seed=0,
+        random_state=0,
         callback=lambda p: largest.append(max(p.population_sizes)),
     )
     assert max(largest) == 8
@@ -195,13 +195,13 @@ VARIANTS = [
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_a_seed_gives_one_result_at_any_number_of_threads(variant: int) -> None:
     limits = Limits(max_evaluations=40_000)
-    runs = [VARIANTS[variant].run(example(), limits, seed=7, n_threads=t) for t in (1, 2, 3, 1)]
+    runs = [VARIANTS[variant].run(example(), limits, random_state=7, n_jobs=t) for t in (1, 2, 3, 1)]
     assert all(same(runs[0], run) for run in runs[1:])
     assert runs[0].n_eval == 40_000
-    other = VARIANTS[variant].run(example(), limits, seed=8)
+    other = VARIANTS[variant].run(example(), limits, random_state=8)
     assert not same(runs[0], other)
     sequence = np.random.SeedSequence(7)
-    twice = [VARIANTS[variant].run(example(), limits, seed=sequence) for _ in range(2)]
+    twice = [VARIANTS[variant].run(example(), limits, random_state=sequence) for _ in range(2)]
     assert same(twice[0], twice[1])
     assert same(twice[0], runs[0])
 
@@ -209,25 +209,25 @@ def test_a_seed_gives_one_result_at_any_number_of_threads(variant: int) -> None:
 def test_another_process_gets_the_same_result() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from test_gomea import *\n"
-        "r = GOMEA().run(example(), Limits(max_evaluations=20_000), seed=7, n_threads=2)\n"
+        "r = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7, n_jobs=2)\n"
         "print(r.X.tolist(), r.F[0].hex(), r.n_generations)"
     )
     command = [sys.executable, "-c", code, str(Path(__file__).parent)]
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     theirs = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    ours = GOMEA().run(example(), Limits(max_evaluations=20_000), seed=7)
+    ours = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7)
     assert theirs.strip() == f"{ours.X.tolist()} {ours.F[0].hex()} {ours.n_generations}"
 
 
 def test_a_full_cache_does_not_change_the_result() -> None:
     limits = Limits(max_evaluations=20_000)
-    expected = GOMEA().run(example(), limits, seed=3)
+    expected = GOMEA().run(example(), limits, random_state=3)
     for n_threads in (1, 2):
         variables = random_variables(np.random.default_rng(0), 120, "ccdcd")
         scorer = make_scorer(variables, cache_bytes=0)
         scorer.caches.shared = new_cache(8)
         problem = make_problem(variables, scorer=scorer)
-        assert same(GOMEA().run(problem, limits, seed=3, n_threads=n_threads), expected)
+        assert same(GOMEA().run(problem, limits, random_state=3, n_jobs=n_threads), expected)
         assert len(scorer.caches.shared.keys) == 8
 
 
@@ -236,7 +236,7 @@ def test_evaluation_limits_are_exact(variant: int) -> None:
     problem = example("ccdc")
     limits = [*range(1, 60), *range(60, 2000, 97), 12_345]
     for limit in limits:
-        result = VARIANTS[variant].run(problem, Limits(max_evaluations=limit), seed=limit, n_threads=2)
+        result = VARIANTS[variant].run(problem, Limits(max_evaluations=limit), random_state=limit, n_jobs=2)
         assert result.n_eval == limit
         assert result.stopped_by == "max_evaluations"
         assert math.isfinite(result.F[0])
@@ -247,9 +247,9 @@ def test_evaluation_limits_are_exact(variant: int) -> None:
 
 def test_evaluations_are_counted_in_whole_and_in_terms() -> None:
     problem = flat_problem(5)
-    result = STILL.run(problem, Limits(max_evaluations=14), seed=0)
+    result = STILL.run(problem, Limits(max_evaluations=14), random_state=0)
     assert result.n_eval_full == 14  # whole evaluations only
-    result = GOMEA().run(example(), Limits(max_evaluations=3000), seed=0)
+    result = GOMEA().run(example(), Limits(max_evaluations=3000), random_state=0)
     assert 3000 / 5 < result.n_eval_full < 3000
 
 
@@ -260,14 +260,14 @@ def test_a_run_that_the_clock_stopped_can_be_replayed(variant: int, n_threads: i
     for base_population, seconds in ((2, 0.05), (4096, 0.1)):
         settings = replace(VARIANTS[variant], base_population=base_population)
         kinds = "ccdcdcdc"
-        timed = settings.run(example(kinds), Limits(max_seconds=seconds), seed=1, n_threads=n_threads)
+        timed = settings.run(example(kinds), Limits(max_seconds=seconds), random_state=1, n_jobs=n_threads)
         assert timed.stopped_by == "max_seconds"
-        replayed = settings.run(example(kinds), Limits(max_evaluations=timed.n_eval), seed=1)
+        replayed = settings.run(example(kinds), Limits(max_evaluations=timed.n_eval), random_state=1)
         assert same(replayed, timed)
 
 
 def test_a_clock_that_is_up_at_once_still_gives_a_network() -> None:
-    result = GOMEA().run(example(), Limits(max_seconds=1e-9), seed=0, n_threads=2)
+    result = GOMEA().run(example(), Limits(max_seconds=1e-9), random_state=0, n_jobs=2)
     assert result.stopped_by == "max_seconds"
     assert result.n_eval >= 1
     assert math.isfinite(result.F[0])
@@ -275,13 +275,13 @@ def test_a_clock_that_is_up_at_once_still_gives_a_network() -> None:
 
 def test_generations_target_patience_and_callback_end_a_run() -> None:
     problem = example()
-    result = GOMEA().run(problem, Limits(max_generations=7), seed=0)
+    result = GOMEA().run(problem, Limits(max_generations=7), random_state=0)
     assert (result.stopped_by, result.n_generations) == ("max_generations", 7)
-    best = float(GOMEA().run(problem, Limits(max_evaluations=30_000), seed=0).F[0])
-    result = GOMEA().run(problem, Limits(target=best), seed=0)
+    best = float(GOMEA().run(problem, Limits(max_evaluations=30_000), random_state=0).F[0])
+    result = GOMEA().run(problem, Limits(target=best), random_state=0)
     assert result.stopped_by == "target"
     assert result.F[0] <= best
-    result = GOMEA().run(problem, Limits(patience=2.0), seed=0)
+    result = GOMEA().run(problem, Limits(patience=2.0), random_state=0)
     assert result.stopped_by == "patience"
     assert result.n_eval > max(1000 * problem.n_variables, 2.0 * result.history[-1].n_eval)
     assert result.F[0] == pytest.approx(best, abs=1e-6)
@@ -291,7 +291,7 @@ def test_generations_target_patience_and_callback_end_a_run() -> None:
         seen.append(progress)
         return len(seen) == 5
 
-    result = GOMEA().run(problem, Limits(max_generations=100), seed=0, callback=watch)
+    result = GOMEA().run(problem, Limits(max_generations=100), random_state=0, callback=watch)
     assert result.stopped_by == "callback"
     assert result.n_generations == len(seen) == 5
     assert (seen[-1].n_eval, seen[-1].best) == (result.n_eval, result.F[0])
@@ -300,7 +300,7 @@ def test_generations_target_patience_and_callback_end_a_run() -> None:
 
 
 def test_the_history_tells_every_improvement() -> None:
-    result = GOMEA().run(example("ccdcdcd"), Limits(max_evaluations=20_000), seed=1)
+    result = GOMEA().run(example("ccdcdcd"), Limits(max_evaluations=20_000), random_state=1)
     objectives = [entry.objective for entry in result.history]
     assert objectives == sorted(set(objectives), reverse=True)
     assert objectives[-1] == result.F[0]
@@ -319,7 +319,7 @@ def test_an_interrupt_inside_a_generation_returns_the_best_so_far(n_threads: int
     former = signal.getsignal(signal.SIGINT)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    result = settings.run(problem, Limits(max_seconds=120), seed=0, n_threads=n_threads)
+    result = settings.run(problem, Limits(max_seconds=120), random_state=0, n_jobs=n_threads)
     assert result.stopped_by == "interrupt"
     assert result.exec_time < 10
     assert result.n_eval >= 1
@@ -335,7 +335,7 @@ def test_an_interrupt_between_generations_returns_the_best_so_far() -> None:
         if len(seen) == 6:
             signal.raise_signal(signal.SIGINT)
 
-    result = GOMEA().run(example(), Limits(max_generations=100), seed=0, callback=interrupt)
+    result = GOMEA().run(example(), Limits(max_generations=100), random_state=0, callback=interrupt)
     assert result.stopped_by == "interrupt"
     assert len(seen) == 6
     assert result.F[0] == seen[-1]
@@ -348,17 +348,17 @@ def test_a_second_interrupt_interrupts_at_once() -> None:
 
     former = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        GOMEA().run(example(), Limits(max_generations=100), seed=0, callback=interrupt)
+        GOMEA().run(example(), Limits(max_generations=100), random_state=0, callback=interrupt)
     assert signal.getsignal(signal.SIGINT) is former
 
 
 def test_a_run_outside_the_main_thread_works() -> None:
     found: list[Result] = []
     limits = Limits(max_evaluations=3000)
-    thread = threading.Thread(target=lambda: found.append(GOMEA().run(example(), limits, seed=0)))
+    thread = threading.Thread(target=lambda: found.append(GOMEA().run(example(), limits, random_state=0)))
     thread.start()
     thread.join()
-    assert same(found[0], GOMEA().run(example(), limits, seed=0))
+    assert same(found[0], GOMEA().run(example(), limits, random_state=0))
 
 
 def test_errors_of_a_callback_come_through() -> None:
@@ -366,7 +366,7 @@ def test_errors_of_a_callback_come_through() -> None:
         raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine"):
-        GOMEA().run(example(), Limits(max_generations=100), seed=0, n_threads=2, callback=fail)
+        GOMEA().run(example(), Limits(max_generations=100), random_state=0, n_jobs=2, callback=fail)
 
 
 # ---------------------------------------------------------------- small and given
@@ -375,22 +375,26 @@ def test_errors_of_a_callback_come_through() -> None:
 @pytest.mark.parametrize("kinds", ["d", "c", "dd", "cd", "cc"])
 def test_problems_of_hardly_any_genes_reach_their_optimum(kinds: str) -> None:
     variables = random_variables(np.random.default_rng(5), 80, kinds)
-    result = GOMEA().run(make_problem(variables), Limits(max_evaluations=400), seed=0, n_threads=2)
+    result = GOMEA().run(make_problem(variables), Limits(max_evaluations=400), random_state=0, n_jobs=2)
     assert result.n_eval == 400
     assert -result.F[0] == pytest.approx(best_score(variables, "density-bic"), abs=1e-9)
 
 
 def test_given_genotypes_come_first_in_every_population() -> None:
     problem = example()
-    best = GOMEA().run(problem, Limits(max_evaluations=20_000), seed=0)
+    best = GOMEA().run(problem, Limits(max_evaluations=20_000), random_state=0)
     cyclic = problem.genotype([(0, 1), (1, 2), (2, 0)], [0] * 5)
     initial = np.array([best.X, cyclic])
-    first = GOMEA().run(problem, Limits(max_evaluations=1), seed=5, initial=initial)
+    first = GOMEA().run(problem, Limits(max_evaluations=1), random_state=5, initial=initial)
     assert first.X.tolist() == best.X.tolist()
     assert first.F[0] == pytest.approx(best.F[0], abs=1e-9)
-    second = GOMEA(local_search=False).run(problem, Limits(max_evaluations=1), seed=5, initial=initial[1:])
+    second = GOMEA(local_search=False).run(
+        problem, Limits(max_evaluations=1), random_state=5, initial=initial[1:]
+    )
     assert len(problem.edges(second.X)) == 2
-    many = GOMEA().run(problem, Limits(max_evaluations=500), seed=5, initial=np.repeat(initial, 50, axis=0))
+    many = GOMEA().run(
+        problem, Limits(max_evaluations=500), random_state=5, initial=np.repeat(initial, 50, axis=0)
+    )
     assert many.F[0] <= first.F[0]
 
 
@@ -415,16 +419,16 @@ def test_given_genotypes_are_checked(initial: NDArray[Any], message: str) -> Non
         (lambda: GOMEA(linkage="forest"), "linkage must be one of"),
         (
             lambda: GOMEA(elite_update="later"),
-            "elite_update must be 'generation' or 'immediate', got 'later'",
+            "elite_update must be one of 'generation', 'immediate', got 'later'",
         ),
         (lambda: GOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: GOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
         (lambda: GOMEA(subgenerations=True), "subgenerations must be an integer of at least 1, got True"),
         (lambda: GOMEA(max_population_size=1), "max_population_size must be at least base_population"),
-        (lambda: GOMEA().run(example(), Limits(max_seconds=1), n_threads=0), "n_threads must be"),
+        (lambda: GOMEA().run(example(), Limits(max_seconds=1), n_jobs=0), "n_jobs must be"),
         (lambda: Limits(), "Set a limit"),
-        (lambda: Limits(max_seconds=0), "max_seconds must be a positive number or None, got 0"),
-        (lambda: Limits(patience=math.nan), "patience must be a positive number or None, got nan"),
+        (lambda: Limits(max_seconds=0), "max_seconds must be a finite number above 0 or None, got 0"),
+        (lambda: Limits(patience=math.nan), "patience must be a finite number above 0 or None, got nan"),
         (lambda: Limits(max_evaluations=1.5), "max_evaluations must be an integer of at least 1"),  # type: ignore
         (
             lambda: Limits(max_generations=0),
@@ -456,7 +460,7 @@ def test_the_optimum_over_all_networks_and_bins_is_reached(n: int) -> None:
         best = best_score(variables, method)
         problem = make_problem(variables, method)
         limits = Limits(max_evaluations=1000 * problem.n_variables)
-        scores = [-float(GOMEA().run(problem, limits, seed=seed).F[0]) for seed in range(30)]
+        scores = [-float(GOMEA().run(problem, limits, random_state=seed).F[0]) for seed in range(30)]
         assert max(scores) <= best + 1e-8
         assert sum(score >= best - 1e-8 for score in scores) >= 29
 
@@ -471,7 +475,7 @@ def test_the_order_of_columns_does_not_matter() -> None:
         table = [variables[i] for i in columns]
         problem = make_problem(table, initial_indegree=4.0)
         for seed in seeds:
-            result = GOMEA().run(problem, Limits(max_evaluations=150), seed=seed)
+            result = GOMEA().run(problem, Limits(max_evaluations=150), random_state=seed)
             scores[k].append(float(result.F[0]))
             edges[k].update((table[i].name, table[j].name) for i, j in problem.edges(result.X))
     assert len(set(scores[0])) > 50  # too few evaluations to end in one optimum

@@ -63,9 +63,9 @@ KNOWN = {
     "onemax": (OneMaxZeroMax(12), 10_000),
     "trap": (TrapInverseTrap(10), 20_000),
     "lotz": (LOTZ(8), 20_000),
-    "cut": (MultiObjectiveMaxCut.random_graph(9, 18, 2, seed=3), 20_000),
-    "cut of three": (MultiObjectiveMaxCut.random_graph(8, 14, 3, seed=4), 40_000),
-    "knapsack": (MultiObjectiveKnapsack.random(10, 2, seed=5), 20_000),
+    "cut": (MultiObjectiveMaxCut.random_graph(9, 18, 2, random_state=3), 20_000),
+    "cut of three": (MultiObjectiveMaxCut.random_graph(8, 14, 3, random_state=4), 40_000),
+    "knapsack": (MultiObjectiveKnapsack.random(10, 2, random_state=5), 20_000),
 }
 
 
@@ -78,7 +78,7 @@ def test_whole_fronts_are_found(what: str, mixing: str, update: str) -> None:
     assert len(front) > 2
     settings = MOGOMEA(mixing=mixing, archive_update=update)
     for seed in range(3):
-        result = settings.run(problem, Limits(max_evaluations=n_eval), seed=seed)
+        result = settings.run(problem, Limits(max_evaluations=n_eval), random_state=seed)
         assert result.F.tolist() == [[canonical(value) for value in f] for f in front.tolist()]
         check_front(problem, result)
 
@@ -91,7 +91,7 @@ def test_the_front_of_an_object_in_plain_python_with_a_constraint() -> None:
     front = sorted({f for f in points if not any(dominates(g, f) for g in points)})
     assert len(front) > 4
     for n_threads in (1, 2):
-        result = optimise(Shelf(), seed=1, max_evaluations=6_000, n_threads=n_threads)
+        result = optimise(Shelf(), random_state=1, max_evaluations=6_000, n_jobs=n_threads)
         assert [tuple(f) for f in result.F.tolist()] == [tuple(map(canonical, f)) for f in front]
         assert (result.X.sum(axis=1) <= 3).all()
 
@@ -102,12 +102,12 @@ def test_errors_of_a_python_object_come_through() -> None:
             raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine"):
-        optimise(Broken(), seed=1, max_evaluations=100)
+        optimise(Broken(), random_state=1, max_evaluations=100)
 
 
 def test_with_one_objective_the_archive_holds_its_best() -> None:
-    problem = MultiObjectiveMaxCut.random_graph(9, 18, 1, seed=3)
-    result = MOGOMEA().run(problem, Limits(max_evaluations=3_000), seed=0)
+    problem = MultiObjectiveMaxCut.random_graph(9, 18, 1, random_state=3)
+    result = MOGOMEA().run(problem, Limits(max_evaluations=3_000), random_state=0)
     assert result.F.tolist() == [[canonical(float(brute_force_front(problem)[0, 0]))]]
     check_front(problem, result)
 
@@ -116,13 +116,15 @@ def test_with_one_objective_the_archive_holds_its_best() -> None:
 @pytest.mark.parametrize("update", UPDATES)
 def test_a_front_of_networks_is_what_its_genotypes_mean(update: str, n_objectives: int) -> None:
     problem = network_problem(2, n_objectives, 5)
-    result = MOGOMEA(archive_update=update).run(problem, Limits(max_evaluations=15_000), seed=1, n_threads=2)
+    result = MOGOMEA(archive_update=update).run(
+        problem, Limits(max_evaluations=15_000), random_state=1, n_jobs=2
+    )
     assert len(result.F) > 10
     check_front(problem, result)
 
 
 def test_the_statistics_of_a_run_are_told() -> None:
-    result = MOGOMEA().run(network_problem(2, 3, 5), Limits(max_evaluations=5_000), seed=1)
+    result = MOGOMEA().run(network_problem(2, 3, 5), Limits(max_evaluations=5_000), random_state=1)
     assert 0 < result.n_eval_full < result.n_eval
     assert {"families_scored", "cache_hits"} <= set(result.statistics)
     history = result.history
@@ -138,10 +140,10 @@ def test_the_statistics_of_a_run_are_told() -> None:
 
 def test_with_immediate_update_the_last_addition_is_known_exactly() -> None:
     problem, settings = LOTZ(8), MOGOMEA(archive_update="immediate")
-    whole = settings.run(problem, Limits(max_evaluations=20_000), seed=3)
+    whole = settings.run(problem, Limits(max_evaluations=20_000), random_state=3)
     last = whole.extra["n_eval_at_last_addition"]
-    assert settings.run(problem, Limits(max_evaluations=last), seed=3).F.tolist() == whole.F.tolist()
-    before = settings.run(problem, Limits(max_evaluations=last - 1), seed=3)
+    assert settings.run(problem, Limits(max_evaluations=last), random_state=3).F.tolist() == whole.F.tolist()
+    before = settings.run(problem, Limits(max_evaluations=last - 1), random_state=3)
     assert len(before.F) == len(whole.F) - 1
 
 
@@ -159,7 +161,7 @@ def test_the_schedule_of_two_generations_per_step() -> None:
         assert progress.population_sizes == tuple(8 * 2**i for i in range(len(now)))
         return len(order) == 31
 
-    result = STILL.run(OneMaxZeroMax(30), Limits(max_generations=400), seed=1, callback=watch)
+    result = STILL.run(OneMaxZeroMax(30), Limits(max_generations=400), random_state=1, callback=watch)
     assert order[:15] == [0, 0, 1, 0, 0, 1, 2, 0, 0, 1, 0, 0, 1, 2, 3]
     assert len(order) == len(counts) - 1
     assert counts[-1] == (16, 8, 4, 2, 1)
@@ -177,7 +179,7 @@ def test_the_schedule_of_two_generations_per_step() -> None:
     ],
 )
 def test_every_population_has_one_cluster_more(options: dict[str, int], wanted: list[int]) -> None:
-    run = FrontRun(replace(STILL, **options), OneMaxZeroMax(30), Limits(max_generations=31), 0, 1, None, None)
+    run = FrontRun(replace(STILL, **options), OneMaxZeroMax(30), Limits(max_generations=31), random_state=0)
     run.finish()
     assert [population.n_clusters for population in run.populations] == wanted
 
@@ -187,7 +189,7 @@ def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
     result = MOGOMEA(max_population_size=16).run(
         OneMaxZeroMax(2),
         Limits(max_generations=300),
-        seed=0,
+        random_state=0,
         callback=lambda p: seen.append(max(p.population_sizes, default=0)),
     )
     assert max(seen) <= 16
@@ -200,7 +202,7 @@ def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_from_infeasible_networks_feasible_ones_are_found(update: str) -> None:
-    free = MOGOMEA().run(network_problem(6, 2, 6), Limits(max_evaluations=3_000), seed=0)
+    free = MOGOMEA().run(network_problem(6, 2, 6), Limits(max_evaluations=3_000), random_state=0)
     limit = 1.5 * float(free.F[:, 1].min())
     problem = network_problem(6, 2, 6, max_parameters=limit)
     dense = problem.sample(np.random.default_rng(0), 8)
@@ -216,11 +218,11 @@ def test_from_infeasible_networks_feasible_ones_are_found(update: str) -> None:
 
     # without climbing the first eight stay infeasible
     without = replace(settings, local_search=False)
-    first = without.run(problem, Limits(max_evaluations=8), seed=1, initial=dense)
+    first = without.run(problem, Limits(max_evaluations=8), random_state=1, initial=dense)
     assert len(first.X) == len(first.F) == 0
     assert first.X.shape == (0, problem.n_variables)
     assert (first.history, first.time_to_best) == ([], 0.0)
-    result = settings.run(problem, Limits(max_generations=50), seed=1, initial=dense, callback=watch)
+    result = settings.run(problem, Limits(max_generations=50), random_state=1, initial=dense, callback=watch)
     assert sizes[-1] == len(result.F) > 0
     assert (result.F[:, 1] <= limit).all()
     check_front(problem, result)
@@ -229,10 +231,10 @@ def test_from_infeasible_networks_feasible_ones_are_found(update: str) -> None:
 def test_given_genotypes_come_first_in_every_population() -> None:
     problem = LOTZ(30)
     given = np.repeat(np.array([[1] * 30, [1] * 12 + [0] * 18]), [1, 1], axis=0)
-    first = MOGOMEA().run(problem, Limits(max_evaluations=2), seed=3, initial=given)
+    first = MOGOMEA().run(problem, Limits(max_evaluations=2), random_state=3, initial=given)
     assert first.F.tolist() == [[-30.0, 0.0], [-12.0, -18.0]]
     many = np.repeat(given, 20, axis=0)
-    run = FrontRun(STILL, problem, Limits(max_generations=3), 0, 1, None, many)
+    run = FrontRun(STILL, problem, Limits(max_generations=3), random_state=0, initial=many)
     run.finish()
     for population in run.populations:
         assert population.data.parents.tolist() == many[: population.size].tolist()
@@ -241,12 +243,12 @@ def test_given_genotypes_come_first_in_every_population() -> None:
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("size", [1, 20])
 def test_a_small_archive_stays_small_and_keeps_the_extremes(size: int, update: str) -> None:
-    problem = MultiObjectiveMaxCut.random_graph(24, 100, 3, seed=2)
+    problem = MultiObjectiveMaxCut.random_graph(24, 100, 3, random_state=2)
     settings = MOGOMEA(archive_size=size, archive_update=update)
-    run = FrontRun(settings, problem, Limits(max_evaluations=30_000), 0, 1, None, None)
+    run = FrontRun(settings, problem, Limits(max_evaluations=30_000), random_state=0)
     result = run.finish()
     check_front(problem, result)
-    assert len(MOGOMEA().run(problem, Limits(max_evaluations=30_000), seed=0).F) > 100
+    assert len(MOGOMEA().run(problem, Limits(max_evaluations=30_000), random_state=0).F) > 100
     # the coarsest grid has two cells along every axis, and a newcomer may lie outside
     assert len(result.F) <= max(1.25 * size, 3**3)
     if size > 1:
@@ -261,13 +263,13 @@ def test_a_small_archive_stays_small_and_keeps_the_extremes(size: int, update: s
 
 def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
     problem = OneMaxZeroMax(6)
-    ours = optimise(problem, seed=4, max_evaluations=500)
-    assert same(ours, MOGOMEA().run(problem, Limits(max_evaluations=500), seed=4))
+    ours = optimise(problem, random_state=4, max_evaluations=500)
+    assert same(ours, MOGOMEA().run(problem, Limits(max_evaluations=500), random_state=4))
     for other in (GOMEA(), RVGOMEA()):
         with pytest.raises(
             GomeaBnError, match=r"algorithm must be a MOGOMEA for 2 objectives, got (RV)?GOMEA"
         ):
-            optimise(problem, other, seed=4, max_evaluations=500)
+            optimise(problem, other, random_state=4, max_evaluations=500)
     with pytest.raises(GomeaBnError, match="takes one objective, the problem has 2; use MOGOMEA"):
         GOMEA().run(problem, Limits(max_evaluations=500))
 
@@ -278,9 +280,9 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
         (lambda: MOGOMEA(linkage="forest"), "linkage must be one of"),
         (
             lambda: MOGOMEA(archive_update="later"),
-            "archive_update must be 'generation' or 'immediate', got 'later'",
+            "archive_update must be one of 'generation', 'immediate', got 'later'",
         ),
-        (lambda: MOGOMEA(mixing="sums"), "mixing must be 'weights' or 'dominance', got 'sums'"),
+        (lambda: MOGOMEA(mixing="sums"), "mixing must be one of 'weights', 'dominance', got 'sums'"),
         (lambda: MOGOMEA(archive_size=0), "archive_size must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
@@ -291,9 +293,12 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
         (lambda: MOGOMEA(local_search="no"), "local_search must be True or False, got 'no'"),  # type: ignore
         (lambda: MOGOMEA(forced_improvement=None), "forced_improvement must be True or False"),  # type: ignore
         (lambda: MOGOMEA(max_population_size=7), r"at least base_population \(8\), got 7"),
-        (lambda: run_with({}, target=-3.0), "target is for one objective, got -3.0 for 2; stop by callback"),
-        (lambda: run_with({"n_threads": 0}), "n_threads must be an integer of at least 1, got 0"),
-        (lambda: run_with({"seed": -1}), "seed must be a non-negative integer"),
+        (
+            lambda: run_with({}, target=-3.0),
+            "target is for one objective and must be None in MOGOMEA, got -3.0",
+        ),
+        (lambda: run_with({"n_jobs": 0}), "n_jobs must be an integer of at least 1, got 0"),
+        (lambda: run_with({"random_state": -1}), "random_state must be an integer of at least 0"),
         (lambda: run_with({"initial": np.zeros((2, 5), int)}), r"initial must be integers of shape \(k, 6\)"),
         (lambda: run_with({"initial": np.full((1, 6), 2)}), "row 0 has the value 2 in gene 0"),
     ],
@@ -312,7 +317,7 @@ def test_errors_of_a_callback_come_through() -> None:
         raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine"):
-        MOGOMEA().run(LOTZ(8), Limits(max_generations=100), seed=0, n_threads=2, callback=fail)
+        MOGOMEA().run(LOTZ(8), Limits(max_generations=100), random_state=0, n_jobs=2, callback=fail)
 
 
 @pytest.mark.parametrize("mixing", ["weights", "dominance"])
@@ -331,12 +336,12 @@ def test_infinite_objectives_leave_the_others_their_say(mixing: str) -> None:
 
     missed = float(np.sum(Shelf.worth) - np.sum(np.sort(Shelf.worth)[-3:]))
     settings = MOGOMEA(mixing=mixing)
-    run = FrontRun(settings, PythonProblem(Steep()), Limits(max_evaluations=3_000), 1, 1, None, None)
+    run = FrontRun(settings, PythonProblem(Steep()), Limits(max_evaluations=3_000), random_state=1)
     front = run.finish().F
     assert front[-1].tolist() == [math.inf, missed]
     assert np.isfinite(front[:-1]).all()
     # the infinite member stays in the archive, and must not make all finite prices equal
     assert (run._scale() * np.ptp(front[:-1], axis=0) > 0.3).all()
     assert len(front) > 3
-    result = optimise(Priceless(), settings, seed=1, max_evaluations=1_000)
+    result = optimise(Priceless(), settings, random_state=1, max_evaluations=1_000)
     assert result.F.tolist() == [[math.inf, missed]]

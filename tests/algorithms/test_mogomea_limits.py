@@ -22,7 +22,7 @@ UPDATES = ["generation", "immediate"]
 @pytest.fixture(autouse=True, scope="module")
 def _compiled() -> None:
     """Compile before any clock counts."""
-    MOGOMEA().run(network_problem(1, 2, 4), Limits(max_evaluations=500), seed=0, n_threads=2)
+    MOGOMEA().run(network_problem(1, 2, 4), Limits(max_evaluations=500), random_state=0, n_jobs=2)
 
 
 VARIANTS = [
@@ -32,7 +32,7 @@ VARIANTS = [
     MOGOMEA(linkage="tree", forced_improvement=False, base_clusters=1, archive_update="immediate"),
 ]
 CASES = {
-    "cut": lambda: MultiObjectiveMaxCut.random_graph(14, 40, 3, seed=1),
+    "cut": lambda: MultiObjectiveMaxCut.random_graph(14, 40, 3, random_state=1),
     "networks": lambda: network_problem(4, 3, 6),
     "limited": lambda: network_problem(5, 2, 6, max_parameters=20.0),
 }
@@ -42,15 +42,17 @@ CASES = {
 @pytest.mark.parametrize("what", CASES)
 def test_a_seed_gives_one_result_at_any_number_of_threads(what: str, variant: int) -> None:
     limits, settings = Limits(max_evaluations=12_000), VARIANTS[variant]
-    runs = [settings.run(CASES[what](), limits, seed=7, n_threads=t) for t in (1, 2, 3)]
+    runs = [settings.run(CASES[what](), limits, random_state=7, n_jobs=t) for t in (1, 2, 3)]
     assert all(same(runs[0], run) for run in runs[1:])
     assert runs[0].n_eval == 12_000
     # once more with a sequence, and with caches that are full already
     problem = CASES[what]()
     sequence = np.random.SeedSequence(7)
-    assert all(same(settings.run(problem, limits, seed=sequence), runs[0]) for _ in range(2))
+    assert all(same(settings.run(problem, limits, random_state=sequence), runs[0]) for _ in range(2))
     few = Limits(max_evaluations=300)
-    assert not same(settings.run(CASES[what](), few, seed=8), settings.run(CASES[what](), few, seed=7))
+    assert not same(
+        settings.run(CASES[what](), few, random_state=8), settings.run(CASES[what](), few, random_state=7)
+    )
 
 
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
@@ -58,7 +60,7 @@ def test_a_seed_gives_one_result_at_any_number_of_threads(what: str, variant: in
 def test_evaluation_limits_are_exact(what: str, variant: int) -> None:
     problem = CASES[what]()
     for limit in [*range(1, 24), *range(24, 1500, 113), 4_321]:
-        result = VARIANTS[variant].run(problem, Limits(max_evaluations=limit), seed=limit, n_threads=2)
+        result = VARIANTS[variant].run(problem, Limits(max_evaluations=limit), random_state=limit, n_jobs=2)
         assert result.n_eval == limit
         assert result.stopped_by == "max_evaluations"
         if limit > 1400:
@@ -91,10 +93,10 @@ def test_a_run_that_was_stopped_can_be_repeated(variant: int, n_threads: int) ->
         ("max_seconds", 4096, Limits(max_seconds=0.15), None),
     ):
         chosen = replace(settings, base_population=base_population)
-        stopped = chosen.run(CASES["networks"](), limits, seed=5, n_threads=n_threads, callback=callback)
+        stopped = chosen.run(CASES["networks"](), limits, random_state=5, n_jobs=n_threads, callback=callback)
         assert stopped.stopped_by == what
         again = Limits(max_evaluations=stopped.n_eval)
-        repeated = chosen.run(CASES["networks"](), again, seed=5, n_threads=3 - n_threads)
+        repeated = chosen.run(CASES["networks"](), again, random_state=5, n_jobs=3 - n_threads)
         assert same(repeated, stopped)
         check_front(CASES["networks"](), stopped)
 
@@ -106,7 +108,7 @@ def test_an_interrupt_inside_a_generation_returns_the_front_so_far(update: str) 
     former = signal.getsignal(signal.SIGINT)
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    result = settings.run(problem, Limits(max_seconds=120), seed=0, n_threads=2)
+    result = settings.run(problem, Limits(max_seconds=120), random_state=0, n_jobs=2)
     assert result.stopped_by == "interrupt"
     assert result.exec_time < 30
     assert len(result.F) > 0
@@ -116,7 +118,7 @@ def test_an_interrupt_inside_a_generation_returns_the_front_so_far(update: str) 
 @pytest.mark.parametrize("update", UPDATES)
 def test_a_clock_that_is_up_at_once_still_gives_a_solution(update: str) -> None:
     settings = MOGOMEA(archive_update=update)
-    result = settings.run(network_problem(4, 3, 6), Limits(max_seconds=1e-9), seed=0, n_threads=2)
+    result = settings.run(network_problem(4, 3, 6), Limits(max_seconds=1e-9), random_state=0, n_jobs=2)
     assert result.stopped_by == "max_seconds"
     assert result.n_eval >= 1
     assert len(result.X) >= 1
@@ -125,12 +127,12 @@ def test_a_clock_that_is_up_at_once_still_gives_a_solution(update: str) -> None:
 def test_generations_patience_and_progress() -> None:
     problem = LOTZ(8)
     seen: list[Progress] = []
-    result = MOGOMEA().run(problem, Limits(max_generations=7), seed=0, callback=seen.append)
+    result = MOGOMEA().run(problem, Limits(max_generations=7), random_state=0, callback=seen.append)
     assert (result.stopped_by, result.n_generations) == ("max_generations", 7)
     assert seen[-1].archive_size == len(result.F)
     assert seen[-1].best == result.F[0, 0]
     assert seen[-1].n_eval == result.n_eval
-    result = MOGOMEA().run(problem, Limits(patience=1.5), seed=0)
+    result = MOGOMEA().run(problem, Limits(patience=1.5), random_state=0)
     assert result.stopped_by == "patience"
     last = result.extra["n_eval_at_last_addition"]
     assert result.n_eval > max(1000 * problem.n_variables, 1.5 * last)

@@ -75,7 +75,7 @@ def constrained(n_variables: int, bound: float) -> RealKernelProblem:
 
 def solve(problem: Any, *, seed: int = 0, max_evaluations: int = 300_000, **options: Any) -> Result:
     limits = Limits(max_evaluations=max_evaluations, target=problem.target)
-    return RVGOMEA(**options).run(problem, limits, seed=seed)
+    return RVGOMEA(**options).run(problem, limits, random_state=seed)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_nothing_leaves_the_bounds() -> None:
     def note(progress: Progress) -> None:
         seen.append(np.array([progress.best]))
 
-    result = RVGOMEA().run(problem, Limits(max_evaluations=30_000), seed=1, callback=note)
+    result = RVGOMEA().run(problem, Limits(max_evaluations=30_000), random_state=1, callback=note)
     assert bool(np.all(lower <= result.X))
     assert bool(np.all(lower + 4 >= result.X))
     assert result.F[0] == pytest.approx(15.0, abs=1e-3)
@@ -147,14 +147,14 @@ def test_nothing_leaves_the_bounds() -> None:
 
 def test_the_best_is_feasible_and_on_the_constraint() -> None:
     problem = constrained(4, 2.0)
-    result = RVGOMEA().run(problem, Limits(max_evaluations=60_000), seed=2)
+    result = RVGOMEA().run(problem, Limits(max_evaluations=60_000), random_state=2)
     assert result.extra["violation"] == 0.0
     assert result.X[0] >= 2.0
     assert result.F[0] == pytest.approx(4.0, abs=1e-3)
     # infeasible solutions of a good objective never meet a target
     limits = Limits(max_evaluations=5_000, target=3.9)
-    assert RVGOMEA().run(problem, limits, seed=2).stopped_by == "max_evaluations"
-    unreachable = RVGOMEA().run(constrained(2, 1e9), Limits(max_evaluations=2_000), seed=2)
+    assert RVGOMEA().run(problem, limits, random_state=2).stopped_by == "max_evaluations"
+    unreachable = RVGOMEA().run(constrained(2, 1e9), Limits(max_evaluations=2_000), random_state=2)
     assert unreachable.extra["violation"] > 0
     assert unreachable.X[0] > 10.0
 
@@ -162,7 +162,7 @@ def test_the_best_is_feasible_and_on_the_constraint() -> None:
 @pytest.mark.parametrize("linkage", ["tree", "univariate"])
 def test_the_same_seed_gives_the_same_run(linkage: str) -> None:
     problem, limits = rosenbrock(6), Limits(max_evaluations=20_000)
-    runs = [RVGOMEA(linkage=linkage).run(problem, limits, seed=seed) for seed in (5, 5, 6)]
+    runs = [RVGOMEA(linkage=linkage).run(problem, limits, random_state=seed) for seed in (5, 5, 6)]
     np.testing.assert_array_equal(runs[0].X, runs[1].X)
     assert runs[0].F[0] == runs[1].F[0]
     assert runs[0].n_eval_full == runs[1].n_eval_full
@@ -171,24 +171,24 @@ def test_the_same_seed_gives_the_same_run(linkage: str) -> None:
     sequence = np.random.SeedSequence(5)
     for _ in range(2):
         np.testing.assert_array_equal(
-            RVGOMEA(linkage=linkage).run(problem, limits, seed=sequence).X, runs[0].X
+            RVGOMEA(linkage=linkage).run(problem, limits, random_state=sequence).X, runs[0].X
         )
 
 
 def test_limits_hold() -> None:
     problem = rosenbrock(10)
     for n_eval in (1, 7, 1234):
-        result = RVGOMEA().run(problem, Limits(max_evaluations=n_eval), seed=0)
+        result = RVGOMEA().run(problem, Limits(max_evaluations=n_eval), random_state=0)
         assert (result.n_eval, result.stopped_by) == (n_eval, "max_evaluations")
         assert np.isfinite(result.F[0])
-    result = RVGOMEA().run(problem, Limits(max_generations=13), seed=0)
+    result = RVGOMEA().run(problem, Limits(max_generations=13), random_state=0)
     assert (result.n_generations, result.stopped_by) == (13, "max_generations")
-    result = RVGOMEA(linkage="full").run(problem, Limits(max_seconds=0.3), seed=0)
+    result = RVGOMEA(linkage="full").run(problem, Limits(max_seconds=0.3), random_state=0)
     assert result.stopped_by == "max_seconds"
     assert result.exec_time < 1.0
-    result = RVGOMEA().run(sphere(1), Limits(patience=2.0), seed=0)
+    result = RVGOMEA().run(sphere(1), Limits(patience=2.0), random_state=0)
     assert result.stopped_by == "patience"
-    result = RVGOMEA(max_population_size=10).run(sphere(2), Limits(max_seconds=20.0), seed=0)
+    result = RVGOMEA(max_population_size=10).run(sphere(2), Limits(max_seconds=20.0), random_state=0)
     assert result.stopped_by == "max_population_size"
 
 
@@ -199,7 +199,7 @@ def test_a_callback_stops_and_sees_the_schedule() -> None:
         seen.append(progress)
         return progress.n_generations == 30
 
-    result = RVGOMEA().run(rosenbrock(10), Limits(max_seconds=20.0), seed=0, callback=stop_late)
+    result = RVGOMEA().run(rosenbrock(10), Limits(max_seconds=20.0), random_state=0, callback=stop_late)
     assert result.stopped_by == "callback"
     assert [p.n_generations for p in seen] == list(range(1, 31))
     # creation counts as a generation of the run; the second population follows eight of the first
@@ -213,7 +213,7 @@ def test_a_callback_stops_and_sees_the_schedule() -> None:
 def test_an_interrupt_returns_the_best_so_far() -> None:
     problem = soreb_chain(30)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    result = RVGOMEA().run(problem, Limits(max_seconds=20.0), seed=0)
+    result = RVGOMEA().run(problem, Limits(max_seconds=20.0), random_state=0)
     assert result.stopped_by == "interrupt"
     assert np.isfinite(result.F[0])
 
@@ -221,7 +221,7 @@ def test_an_interrupt_returns_the_best_so_far() -> None:
 def test_initial_solutions_are_used_and_checked() -> None:
     problem = sphere(5, lower=-200.0, upper=200.0)
     start = np.full((1, 5), 0.001)
-    result = RVGOMEA().run(problem, Limits(max_evaluations=1), seed=0, initial=start)
+    result = RVGOMEA().run(problem, Limits(max_evaluations=1), random_state=0, initial=start)
     np.testing.assert_array_equal(result.X, start[0])
     wrong = np.array([[0.0, 0.0, 900.0, 0.0, 0.0]])
     with pytest.raises(GomeaBnError, match=r"row 0 has 900.0 for variable 2, outside its bounds"):
@@ -233,8 +233,11 @@ def test_initial_solutions_are_used_and_checked() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"selection": 0.0}, "selection must be a number above 0.0"),
-        ({"accept_worse": 1.5}, "accept_worse must be a number"),
+        ({"selection": 0.0}, "selection must be a finite number above 0 and at most 1, got 0.0"),
+        (
+            {"accept_worse": 1.5},
+            "accept_worse must be a finite number of at least 0 and at most 1 or None, got 1.5",
+        ),
         ({"multiplier_decrease": True}, "multiplier_decrease"),
         ({"base_population": 2}, "base_population must be an integer of at least 3"),
         ({"stall_limit": -1}, "stall_limit"),

@@ -250,7 +250,7 @@ def test_one_static_tree_serves_problems_of_several_sizes() -> None:
 def test_gomea_solves_deceptive_traps_with_every_model(model: Any) -> None:
     problem = Trap(50)
     limits = Limits(target=problem.target, max_evaluations=1_000_000)
-    result = GOMEA(linkage=model, local_search=False).run(problem, limits, seed=1)
+    result = GOMEA(linkage=model, local_search=False).run(problem, limits, random_state=1)
     assert result.stopped_by == "target"
 
 
@@ -261,7 +261,7 @@ def test_the_full_set_only_selects() -> None:
         frozenset(range(20))
     ]
     algorithm = GOMEA(linkage=Full(), local_search=False, base_population=16, max_population_size=16)
-    result = algorithm.run(problem, Limits(max_generations=50), seed=0, initial=genotypes)
+    result = algorithm.run(problem, Limits(max_generations=50), random_state=0, initial=genotypes)
     values = {tuple(row) for row in genotypes.tolist()}
     assert tuple(result.X.tolist()) in values
     assert result.stopped_by == "max_population_size"  # all solutions became the best one

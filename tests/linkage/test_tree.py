@@ -54,7 +54,7 @@ def built_tree(
 # ---------------------------------------------------------------- similarities
 
 
-def test_the_vectors_of_the_fact_sheet() -> None:
+def test_entropies_and_similarities_of_three_short_vectors() -> None:
     assert [slow_entropy(g) for g in (X, Y, Z)] == pytest.approx([1.561278, 0.954434, 1.0], abs=1e-6)
     genotypes, alphabet = population([X, Y, Z]), np.array([3, 2, 2])
     mi = LinkageTree("mi").similarities(genotypes, alphabet)
@@ -81,6 +81,21 @@ def test_similarities_equal_their_definition(seed: int, n: int, largest: int, me
         expected = slow_similarity(genotypes[:, g].tolist(), genotypes[:, h].tolist(), measure)
         assert found[g, h] == pytest.approx(expected, abs=1e-9)
         assert found[g, h] >= 0.0
+
+
+@pytest.mark.parametrize("measure", ["mi", "nmi"])
+@pytest.mark.parametrize("size", [256, 257, 300, 512, 1000])
+def test_similarities_of_genes_with_more_than_256_values_equal_their_definition(
+    size: int, measure: str
+) -> None:
+    rng = np.random.default_rng(size)
+    wide = rng.integers(0, size, 300)
+    wide[:2] = 0, size - 1
+    genotypes = np.stack([wide, wide % 4, rng.integers(0, 4, 300)], axis=1).astype(np.int16)
+    matrix = LinkageTree(measure).similarities(genotypes, np.array([size, 4, 4]))
+    for g, h in itertools.combinations(range(3), 2):
+        expected = slow_similarity(genotypes[:, g].tolist(), genotypes[:, h].tolist(), measure)
+        assert matrix[g, h] == pytest.approx(expected, abs=1e-9)
 
 
 def test_normalised_similarity_is_1_for_relabelled_genes_and_0_for_constant_ones() -> None:
@@ -188,6 +203,16 @@ def test_ties_favour_no_gene() -> None:
     assert chisquare([pairs[frozenset(p)] for p in itertools.combinations(range(4), 2)]).pvalue > 1e-3
 
 
+def test_equal_genes_merge_into_a_tree_of_small_depth() -> None:
+    # ties go to the smaller cluster; a chain that always took the larger one would be 15 deep
+    for seed in range(10):
+        _, _, children = built_tree(np.ones((16, 16)), seed)
+        depth = [0] * 31
+        for merge, (a, b) in enumerate(children.tolist()):
+            depth[16 + merge] = 1 + max(depth[a], depth[b])
+        assert depth[-1] <= 10
+
+
 # ---------------------------------------------------------------- filter
 
 
@@ -243,13 +268,16 @@ def test_univariate_and_custom_families() -> None:
     ("make", "message"),
     [
         (lambda: Custom([]), "at least one subset"),
-        (lambda: Custom([[0], []]), r"non-empty and without repeats, got \[\]"),
-        (lambda: Custom([[1, 1]]), r"non-empty and without repeats, got \[1, 1\]"),
+        (lambda: Custom([[0], []]), r"non-empty and without duplicates, got \[\]"),
+        (lambda: Custom([[1, 1]]), r"non-empty and without duplicates, got \[1, 1\]"),
         (
             lambda: LinkageTree("entropy"),
             "measure must be one of .*'corrected', 'mi', 'nmi'.*, got 'entropy'",
         ),
-        (lambda: linkage_model("forest"), r"linkage must be one of \['tree', 'tree-corrected', .*\]"),
+        (
+            lambda: linkage_model("forest"),
+            r"linkage must be one of 'tree', .*'tree-corrected', .* got 'forest'",
+        ),
         (lambda: linkage_model(cast(Any, 3)), r"object with learn\(...\), got 3"),
     ],
 )

@@ -17,16 +17,26 @@ from gomea_bn.algorithms.archive import ElitistArchive, new_archive
 from gomea_bn.algorithms.clusters import balanced_clusters, extreme_clusters
 from gomea_bn.algorithms.populations import UNLIMITED, new_population, new_work
 from gomea_bn.linkage.models import Custom, Linkage, LinkageTree, Univariate
-from gomea_bn.operators.kernels.archive import MEMBERS, Archive, canonical
+from gomea_bn.operators.kernels.archive import MEMBERS, Archive
 from gomea_bn.operators.kernels.front_mixing import (
     ALL,
+    EVALUATED,
     Clusters,
     FrontSearch,
     FrontWork,
     initialise_front,
     vary_front,
 )
-from gomea_bn.operators.kernels.mixing import CUT_SHORT, FINISHED, NOT_RUN, MixingRules
+from gomea_bn.operators.kernels.keys import canonical
+from gomea_bn.operators.kernels.mixing import (
+    COPIES,
+    CUT_SHORT,
+    EVALUATIONS,
+    FINISHED,
+    NOT_RUN,
+    STATUS,
+    MixingRules,
+)
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.multi_objective import (
     LOTZ,
@@ -59,8 +69,8 @@ PROBLEMS = {
     "onemax": lambda seed: OneMaxZeroMax(8),
     "trap": lambda seed: TrapInverseTrap(8, 4),
     "lotz": lambda seed: LOTZ(6),
-    "cut": lambda seed: MultiObjectiveMaxCut.random_graph(6, 10, 3, seed=seed),
-    "knapsack": lambda seed: MultiObjectiveKnapsack.random(7, 2, seed=seed),
+    "cut": lambda seed: MultiObjectiveMaxCut.random_graph(6, 10, 3, random_state=seed),
+    "knapsack": lambda seed: MultiObjectiveKnapsack.random(7, 2, random_state=seed),
     "bounded": lambda seed: PythonProblem(Bounded()),
     "networks": lambda seed: networks(seed, 2),
     "expert": lambda seed: networks(seed, 3),
@@ -68,7 +78,14 @@ PROBLEMS = {
 }
 
 NOBODY = np.zeros(0, np.int64)
-NO_CLUSTERS = Clusters(NOBODY, NOBODY, NOBODY, NOBODY, Linkage(NOBODY, NOBODY, NOBODY), NOBODY)
+NO_CLUSTERS = Clusters(
+    of_solution=NOBODY,
+    objective=NOBODY,
+    members=NOBODY,
+    member_starts=NOBODY,
+    linkage=Linkage(NOBODY, NOBODY, NOBODY),
+    subset_starts=NOBODY,
+)
 
 
 class Bench:
@@ -96,17 +113,23 @@ class Bench:
         m = problem.n_objectives
         self.archive = ElitistArchive(problem.n_variables, m)
         mixing = new_work(problem, np.zeros(1, np.uint8))._replace(donors=np.zeros(n, np.int64))
-        self.work = FrontWork(mixing, np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(2, np.int64))
+        self.work = FrontWork(
+            mixing=mixing,
+            former=np.zeros(m),
+            candidate=np.zeros(m),
+            weights=np.zeros(m),
+            clock=np.zeros(2, np.int64),
+        )
         self.rules = MixingRules(
-            problem.alphabet,
-            problem.allowed,
-            problem.ordinal,
-            problem.allowed.shape[1],
-            0,
-            forced,
-            climb,
-            donors,
-            immediate,
+            alphabet=problem.alphabet,
+            allowed=problem.allowed,
+            ordinal=problem.ordinal,
+            max_tries=problem.allowed.shape[1],
+            stall_limit=0,
+            forced_improvement=forced,
+            local_search=climb,
+            search_donors=donors,
+            immediate_elite=immediate,
         )
         self.slow_archive = SlowArchive(m)
         self.twins: list[SlowSearch] = []
@@ -137,18 +160,18 @@ class Bench:
         data = self.population
         members, of_solution = balanced_clusters(data.objectives, k, generator)
         learned = [model.learn(data.parents[rows], self.problem.alphabet, generator) for rows in members]
-        offsets = np.cumsum([0] + [len(one.members) for one in learned])
+        offsets = np.cumsum([0] + [len(linkage.members) for linkage in learned])
         return Clusters(
-            of_solution,
-            extreme_clusters(data.objectives, members, generator),
-            np.concatenate(members),
-            np.cumsum([0] + [len(one) for one in members]),
-            Linkage(
-                np.concatenate([one.members for one in learned]),
-                np.concatenate([one.starts + offset for one, offset in zip(learned, offsets)]),
-                np.concatenate([one.sizes for one in learned]),
+            of_solution=of_solution,
+            objective=extreme_clusters(data.objectives, members, generator),
+            members=np.concatenate(members),
+            member_starts=np.cumsum([0] + [len(rows) for rows in members]),
+            linkage=Linkage(
+                members=np.concatenate([linkage.members for linkage in learned]),
+                starts=np.concatenate([linkage.starts + offset for linkage, offset in zip(learned, offsets)]),
+                sizes=np.concatenate([linkage.sizes for linkage in learned]),
             ),
-            np.cumsum([0] + [len(one.starts) for one in learned]),
+            subset_starts=np.cumsum([0] + [len(linkage.starts) for linkage in learned]),
         )
 
     def run(
@@ -162,7 +185,13 @@ class Bench:
         for bounds, generator in zip(self.blocks, self.generators, strict=True):
             finds = new_archive(200, self.problem.n_variables, self.problem.n_objectives)
             search = FrontSearch(
-                self.archive.data, finds, clusters, stalled, self.immediate, self.scale, self.weighted
+                archive=self.archive.data,
+                finds=finds,
+                clusters=clusters,
+                stalled=stalled,
+                immediate=self.immediate,
+                scale=self.scale,
+                weighted=self.weighted,
             )
             data = self.problem.kernel_data(1)[0]
             kernel(data, self.population, search, self.rules, generator, self.work, bounds)
@@ -192,10 +221,10 @@ class Bench:
         assert population.genotypes.tolist() == [one.genotype.tolist() for one in self.solutions]
         assert population.objectives.tolist() == [list(one.objectives) for one in self.solutions]
         assert population.violations.tolist() == [one.violation for one in self.solutions]
-        assert (population.tallies[:, 0] == FINISHED).all()
+        assert (population.tallies[:, STATUS] == FINISHED).all()
         done = sum(twin.n_eval for twin in self.twins)
-        assert population.tallies[:, 1].sum() == done - evaluations_before
-        assert self.work.clock[0] == done
+        assert population.tallies[:, EVALUATIONS].sum() == done - evaluations_before
+        assert self.work.clock[EVALUATED] == done
         members = self.slow_archive.members
         assert archive.genotypes.tolist() == [list(one.genotype) for one in members]
         assert archive.objectives.tolist() == [list(one.f) for one in members]
@@ -304,7 +333,7 @@ def test_without_a_feasible_solution_nothing_is_taken_from_the_archive() -> None
     bench.run(vary_front, bench.clusters(3, Univariate(), np.random.default_rng(0)), stalled=True)
     assert (bench.population.violations <= before).all()
     assert (bench.population.violations < before).any()
-    assert bench.population.tallies[:, 3].sum() == 0
+    assert bench.population.tallies[:, COPIES].sum() == 0
 
 
 # ---------------------------------------------------------------- budgets and interruption
@@ -322,13 +351,13 @@ def test_a_budget_is_spent_exactly(kernel: Any, immediate: bool) -> None:
 
     whole, clusters = begun()
     whole.run(kernel, clusters, stalled=True)
-    total = int(whole.population.tallies[:, 1].sum())
+    total = int(whole.population.tallies[:, EVALUATIONS].sum())
     for budget in range(1, total + 1):
         bench, clusters = begun()
         former = bench.population.genotypes.copy()
         bench.run(kernel, clusters, stalled=True, budget=budget)
-        status = bench.population.tallies[:, 0].tolist()
-        assert bench.population.tallies[:, 1].sum() == budget
+        status = bench.population.tallies[:, STATUS].tolist()
+        assert bench.population.tallies[:, EVALUATIONS].sum() == budget
         cut = status.index(CUT_SHORT)
         assert status == [FINISHED] * cut + [CUT_SHORT] + [NOT_RUN] * (5 - cut)
         assert (bench.population.genotypes[:cut] == whole.population.genotypes[:cut]).all()

@@ -22,9 +22,13 @@ from oracles import (
 
 from gomea_bn.linkage.models import Custom, Linkage, LinkageModel, LinkageTree, Univariate
 from gomea_bn.operators.kernels.mixing import (
+    COPIES,
     CUT_SHORT,
+    EVALUATIONS,
     FINISHED,
     NOT_RUN,
+    STATUS,
+    TOUCHED,
     Elite,
     MixingRules,
     MixingWork,
@@ -47,27 +51,31 @@ class Bench:
         self.problem, self.rng = problem, rng
         genotypes = np.array([s.genotype for s in solutions])
         self.population = PopulationData(
-            genotypes.copy(),
-            genotypes,
-            np.array([s.terms for s in solutions]),
-            np.array([s.aux for s in solutions]).reshape(n, problem.n_aux),
-            np.array([s.objectives for s in solutions]),
-            np.zeros(n),
-            np.zeros(n, np.int64),
-            np.zeros((n, 4), np.int64),
+            parents=genotypes.copy(),
+            genotypes=genotypes,
+            terms=np.array([s.terms for s in solutions]),
+            aux=np.array([s.aux for s in solutions]).reshape(n, problem.n_aux),
+            objectives=np.array([s.objectives for s in solutions]),
+            violations=np.zeros(n),
+            stalls=np.zeros(n, np.int64),
+            tallies=np.zeros((n, 4), np.int64),
         )
-        self.elite = Elite(np.zeros(problem.n_variables, np.int16), np.full(1, np.inf), np.full(1, np.inf))
+        self.elite = Elite(
+            genotype=np.zeros(problem.n_variables, np.int16),
+            objectives=np.full(1, np.inf),
+            violation=np.full(1, np.inf),
+        )
         self.set_elite(int(np.argmin(self.values)))
         journal, self.journal_kept = guarded_journal(problem)
         n_genes = problem.n_variables
         self.work = MixingWork(
-            journal,
-            np.zeros(2 * n_genes + 1, np.int64),
-            np.zeros(n_genes, np.int64),
-            np.zeros(n, np.int64),
-            np.full(1, UNLIMITED),
-            np.zeros(1, np.uint8),
-            np.full(1, -np.inf),
+            journal=journal,
+            subsets=np.zeros(2 * n_genes + 1, np.int64),
+            genes=np.zeros(n_genes, np.int64),
+            donors=np.zeros(n, np.int64),
+            budget=np.full(1, UNLIMITED),
+            stop=np.zeros(1, np.uint8),
+            target=np.full(1, -np.inf),
         )
 
     @property
@@ -88,10 +96,17 @@ class Bench:
         donors: bool = False,
         immediate: bool = False,
     ) -> MixingRules:
-        p = self.problem
-        most = p.allowed.shape[1]
+        problem = self.problem
         return MixingRules(
-            p.alphabet, p.allowed, p.ordinal, most, stall_limit, forced, climb, donors, immediate
+            alphabet=problem.alphabet,
+            allowed=problem.allowed,
+            ordinal=problem.ordinal,
+            max_tries=problem.allowed.shape[1],
+            stall_limit=stall_limit,
+            forced_improvement=forced,
+            local_search=climb,
+            search_donors=donors,
+            immediate_elite=immediate,
         )
 
     def generation(self, linkage: Linkage, rules: MixingRules) -> None:
@@ -163,9 +178,9 @@ def test_generations_equal_their_twin(
         bench.generation(linkage, rules)
         assert population.genotypes.tolist() == [genotype.tolist() for genotype, _ in expected]
         assert bench.values.tolist() == [value for _, value in expected]
-        assert population.tallies[:, 1].sum() == twin.n_eval
+        assert population.tallies[:, EVALUATIONS].sum() == twin.n_eval
         assert population.stalls.tolist() == np.where(bench.values < values, 0, stalls + 1).tolist()
-        assert (population.tallies[:, 0] == FINISHED).all()
+        assert (population.tallies[:, STATUS] == FINISHED).all()
         # the same number of draws, hence the same generator
         assert bench.rng.bit_generator.state == twin_rng.bit_generator.state
         best = int(np.argmin(bench.values))
@@ -230,8 +245,8 @@ def test_climbing_changes_a_solution_only_for_the_better(seed: int) -> None:
     assert (changed == (bench.values < before)).all()
     # at most one try of every other value of an edge, and of the two neighbours of a bin count
     cost = 2 * (problem.ordinal.sum() + (~problem.ordinal).sum())
-    assert (population.tallies[:, 1] <= cost).all()
-    assert (population.tallies[:, 1] >= 2 * (~problem.ordinal).sum() + problem.ordinal.sum()).all()
+    assert (population.tallies[:, EVALUATIONS] <= cost).all()
+    assert (population.tallies[:, EVALUATIONS] >= 2 * (~problem.ordinal).sum() + problem.ordinal.sum()).all()
     assert np.abs(population.genotypes - genotypes)[:, problem.ordinal].max() == 1
 
 
@@ -243,14 +258,14 @@ def test_initialisation_evaluates_and_climbs() -> None:
         population.terms[:], population.objectives[:] = 0.0, np.inf
         data = bench.problem.kernel_data(1)[0]
         initialise_range(data, population, bench.rules(climb=climb), bench.rng, bench.work, 0, 10)
-        assert (population.tallies[:, 0] == FINISHED).all()
+        assert (population.tallies[:, STATUS] == FINISHED).all()
         if climb:
             assert (bench.values <= start).all()
             assert (bench.values < start).any()
-            assert (population.tallies[:, 1] > 1).all()
+            assert (population.tallies[:, EVALUATIONS] > 1).all()
         else:
             assert bench.values.tolist() == start
-            assert (population.tallies[:, 1:3] == [1, bench.problem.n_terms]).all()
+            assert (population.tallies[:, [EVALUATIONS, TOUCHED]] == [1, bench.problem.n_terms]).all()
 
 
 # ---------------------------------------------------------------- forced improvement
@@ -274,7 +289,7 @@ def test_a_stuck_solution_improves_by_genes_of_the_best(seed: int) -> None:
     differing = int((bench.population.genotypes[0] != bench.elite.genotype).sum())
     bench.generation(learned(Univariate(), bench), bench.rules(forced=True))
     assert (bench.values < value).all()
-    assert (bench.population.tallies[:, 1] <= differing + 1).all()
+    assert (bench.population.tallies[:, EVALUATIONS] <= differing + 1).all()
     assert (bench.population.stalls == 0).all()
 
 
@@ -289,8 +304,8 @@ def test_a_stuck_solution_becomes_the_best_where_its_genes_do_not_help() -> None
         bench.generation(learned(Custom([equal.tolist()]), bench), bench.rules(forced=True))
         assert (bench.population.genotypes == bench.elite.genotype).all()
         assert (bench.values == bench.elite.objectives[0]).all()
-        assert (bench.population.tallies[:, 1] == 1).all()
-        assert (bench.population.tallies[:, 3] == 1).all()
+        assert (bench.population.tallies[:, EVALUATIONS] == 1).all()
+        assert (bench.population.tallies[:, COPIES] == 1).all()
     assert seen > 3
 
 
@@ -299,7 +314,7 @@ def test_the_best_solution_itself_is_left_alone() -> None:
     population = bench.population
     population.stalls[:] = 50
     bench.generation(learned(Univariate(), bench), bench.rules(forced=True))
-    assert population.tallies[:, 1:].sum() == 0
+    assert population.tallies[:, EVALUATIONS:].sum() == 0
     assert (population.stalls == 51).all()
 
 
@@ -314,7 +329,7 @@ def test_stalled_solutions_are_forced_beyond_the_limit_only() -> None:
         before = bench.values.copy()
         # single genes of donors change most solutions, so the number of stalls decides
         bench.generation(learned(Univariate(), bench), bench.rules(forced=True, stall_limit=3))
-        kept = (population.tallies[:, 3] == 0) & others
+        kept = (population.tallies[:, COPIES] == 0) & others
         if not forced:
             assert kept.sum() > 5
         else:
@@ -329,13 +344,13 @@ def test_stalled_solutions_are_forced_beyond_the_limit_only() -> None:
 def test_a_budget_is_spent_exactly(forced: bool) -> None:
     whole = make_bench(5, 6, "ccdd")
     whole.generation(learned(Univariate(), whole), whole.rules(forced=forced, climb=True))
-    total = int(whole.population.tallies[:, 1].sum())
+    total = int(whole.population.tallies[:, EVALUATIONS].sum())
     for budget in range(1, total + 1):
         bench = make_bench(5, 6, "ccdd")
         bench.work.budget[0] = budget
         bench.generation(learned(Univariate(), bench), bench.rules(forced=forced, climb=True))
-        status = bench.population.tallies[:, 0].tolist()
-        assert bench.population.tallies[:, 1].sum() == budget
+        status = bench.population.tallies[:, STATUS].tolist()
+        assert bench.population.tallies[:, EVALUATIONS].sum() == budget
         cut = status.index(CUT_SHORT)
         assert status == [FINISHED] * cut + [CUT_SHORT] + [NOT_RUN] * (5 - cut)
         finished = slice(0, cut)

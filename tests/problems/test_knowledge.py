@@ -178,7 +178,7 @@ def test_whatever_is_learned_honours_the_knowledge(seed: int, n: int, linkage: s
     knowledge = random_knowledge(rng, n)
     problem = make_problem(variables, knowledge=knowledge, initial_indegree=3.0)
     for evaluations in (1, 2, 700):
-        result = GOMEA(linkage=linkage).run(problem, Limits(max_evaluations=evaluations), seed=seed)
+        result = GOMEA(linkage=linkage).run(problem, Limits(max_evaluations=evaluations), random_state=seed)
         assert broken_rules(problem, result.X, knowledge) == []
 
 
@@ -186,7 +186,7 @@ def test_rules_against_the_data_are_kept_all_the_same() -> None:
     rng = np.random.default_rng(0)
     variables = random_variables(rng, 300, "cccdd")
     free = make_problem(variables)
-    best = GOMEA().run(free, Limits(max_evaluations=5000), seed=0)
+    best = GOMEA().run(free, Limits(max_evaluations=5000), random_state=0)
     edges = free.edges(best.X)
     assert len(edges) > 3
     both = [(f"v{i}", f"v{j}") for i, j in edges] + [(f"v{j}", f"v{i}") for i, j in edges]
@@ -196,7 +196,7 @@ def test_rules_against_the_data_are_kept_all_the_same() -> None:
     required = [(f"v{i}", f"v{j}") for i, j in absent]
     knowledge = ExpertKnowledge(required, both, max_table_cells=40)
     bound = make_problem(variables, knowledge=knowledge)
-    result = GOMEA().run(bound, Limits(max_evaluations=5000), seed=0)
+    result = GOMEA().run(bound, Limits(max_evaluations=5000), random_state=0)
     assert bound.edges(result.X) == absent
     assert max(cardinalities(bound, result.X)) <= 40
     assert result.F[0] > best.F[0]
@@ -212,7 +212,7 @@ def test_the_best_network_within_the_rules_is_found() -> None:
     ):
         problem = make_problem(variables, knowledge=knowledge)
         scores = {
-            round(float(GOMEA().run(problem, Limits(max_evaluations=8000), seed=seed).F[0]), 6)
+            round(float(GOMEA().run(problem, Limits(max_evaluations=8000), random_state=seed).F[0]), 6)
             for seed in range(5)
         }
         assert len(scores) == 1

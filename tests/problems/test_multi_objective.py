@@ -261,7 +261,7 @@ def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> N
 def test_equal_genotypes_have_equal_objectives_after_a_long_walk() -> None:
     rng = np.random.default_rng(1)
     problems = [
-        MultiObjectiveMaxCut.random_graph(40, 200, 3, seed=5),
+        MultiObjectiveMaxCut.random_graph(40, 200, 3, random_state=5),
         MultiObjectiveKnapsack(rng.random((2, 60)), rng.random((2, 60)) + 0.1),
     ]
     for problem in problems:
@@ -317,12 +317,12 @@ def test_known_fronts() -> None:
         assert len(problem.front) == 101
         assert (problem.front.sum(axis=1) == -100).all()
     assert len(TrapInverseTrap(100).front) == 21
-    assert MultiObjectiveMaxCut.random_graph(21, 40, seed=1).front is None
-    assert MultiObjectiveKnapsack.random(100, seed=1).front is None
+    assert MultiObjectiveMaxCut.random_graph(21, 40, random_state=1).front is None
+    assert MultiObjectiveKnapsack.random(100, random_state=1).front is None
 
 
 def test_random_instances_follow_their_laws() -> None:
-    knapsack = MultiObjectiveKnapsack.random(750, 3, seed=2)
+    knapsack = MultiObjectiveKnapsack.random(750, 3, random_state=2)
     profits, weights = -knapsack.data.profits, knapsack.data.weights
     for drawn in (profits, weights):
         assert drawn.shape == (750, 3)
@@ -330,9 +330,10 @@ def test_random_instances_follow_their_laws() -> None:
         assert (drawn == np.round(drawn)).all()
     assert knapsack.data.capacities.tolist() == (weights.sum(axis=0) / 2).tolist()
     assert (
-        MultiObjectiveKnapsack.random(750, 3, seed=2).data.profits.tolist() == knapsack.data.profits.tolist()
+        MultiObjectiveKnapsack.random(750, 3, random_state=2).data.profits.tolist()
+        == knapsack.data.profits.tolist()
     )
-    cut = MultiObjectiveMaxCut.random_graph(12, 30, 3, weights="sign", seed=2)
+    cut = MultiObjectiveMaxCut.random_graph(12, 30, 3, weights="sign", random_state=2)
     assert cut.n_terms == len(cut.data.neighbours) // 2 == 30
     assert set(cut.data.weights.ravel().tolist()) == {-1.0, 1.0}
     assert len(np.unique(cut.data.weights, axis=0)) > 2  # the objectives have weights of their own
@@ -350,29 +351,29 @@ def test_random_instances_follow_their_laws() -> None:
         (lambda: LOTZ(2.5), r"n_variables must be an integer of at least 1, got 2.5"),  # type: ignore[arg-type]
         (
             lambda: MultiObjectiveMaxCut(3, [[0, 1]], [1]),
-            r"weights must have the shape \(n_objectives, n_edges\)",
+            r"weights must have shape \(n_objectives, n_edges\)",
         ),
         (
             lambda: MultiObjectiveMaxCut(3, [[0, 1]], [[1, 2]]),
-            r"one number for each of the 1 edges, got \(2,\)",
+            r"one number for each of the 1 edges, got shape \(2,\)",
         ),
-        (lambda: MultiObjectiveMaxCut(3, [[0, 3]], [[1]]), r"row 0 is \[0, 3\]"),
+        (lambda: MultiObjectiveMaxCut(3, [[0, 3]], [[1]]), r"row 0 must be .* got \[0, 3\]"),
         (lambda: MultiObjectiveMaxCut(3, [[0, 1]], [[np.inf]]), r"weights must be finite"),
         (
             lambda: MultiObjectiveMaxCut.random_graph(4, 7),
-            r"n_edges must be from 0 to 6 for 4 vertices, got 7",
+            r"n_edges must be an integer from 0 to 6, got 7",
         ),
         (
             lambda: MultiObjectiveMaxCut.random_graph(4, 2, 0),
             r"n_objectives must be an integer of at least 1",
         ),
         (lambda: MultiObjectiveKnapsack([[1, 2]], [[1]]), r"got \(1, 2\) and \(1, 1\)"),
-        (lambda: MultiObjectiveKnapsack([[-1]], [[1]]), r"profits must not be negative"),
-        (lambda: MultiObjectiveKnapsack([[1]], [[0]]), r"weights must be positive"),
+        (lambda: MultiObjectiveKnapsack([[-1]], [[1]]), r"got the least profit -1"),
+        (lambda: MultiObjectiveKnapsack([[1]], [[0]]), r"the least weight 0"),
         (lambda: MultiObjectiveKnapsack([[np.nan]], [[1]]), r"profits must be finite"),
         (lambda: MultiObjectiveKnapsack([[1]], [[1]], [-1]), r"capacities must be 1 numbers"),
         (lambda: MultiObjectiveKnapsack.random(0), r"n_items must be an integer of at least 1, got 0"),
-        (lambda: brute_force_front(LOTZ(21)), r"at most 1048576 genotypes; this problem has 2097152"),
+        (lambda: brute_force_front(LOTZ(21)), r"at most 1,048,576 genotypes .* has 2,097,152"),
     ],
 )
 def test_impossible_problems_are_refused(make: Callable[[], Any], message: str) -> None:

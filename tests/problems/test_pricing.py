@@ -186,7 +186,7 @@ def test_tables_of_a_few_rows_are_searched(n_rows: int, method: str) -> None:
     ]
     variables.append(ScoredVariable("v2", (np.arange(n_rows) % 2).astype(np.int32), 2))
     problem, _ = priced_problem(variables, CutLimits(), method)
-    found = GOMEA().run(problem, Limits(max_evaluations=500), seed=1)
+    found = GOMEA().run(problem, Limits(max_evaluations=500), random_state=1)
     slow = slow_network_score(variables, problem.edges(found.X), cuts_of(problem, found.X), method)
     assert -found.F[0] == pytest.approx(slow, abs=1e-9)
     assert problem.statistics()["variables_priced"] > 0

@@ -1,1 +1,1 @@
-"""Small compiled functions that the kernels of other packages share."""
+"""Small compiled functions that the kernels of all packages share."""

@@ -1,4 +1,4 @@
-"""Bits of words, for kernels."""
+"""Operations on the bits of words, for kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ONE = np.uint64(1)
 
 @kernel
 def bit_count(word: np.uint64) -> int:
-    """Return the number of ones (the compiler turns this into one instruction)."""
+    """Return the number of ones in a word; the compiler turns this into one instruction."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -27,7 +27,7 @@ def bit_count(word: np.uint64) -> int:
 
 @kernel
 def lowest_bit(word: np.uint64) -> int:
-    """Return the index of the lowest one of a word that is not zero."""
+    """Return the index of the lowest one in a word other than zero."""
     return bit_count((word & (~word + _ONE)) - _ONE)
 
 

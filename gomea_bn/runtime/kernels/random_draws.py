@@ -1,4 +1,4 @@
-"""Random numbers for kernels: NumPy's own generators, drawn without allocating."""
+"""Random numbers for kernels, from NumPy's generators and without allocation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["random_below", "shuffle"]
 
 @kernel
 def random_below(generator: np.random.Generator, n: int) -> int:
-    """Return a uniform integer in [0, n); one draw (``Generator.integers`` would allocate an array per call)."""
+    """Return a uniform integer in [0, n) from one draw; ``Generator.integers`` would allocate an array per call."""
     return int(generator.random() * n)
 
 

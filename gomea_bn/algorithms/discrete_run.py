@@ -1,0 +1,388 @@
+"""The parts of a run over discrete genes that one and several objectives share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme
+from gomea_bn.algorithms.populations import (
+    UNLIMITED,
+    FormerRow,
+    checked_genotypes,
+    climb_cost,
+    evaluated_again,
+    finished_prefix,
+    new_population,
+    new_work,
+    variation_rules,
+)
+from gomea_bn.errors import check_integer
+from gomea_bn.linkage.models import Learner, Linkage, linkage_model, single_genes
+from gomea_bn.operators.kernels.mixing import (
+    EVALUATIONS,
+    FINISHED,
+    STATUS,
+    TOUCHED,
+    MixingRules,
+    PopulationData,
+)
+from gomea_bn.parameters import renamed_options
+from gomea_bn.problems.base import CompiledProblem, Refiner, with_defaults
+from gomea_bn.runtime.limits import Callback, Limits, Result
+
+__all__ = ["DiscreteRun", "DiscreteSearch", "DiscreteSettings", "Population", "Turn"]
+
+# below this expected time a generation runs in the calling thread
+_INLINE_SECONDS = 2e-3
+
+# the same with one thread, where another thread only lets the deadline be seen
+_ALONE_SECONDS = 0.05
+
+# below this number of genes times solutions, linkage is learned in the calling thread
+_INLINE_CELLS = 1 << 16
+
+# a sample of refined solutions is the population's size divided by this number
+_REFINED_SHARE = 8
+
+# largest number of solutions per block, and of genes per block
+_BLOCK_SOLUTIONS, _BLOCK_GENES = 16, 1024
+
+
+class DiscreteSettings(Scheme, Protocol):
+    """The options that all searches over discrete genes have."""
+
+    @property
+    def linkage(self) -> str | Learner:
+        """Linkage model or its name."""
+
+    @property
+    def local_search(self) -> bool | None:
+        """Whether to climb; None asks the problem."""
+
+    @property
+    def forced_improvement(self) -> bool:
+        """Whether improvement is forced for stalled solutions."""
+
+    @property
+    def search_donors(self) -> bool:
+        """Whether donors are tried until one differs."""
+
+
+class DiscreteSearch(ABC):
+    """The call that the searches over discrete genes share; a subclass holds their options."""
+
+    @renamed_options(seed="random_state", n_threads="n_jobs")
+    def run(
+        self,
+        problem: CompiledProblem,
+        limits: Limits,
+        *,
+        random_state: int | np.random.SeedSequence | None = None,
+        n_jobs: int = 1,
+        callback: Callback | None = None,
+        initial: ArrayLike | None = None,
+    ) -> Result:
+        """Return the best solution within the limits, or with `MOGOMEA` the nondominated solutions.
+
+        Parameters
+        ----------
+        problem : CompiledProblem
+            Problem, with one objective for `GOMEA`.
+        limits : Limits
+            Limits of the run; ``target`` is for one objective and must be None for `MOGOMEA`.
+        random_state : int or SeedSequence, optional
+            Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
+        n_jobs : int
+            Number of threads.
+        callback : callable, optional
+            Function that gets a `Progress` after every generation; a true return value stops the run.
+        initial : array_like of int, shape (k, n_variables), optional
+            Genotypes with which every population begins.
+
+        Raises
+        ------
+        GomeaBnError
+            For an option that cannot be used.
+        """
+        run = self._new_run(
+            problem, limits, random_state=random_state, n_jobs=n_jobs, callback=callback, initial=initial
+        )
+        return run.finish()
+
+    @abstractmethod
+    def _new_run(self, problem: CompiledProblem, limits: Limits, **options: Any) -> DiscreteRun:
+        """Return a run with these options."""
+
+
+@dataclass
+class Population:
+    """One population of the scheme, with the generators of its blocks."""
+
+    data: PopulationData
+    sampler: np.random.Generator
+    generators: list[np.random.Generator]
+    generations: int = 0
+    active: bool = True
+    # duration of the latest generation, or an estimate
+    seconds: float = field(default=np.inf)
+
+    @property
+    def size(self) -> int:
+        """Number of solutions."""
+        return len(self.data.parents)
+
+    @property
+    def converged(self) -> bool:
+        """Whether all genotypes are equal."""
+        return bool((self.data.parents == self.data.parents[0]).all())
+
+    @property
+    def finished(self) -> bool:
+        """Whether the latest generation reached the end of every solution."""
+        return bool((self.data.tallies[:, STATUS] == FINISHED).all())
+
+
+class Turn(NamedTuple):
+    """The way in which one generation is run."""
+
+    n_blocks: int
+    n_threads: int
+    inline: bool  # in the calling thread
+    began: float  # clock time in seconds
+
+
+class DiscreteRun(MultiStartRun):
+    """One run over discrete genes; a subclass has the populations' state, their variation and what it counts.
+
+    Parameters
+    ----------
+    settings : DiscreteSettings
+    problem : CompiledProblem
+        Members that have a default may be missing.
+    limits : Limits
+    random_state : int or SeedSequence, optional
+    n_jobs : int
+    callback : callable, optional
+    initial : array_like of int, shape (k, n_variables), optional
+    immediate : bool
+        Whether solutions see what others find within a generation, which takes one thread.
+
+    Raises
+    ------
+    GomeaBnError
+        For an option that cannot be used.
+    """
+
+    problem: CompiledProblem
+    populations: list[Any]
+
+    def __init__(
+        self,
+        settings: DiscreteSettings,
+        problem: CompiledProblem,
+        limits: Limits,
+        *,
+        random_state: int | np.random.SeedSequence | None = None,
+        n_jobs: int = 1,
+        callback: Callback | None = None,
+        initial: ArrayLike | None = None,
+        immediate: bool = False,
+    ) -> None:
+        check_integer("n_jobs", n_jobs, 1)
+        problem = with_defaults(problem)
+        nothing = np.empty((0, problem.n_variables), np.int16)
+        self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
+        self.immediate = immediate
+        super().__init__(settings, problem, limits, random_state, callback, 1 if immediate else n_jobs)
+        self.linkage = linkage_model(settings.linkage).for_run(self.stop.flag)
+        # a function of the problem alone, so that results do not depend on the number of threads
+        self.block = max(1, min(_BLOCK_SOLUTIONS, _BLOCK_GENES // max(problem.n_variables, 1)))
+        self.climbs = problem.climbs if settings.local_search is None else settings.local_search
+        self._switches = (settings.forced_improvement, settings.search_donors)
+        self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
+        self.refiner: Refiner | None = problem.refiner(self.stop.flag)
+
+    @abstractmethod
+    def _new_population(
+        self, data: PopulationData, sampler: np.random.Generator, generators: list[np.random.Generator]
+    ) -> Population:
+        """Return a population of the subclass's own kind."""
+
+    @abstractmethod
+    def _initialise(self, population: Any, cost_bound: int) -> None:
+        """Evaluate a new population with at most `cost_bound` evaluations per solution."""
+
+    @abstractmethod
+    def _vary(self, population: Any) -> None:
+        """Vary all solutions of a population once."""
+
+    @abstractmethod
+    def _refine(self, population: Any) -> None:
+        """Let the problem's refiner, if there is one, work on some solutions of a population."""
+
+    def newest(self) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]:
+        """Return genotypes, objectives and violations of the population whose turn it was."""
+        data = self._newest.data
+        return data.parents, data.objectives, data.violations
+
+    def _add_population(self, size: int) -> None:
+        seeds = self.seeds.spawn(1)[0].spawn(self._n_blocks(size) + 1)
+        sampler = np.random.default_rng(seeds[0])
+        parents = self.problem.sample(sampler, size)
+        n_given = min(size, len(self.initial))
+        parents[:n_given] = self.initial[:n_given]
+        generators = [np.random.default_rng(seed) for seed in seeds[1:]]
+        population = self._new_population(new_population(self.problem, parents), sampler, generators)
+        if self.populations:
+            population.seconds = self.scheme.growth * self.populations[-1].seconds
+        self.populations.append(population)
+        self._initialise(population, 1 + climb_cost(self.problem, self.climbs))
+        self._refine(population)
+
+    def _generation(self, population: Any) -> None:
+        np.copyto(population.data.genotypes, population.data.parents)
+        population.data.tallies[:] = 0
+        self._vary(population)
+        self._refine(population)
+
+    def _n_blocks(self, size: int) -> int:
+        return -(-size // self.block)
+
+    def _rules(self, size: int) -> MixingRules:
+        forced_improvement, search_donors = self._switches
+        return variation_rules(
+            self.problem,
+            size,
+            climbs=self.climbs,
+            forced_improvement=forced_improvement,
+            search_donors=search_donors,
+            immediate_elite=self.immediate,
+        )
+
+    def _cost_bound(self, n_subsets: int) -> int:
+        """Return the largest number of evaluations of one solution's variation."""
+        return 2 * n_subsets + 1 + climb_cost(self.problem, self.climbs)
+
+    def _enlarge_works(self, n_subsets: int, n_donors: int) -> None:
+        """Make room in the threads' work space for this number of subsets and donors."""
+        for index, work in enumerate(self.works):
+            if len(work.subsets) < n_subsets or len(work.donors) < n_donors:
+                self.works[index] = work._replace(
+                    subsets=np.zeros(max(n_subsets, len(work.subsets)), np.int64),
+                    donors=np.zeros(max(n_donors, len(work.donors)), np.int64),
+                )
+
+    def _begin(self, population: Population, cost_bound: int) -> Turn:
+        """Set the budgets for a generation with at most `cost_bound` evaluations per solution.
+
+        Where the evaluation limit might end the generation, blocks run one after another with an exact budget.
+        """
+        size = population.size
+        left = self.limits.evaluations - self.n_eval
+        sequential = left < cost_bound * size
+        for work in self.works:
+            work.budget[0] = int(left) if sequential else UNLIMITED
+        self._newest = population
+        n_blocks = self._n_blocks(size)
+        return Turn(
+            n_blocks=n_blocks,
+            n_threads=1 if sequential else min(self.n_threads, n_blocks),
+            inline=population.seconds < (_INLINE_SECONDS if self.n_threads > 1 else _ALONE_SECONDS),
+            began=perf_counter(),
+        )
+
+    def _run_blocks(
+        self,
+        population: Population,
+        turn: Turn,
+        what: str,
+        blocks: range,
+        vary_block: Callable[[Any, int, int, tuple[int, int]], None],
+    ) -> None:
+        """Run some blocks of a generation; ``vary_block(kernel data, thread, block, bounds)`` does one."""
+        size = population.size
+        data = self.problem.kernel_data(self.n_threads)
+
+        def task(thread: int, number: int) -> None:
+            block = blocks[number]
+            vary_block(data[thread], thread, block, (block * self.block, min(size, (block + 1) * self.block)))
+            data[thread] = self.problem.chunk_ended(thread, data[thread])
+
+        n_threads = min(turn.n_threads, len(blocks))
+        self.execute(task, len(blocks), what=what, n_threads=n_threads, inline=turn.inline)
+        self.problem.generation_ended()
+
+    def _count_evaluations(self, population: Population) -> int:
+        """Count a generation up to its first unfinished solution and return the number of solutions that count.
+
+        The same number of evaluations as a limit then repeats an interrupted run exactly.
+        """
+        tallies = population.data.tallies
+        n_counted = finished_prefix(tallies)
+        self.n_eval += int(tallies[:n_counted, EVALUATIONS].sum())
+        self.touched += int(tallies[:n_counted, TOUCHED].sum())
+        # a generation that was stopped before its first evaluation does not count
+        self.n_generations += n_counted > 0
+        return n_counted
+
+    def _learn_linkage(self, population: Population, groups: Sequence[Any]) -> list[Linkage]:
+        """Return the linkage of each group of rows, learned on a thread if it may take long (deadline)."""
+        learned: list[Linkage] = []
+
+        def learn(_thread: int, _block: int) -> None:
+            for rows in groups:
+                parents = np.ascontiguousarray(population.data.parents[rows])
+                learned.append(self.linkage.learn(parents, self.problem.alphabet, population.sampler))
+
+        inline = self.problem.n_variables * population.size < _INLINE_CELLS
+        self.execute(learn, 1, what="linkage", n_threads=1, inline=inline)
+        # a stopped run still gets a family, of which it uses nothing
+        return (
+            learned if len(learned) == len(groups) else [single_genes(self.problem.n_variables)] * len(groups)
+        )
+
+    def _refined_sample(self, size: int) -> int:
+        """Return the size of the sample that is refined."""
+        return max(1, size // _REFINED_SHARE)
+
+    def _may_refine(self, refiner: Refiner) -> bool:
+        """Return whether the limits and the refiner allow one more refinement."""
+        return (
+            not self.stop.flag[0]
+            and self.n_eval < self.limits.evaluations
+            and refiner.affordable(self.n_eval)
+        )
+
+    def _refined(self, population: Population, refiner: Refiner, i: int) -> FormerRow | None:
+        """Replace solution i by its refinement and evaluate it.
+
+        Returns the former rows, or None if the refinement changed nothing or was interrupted.
+        """
+        data = population.data
+        improved: list[NDArray[np.int16]] = []
+
+        def work(_thread: int, _block: int) -> None:
+            improved.append(refiner.improved(data.genotypes[i], population.sampler, self._values_in_use))
+
+        self.execute(work, 1, what="refine", n_threads=1, inline=population.seconds < _ALONE_SECONDS)
+        if not improved or self.stop.flag[0] or (improved[0] == data.genotypes[i]).all():
+            return None
+        former = evaluated_again(self.problem, data, i, improved[0], population.sampler, self.works[0])
+        self.n_eval += 1
+        self.touched += former.touched
+        return former
+
+    def _values_in_use(self, gene: int) -> NDArray[np.int64]:
+        """Return the values of a gene that the best solutions, the initial ones or an active population have."""
+        columns = [self.best()[0][:, gene], self.initial[:, gene]]
+        for population in self.populations:
+            if population.active:
+                columns += [population.data.parents[:, gene], population.data.genotypes[:, gene]]
+        return np.unique(np.concatenate(columns)).astype(np.int64)

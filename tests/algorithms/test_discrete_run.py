@@ -1,0 +1,248 @@
+"""Rules that runs with one and with several objectives share: refinement, values in use, defaults, option names."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled_example import compiled_trap
+from numpy.typing import NDArray
+
+from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, optimise
+from gomea_bn.algorithms.evaluation import evaluate_genotypes
+from gomea_bn.algorithms.gomea import GomeaRun
+from gomea_bn.algorithms.mogomea import FrontRun
+from gomea_bn.algorithms.populations import stall_limit, variation_rules
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.linkage.interaction_tree import StaticTree
+from gomea_bn.linkage.models import Linkage, LinkageTree, linkage_model, single_genes
+from gomea_bn.problems.base import with_defaults
+from gomea_bn.problems.benchmarks import IsingSpinGlass, MaxCut, NKLandscape
+from gomea_bn.problems.continuous import sphere, with_real_defaults
+from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveKnapsack, MultiObjectiveMaxCut
+from gomea_bn.problems.python_problem import PythonProblem
+from gomea_bn.runtime.limits import Limits
+
+LIMITS = Limits(max_evaluations=2_000)
+
+
+class Recorder:
+    """A refiner that changes nothing and records the evaluations at which it was asked."""
+
+    def __init__(self) -> None:
+        self.asked_at: list[int] = []
+
+    def affordable(self, n_eval: int) -> bool:
+        self.asked_at.append(n_eval)
+        return True
+
+    def improved(self, genotype: NDArray[np.int16], generator: Any, in_use: Any) -> NDArray[np.int16]:
+        return genotype
+
+
+class Sum:
+    """The sum of genes, or the sum and its opposite; only 0 and 1 are drawn."""
+
+    n_variables, alphabet = 8, 4
+
+    def __init__(self, n_objectives: int = 1) -> None:
+        self.n_objectives = n_objectives
+
+    def evaluate(self, x: NDArray[np.int16]) -> Any:
+        total = float(x.sum())
+        return total if self.n_objectives == 1 else np.array([total, total + float(x[0])])
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int64]:
+        return generator.integers(0, 2, (n, self.n_variables))
+
+
+class Refined(PythonProblem):
+    def __init__(self) -> None:
+        super().__init__(Sum())
+        self.recorder = Recorder()
+
+    def refiner(self, stop: NDArray[np.uint8]) -> Recorder:
+        return self.recorder
+
+
+# ---------------------------------------------------------------- refinement
+
+
+def asked_at(refine: str) -> tuple[list[int], int]:
+    """The evaluations at which the refiner was asked, and the number of generations."""
+    problem = Refined()
+    settings = GOMEA(refine=refine, max_population_size=64)
+    result = settings.run(problem, Limits(max_generations=40), random_state=1)
+    return problem.recorder.asked_at, result.n_generations
+
+
+def test_best_is_refined_after_every_generation_or_when_evaluations_have_doubled() -> None:
+    (every, n_generations), (doubled, _) = asked_at("best"), asked_at("doubling")
+    assert len(every) == n_generations > 10
+    assert 3 < len(doubled) < n_generations
+    assert all(later >= 2 * earlier for earlier, later in itertools.pairwise(doubled))
+    # a sample of one in eight joins the best one
+    assert len(asked_at("sample")[0]) > len(every)
+
+
+@pytest.mark.parametrize("kind", ["one objective", "several"])
+def test_values_of_initial_solutions_stay_in_use(kind: str) -> None:
+    initial = np.full((1, 8), 3)
+    options: dict[str, Any] = {"random_state": 2, "initial": initial}
+    run: GomeaRun | FrontRun
+    if kind == "several":
+        run = FrontRun(
+            MOGOMEA(max_population_size=8), with_defaults(PythonProblem(Sum(2))), LIMITS, **options
+        )
+    else:
+        run = GomeaRun(GOMEA(max_population_size=4), with_defaults(PythonProblem(Sum())), LIMITS, **options)
+    vanished = False
+    with run:
+        for _ in range(12):
+            going_on = run.step()
+            values = set(run._values_in_use(0).tolist())
+            present = {int(value) for p in run.populations if p.active for value in p.data.parents[:, 0]}
+            present |= {int(value) for p in run.populations if p.active for value in p.data.genotypes[:, 0]}
+            assert values == present | set(run.best()[0][:, 0].tolist()) | {3}
+            vanished |= 3 not in present
+            if not going_on:
+                break
+    assert vanished
+
+
+# ---------------------------------------------------------------- rules of variation
+
+
+def test_improvement_is_forced_after_one_generation_more_than_the_size_has_digits_less_one() -> None:
+    assert [stall_limit(size) for size in (1, 9, 10, 99, 100, 1000)] == [1, 1, 2, 2, 3, 4]
+    assert variation_rules(compiled_trap(2), 100, climbs=False).stall_limit == 3
+
+
+# ---------------------------------------------------------------- defaults
+
+
+class OnlyLearns:
+    """A user's linkage model: the one method that is documented."""
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        return single_genes(len(alphabet))
+
+
+def test_a_linkage_model_of_a_user_needs_only_learn() -> None:
+    result = GOMEA(linkage=OnlyLearns()).run(compiled_trap(3), LIMITS, random_state=1)
+    named = GOMEA(linkage="univariate").run(compiled_trap(3), LIMITS, random_state=1)
+    assert result.X.tolist() == named.X.tolist()
+    tree = LinkageTree()
+    assert linkage_model(tree) is tree
+
+
+class Bare:
+    """A compiled problem of a user with the members that have no default."""
+
+    n_variables, n_terms, n_aux, n_objectives = 15, 3, 0, 1
+
+    def __init__(self) -> None:
+        self.trap = compiled_trap(3)
+        self.alphabet, self.allowed, self.ordinal = self.trap.alphabet, self.trap.allowed, self.trap.ordinal
+        self.n_chunks = 0
+
+    def kernel_data(self, n_threads: int) -> list[Any]:
+        return self.trap.kernel_data(n_threads)
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
+        return self.trap.sample(generator, n)
+
+    def chunk_ended(self, thread: int, data: Any) -> Any:
+        self.n_chunks += 1
+        return data
+
+
+@pytest.mark.parametrize("algorithm", [GOMEA(), MOGOMEA()])
+def test_a_compiled_problem_of_a_user_needs_no_member_with_a_default(algorithm: Any) -> None:
+    bare: Any = Bare()
+    result = algorithm.run(bare, LIMITS, random_state=1)
+    assert result.F.tolist() == algorithm.run(compiled_trap(3), LIMITS, random_state=1).F.tolist()
+    assert bare.n_chunks > 1
+    problem = with_defaults(bare)
+    assert (problem.is_real, problem.target, problem.climbs, problem.max_tries) == (False, None, False, None)
+    assert problem.refiner(np.zeros(1, np.uint8)) is None
+    bare.climbs = True
+    assert with_defaults(bare).climbs
+    complete = compiled_trap(3)
+    assert with_defaults(complete) is complete
+
+
+class BareReal:
+    """The same for real variables."""
+
+    n_variables, n_terms, n_objectives = 3, 3, 1
+
+    def __init__(self) -> None:
+        self.sphere = sphere(3)
+        self.lower, self.upper = self.sphere.lower, self.sphere.upper
+        self.initial_range = self.sphere.initial_range
+
+    def kernel_data(self, n_threads: int) -> list[Any]:
+        return self.sphere.kernel_data(n_threads)
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
+        return self.sphere.sample(generator, n)
+
+
+def test_a_compiled_real_problem_of_a_user_needs_no_member_with_a_default() -> None:
+    bare: Any = BareReal()
+    limits = {"max_evaluations": 3_000, "target": 1e-10}
+    result = optimise(bare, random_state=1, **limits)
+    assert result.X.tolist() == optimise(sphere(3), random_state=1, **limits).X.tolist()
+    assert with_real_defaults(bare).is_real
+    assert with_real_defaults(bare).interactions is None
+
+
+# ---------------------------------------------------------------- names of options
+
+
+def result_of(problem: Any, algorithm: Any, **options: Any) -> list[Any]:
+    return algorithm.run(problem, Limits(max_evaluations=500), **options).X.tolist()
+
+
+CALLS: dict[str, Any] = {
+    "optimise": lambda **seed: optimise(compiled_trap(3), max_evaluations=500, **seed).X.tolist(),
+    "GOMEA": lambda **seed: result_of(compiled_trap(3), GOMEA(), **seed),
+    "MOGOMEA": lambda **seed: result_of(LOTZ(8), MOGOMEA(), **seed),
+    "RVGOMEA": lambda **seed: result_of(sphere(3), RVGOMEA(), **seed),
+    "evaluate_genotypes": lambda **seed: [
+        part.tolist() for part in evaluate_genotypes(compiled_trap(1), np.zeros((1, 5), int), **seed)
+    ],
+    "StaticTree": lambda **seed: StaticTree([[0, 1]], **seed).random_state,
+    "from_neighbours": lambda **seed: StaticTree.from_neighbours([[1], [0]], **seed).random_state,
+    "NKLandscape": lambda **seed: NKLandscape(8, 3, **seed).tables.tolist(),
+    "torus": lambda **seed: MaxCut.torus(3, **seed).data.weights.tolist(),
+    "random_graph": lambda **seed: MaxCut.random_graph(6, 8, **seed).interactions.tolist(),
+    "spin glass": lambda **seed: IsingSpinGlass(3, **seed).couplings.tolist(),
+    "cut front": lambda **seed: MultiObjectiveMaxCut.random_graph(6, 8, **seed).data.weights.tolist(),
+    "knapsack": lambda **seed: MultiObjectiveKnapsack.random(6, **seed).data.profits.tolist(),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_former_name_of_random_state_works_and_warns(call: str) -> None:
+    with pytest.warns(FutureWarning, match="seed is now called random_state"):
+        former = CALLS[call](seed=5)
+    assert former == CALLS[call](random_state=5)
+
+
+@pytest.mark.parametrize("call", ["optimise", "GOMEA", "MOGOMEA"])
+def test_the_former_name_of_n_jobs_works_and_warns(call: str) -> None:
+    with pytest.warns(FutureWarning, match="n_threads is now called n_jobs"):
+        former = CALLS[call](random_state=5, n_threads=2)
+    assert former == CALLS[call](random_state=5, n_jobs=2)
+
+
+@pytest.mark.parametrize("random_state", [-1, 1.5, "one", True])
+def test_random_states_that_are_no_seeds_are_refused(random_state: Any) -> None:
+    with pytest.raises(GomeaBnError, match="random_state must be an integer of at least 0"):
+        GOMEA().run(compiled_trap(3), LIMITS, random_state=random_state)
