@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
-from gomea_bn.problems.interval_dp import CutLimits, SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.interval_dp import CutLimits
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
@@ -108,7 +109,7 @@ class BoundaryProblem:
             np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
             span,
             cut_cost,
-            np.array([limits.width_floor, limits.min_bin_count], np.float64),
+            np.array([limits.min_width, limits.min_bin_count], np.float64),
         )
         members = [[*found, v] for v, found in enumerate(self.parents)]
         touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]

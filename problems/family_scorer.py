@@ -42,7 +42,7 @@ class ScoredVariable:
     """
 
     name: str
-    values: NDArray[np.float64] | NDArray[np.int32]
+    values: NDArray[np.float64] | NDArray[np.int32] | NDArray[np.uint8]
     n_levels: int
     policies: tuple[Policy, ...] = ()
 

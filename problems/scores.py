@@ -8,9 +8,9 @@ from math import inf, log
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule
 
-__all__ = ["SCORING_METHODS", "ScoringMethod", "scoring_method"]
+__all__ = ["SCORING_METHODS", "ScoringMethod", "is_gain", "rounding", "score_rule", "scoring_method"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,8 @@ class ScoringMethod:
 SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method
     for method in (
-        ScoringMethod(
-            "density-bic", True, "penalty", 0.0, 0.0
-        ),  # log density minus a price per free parameter
+        # log density minus a price per free parameter
+        ScoringMethod("density-bic", True, "penalty", 0.0, 0.0),
         # marginal likelihood of the tables, as a density
         ScoringMethod("density-bd", True, "dirichlet", 0.5, 1.0),
         ScoringMethod("bic", False, "penalty", 0.0, 0.0),
@@ -58,6 +57,16 @@ SCORING_METHODS: dict[str, ScoringMethod] = {
         ScoringMethod("bdeu", False, "bdeu", 0.0, 0.0),
     )
 }
+
+
+def is_gain(gain: float, score: float) -> bool:
+    """Return whether a gain is more than rounding of a score of that size."""
+    return gain > rounding(score)
+
+
+def rounding(score: float) -> float:
+    """Return the size of differences that count as rounding of a score."""
+    return LEAST_GAIN * max(1.0, abs(score))
 
 
 def scoring_method(

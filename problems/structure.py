@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.pricing import CutPricer, Pricing
+from gomea_bn.problems.pricing import CodedNetwork, CutPricer, Pricing
 
 __all__ = ["StructureProblem"]
 
@@ -85,17 +86,18 @@ class StructureProblem:
         self.allowed[: self.n_edge_genes, :3] = edge_rules.allowed[first, second]
         for variable in bin_variable.tolist():
             self._follow_library(variable, int(bin_gene[variable]))
+        # Python scalars: NumPy's are other types to the compiler, for which it would compile everything again
         self.rules = StructureRules(
-            first.astype(np.int64),
-            second.astype(np.int64),
-            gene_of,
-            bin_gene,
-            bin_variable.astype(np.int64),
-            scorer.view_offset,
-            np.ascontiguousarray(self.allowed[: self.n_edge_genes, 0]),
-            int(edge_rules.max_indegree),  # a NumPy scalar would be another type, and compile everything anew
-            float(edge_rules.max_table_cells),
-            bool(random_repair),
+            first=first.astype(np.int64),
+            second=second.astype(np.int64),
+            gene_of=gene_of,
+            bin_gene=bin_gene,
+            bin_variable=bin_variable.astype(np.int64),
+            view_offset=scorer.view_offset,
+            removable=np.ascontiguousarray(self.allowed[: self.n_edge_genes, 0]),
+            max_indegree=int(edge_rules.max_indegree),
+            max_cells=float(edge_rules.max_table_cells),
+            random_order=bool(random_repair),
         )
         self._data: list[StructureData] = []
 
@@ -140,33 +142,108 @@ class StructureProblem:
         self._follow_library(variable, gene)
         return place
 
+    @property
+    def priced_variables(self) -> list[int]:
+        """Continuous variables whose libraries grow."""
+        return [v for v, grows in enumerate(self.scorer.grows.tolist()) if grows]
+
+    @property
+    def max_table_cells(self) -> float:
+        """Largest number of cells of a variable's table."""
+        return self.rules.max_cells
+
+    def values(self, variable: int) -> NDArray[np.float64]:
+        """Return a continuous variable's values, shape (n_rows,), in the data's units."""
+        return np.asarray(self.scorer.variables[variable].values, np.float64)
+
+    def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
+        """Return the network of a genotype without cycles: its graph and the codes of all variables."""
+        scorer = self.scorer
+        parents: list[list[int]] = [[] for _ in range(self.n_nodes)]
+        for parent, child in self.edges(genotype):
+            parents[child].append(parent)
+        policies = self.policy_indices(genotype).tolist()
+        network = CodedNetwork(ParentSets(parents), [], [], [])
+        for v, policy in enumerate(policies):
+            column, identity = self._policy_codes(v, policy)
+            network.columns.append(column)
+            network.identities.append(identity)
+            is_discrete = scorer.variables[v].n_levels > 0
+            network.cut_points.append(None if is_discrete else scorer.policy(v, policy).cut_points)
+        return network
+
+    def neighbourhood(self, variable: int, genotype: NDArray[np.int16]) -> Neighbourhood:
+        """Return the coded Markov blanket of a variable in a genotype without cycles."""
+        return self.coded_network(genotype).neighbourhood(variable)
+
+    def choose_cuts(
+        self,
+        variable: int,
+        cut_points: NDArray[np.float64],
+        genotype: NDArray[np.int16],
+        network: CodedNetwork,
+        in_use: Callable[[int], NDArray[np.int64]],
+    ) -> bool:
+        """Give a variable other cuts, in a genotype and in its network; return False if the library has no room.
+
+        Parameters
+        ----------
+        variable : int
+            With a library that grows.
+        cut_points : ndarray of shape (n_bins - 1,), float64
+        genotype : ndarray of shape (n_variables,), int16
+            Changed in place.
+        network : CodedNetwork
+            Of the genotype, from `coded_network`; changed in place.
+        in_use : callable
+            As of `enter_policy`; the values of the genotype itself are added.
+        """
+        place = self.enter_policy(
+            variable, cut_points, lambda gene: np.append(in_use(gene), genotype[gene]).astype(np.int64)
+        )
+        if place < 0:
+            return False
+        genotype[self.rules.bin_gene[variable]] = place
+        network.columns[variable], network.identities[variable] = self._policy_codes(variable, place)
+        network.cut_points[variable] = cut_points
+        return True
+
+    def _policy_codes(self, variable: int, policy: int) -> tuple[CodedColumn, int]:
+        """Return a variable's codes under a policy, and a number that no other policy has."""
+        rows = self.scorer.rows
+        view = int(self.scorer.view_offset[variable]) + policy
+        # a view's key changes when another policy takes its place, which its number does not
+        return CodedColumn(rows.codes[view], int(rows.cardinality[view])), int(rows.child_key[view])
+
     def _work(self) -> StructureWork:
         n, words, edges = self.n_nodes, self.words, max(self.n_edge_genes, 1)
         return StructureWork(
-            np.zeros(words, np.uint64),
-            np.zeros(words, np.uint64),
-            np.zeros(words, np.uint64),
-            np.zeros((n, words), np.uint64),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
-            np.zeros(edges, np.int64),
-            np.zeros(edges, np.int64),
-            np.zeros(n + 1, np.int64),
+            dirty=np.zeros(words, np.uint64),
+            todo=np.zeros(words, np.uint64),
+            seen=np.zeros(words, np.uint64),
+            remaining=np.zeros((n, words), np.uint64),
+            stack=np.zeros(n, np.int64),
+            state=np.zeros(n, np.int64),
+            roots=np.zeros(n, np.int64),
+            added_parent=np.zeros(edges, np.int64),
+            added_child=np.zeros(edges, np.int64),
+            views=np.zeros(n + 1, np.int64),
         )
 
     def kernel_data(self, n_threads: int) -> list[StructureData]:
         """Return one `StructureData` per thread; with one thread it writes to the shared cache directly."""
         scorer = self.scorer
         while len(self._data) < n_threads:
+            shared, own = scorer.caches.pair(len(self._data), n_threads)
             self._data.append(
                 StructureData(
-                    self.rules,
-                    scorer.rows,
-                    scorer.rule,
-                    new_scratch(scorer.n_rows, scorer.max_cardinality),
-                    *scorer.caches.pair(len(self._data), n_threads),
-                    self._work(),
+                    rules=self.rules,
+                    rows=scorer.rows,
+                    score=scorer.rule,
+                    scratch=new_scratch(scorer.n_rows, scorer.max_cardinality),
+                    shared=shared,
+                    own=own,
+                    work=self._work(),
                 )
             )
         pairs = [scorer.caches.pair(thread, n_threads) for thread in range(n_threads)]

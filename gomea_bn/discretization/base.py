@@ -15,19 +15,11 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.discretization.neighbourhood import (
-    CodedColumn,
-    CodedFamily,
-    Graph,
-    Neighbourhood,
-    Network,
-    candidate_cuts,
-    coded_bins,
-    joint_codes,
-)
+from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
+from gomea_bn.problems.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
 
@@ -36,24 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DISCRETIZERS",
-    "CodedColumn",
-    "CodedFamily",
+    "Cuts",
     "DiscretizationTask",
     "Discretizer",
-    "Graph",
-    "Neighbourhood",
-    "Network",
-    "candidate_cuts",
-    "coded_bins",
     "discretizer",
-    "joint_codes",
     "starting_bin_count",
     "starting_cuts",
 ]
 
 T = TypeVar("T")
 Cuts = dict[int, NDArray[np.float64]]
-"""Inner cuts by position of the column in the table."""
+"""Inner cuts by position of the column in the table; of a column whose levels are grouped, cuts of its codes."""
 
 DISCRETIZERS = {
     "bayesian": ("gomea_bn.discretization.bayesian.bayesian", "BayesianDiscretizer"),
@@ -231,7 +216,7 @@ class Discretizer(Parameters, ABC):
             raise GomeaBnError(f"This {type(self).__name__} has no cuts yet; call fit(frame) first.")
         frame = source_frame(X)
         positions = column_positions(frame, self.feature_names_in_.tolist())
-        codes = {}
+        codes: dict[str, NDArray[Any]] = {}
         for name, position in ((name, positions[name]) for name in self.feature_names_in_.tolist()):
             series = frame.iloc[:, position]
             if name in self.levels_:

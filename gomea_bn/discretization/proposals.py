@@ -108,7 +108,7 @@ def propose(
     table: Table,
     network: DiscretizedBayesNet,
     *,
-    width_floor: float,
+    min_width: float,
     min_bin_count: int = 1,
     max_seconds: float | None = None,
 ) -> Proposal:
@@ -120,7 +120,7 @@ def propose(
     table : Table
         The rows, with the network's columns.
     network : DiscretizedBayesNet
-    width_floor : float
+    min_width : float
         Least bin width, as a fraction of the column's range; narrower bins join a neighbour.
     min_bin_count : int
         Fewest rows of a bin; bins with fewer join a neighbour.
@@ -134,13 +134,13 @@ def propose(
     cuts = dict(timed.cut_points_)
     for column in table.columns:
         if column.is_continuous and not (isinstance(fixed, list) and column.name in fixed):
-            wide = with_wide_bins(cuts[column.name], network.support[column.name], width_floor)
+            wide = with_wide_bins(cuts[column.name], network.support[column.name], min_width)
             cuts[column.name] = with_full_bins(wide, column.values, min_bin_count)
     return Proposal(cuts, timed.stopped_by_)
 
 
 def with_wide_bins(
-    cuts: NDArray[np.float64], support: tuple[float, float], width_floor: float
+    cuts: NDArray[np.float64], support: tuple[float, float], min_width: float
 ) -> NDArray[np.float64]:
     """Return the cuts without those that leave a bin narrower than a fraction of the range.
 
@@ -151,10 +151,10 @@ def with_wide_bins(
     cuts : ndarray of shape (n_bins - 1,), float64
     support : tuple of float
         Minimum and maximum of the column.
-    width_floor : float
+    min_width : float
     """
     low, high = support
-    least = width_floor * (high - low)
+    least = min_width * (high - low)
     kept: list[float] = []
     for cut in cuts.tolist():
         if cut - (kept[-1] if kept else low) >= least and low < cut:

@@ -26,7 +26,7 @@ CutsByName = dict[str, NDArray[np.float64]]
 # evaluations per gene before the discretizer is asked first; later whenever they have doubled
 _FIRST_PER_GENE = 4
 _NO_CUTS = np.empty(0)
-_WIDTH_FLOOR = CutLimits().width_floor
+_MIN_WIDTH = CutLimits().min_width
 _TIME_SHARE = 1 / 3  # of the time left, for a run of a discretizer of which none has finished
 # reasons to end of a search that finds nothing more, not of one that was told to end
 _SATISFIED = ("patience", "max_population_size")
@@ -199,7 +199,7 @@ class DiscretizerSearch:
             with warnings.catch_warnings():
                 # the best graph may well be empty for a while
                 warnings.filterwarnings("ignore", "No column has a neighbour", UserWarning)
-                proposal = propose(method, self.table, network, width_floor=_WIDTH_FLOOR, max_seconds=left)
+                proposal = propose(method, self.table, network, min_width=_MIN_WIDTH, max_seconds=left)
             if proposal.stopped_by == "interrupt":
                 self.stop.raise_for("interrupt")
                 return found, False

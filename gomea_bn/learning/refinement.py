@@ -13,16 +13,18 @@ import numpy as np
 
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Discretizer
+from gomea_bn.discretization.base import Cuts, Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.cut_cycle import CutCycle, Cuts, RefinementSession
+from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.problems.blanket import Neighbourhood
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.family_scorer import ScoredVariable
-from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore, SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.policies import Policy
 from gomea_bn.problems.scores import score_rule
 from gomea_bn.problems.scores import scoring_method as find_method
@@ -74,7 +76,7 @@ def refine_boundaries(
     scoring_method: str | None = None,
     penalty: str | float = "bic",
     max_bins: int = 15,
-    width_floor: float = 1e-3,
+    min_width: float = 1e-3,
     min_bin_count: int = 1,
     max_seconds: float | None = None,
     random_state: int | None = None,
@@ -108,7 +110,7 @@ def refine_boundaries(
     max_bins : int
         Most bins of a variable, for free bin counts; fewer where a table would exceed a million cells. Of "dp"; a
         discretizer by name takes it too if it has such an option.
-    width_floor : float
+    min_width : float
         Narrowest bin that is chosen, as a fraction of the variable's range. Bins that the network already has may be
         narrower, and stay if nothing allowed scores higher. A discretizer's narrower bins join a neighbour.
     min_bin_count : int
@@ -148,8 +150,8 @@ def refine_boundaries(
     if pseudo_count is None:
         pseudo_count = 1.0 if network.pseudo_count is None else network.pseudo_count
     session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables)
-    limits = CutLimits(1, max_bins, width_floor, min_bin_count)
-    own = session.own_cuts
+    limits = CutLimits(1, max_bins, min_width, min_bin_count)
+    own = session.network_cuts
     before = session.score(own)
     if by_discretizer:
         made = proposer(method, max_bins=max_bins, seed=random_state)
@@ -163,7 +165,7 @@ def refine_boundaries(
     else:
         problem = BoundaryProblem(
             session.scored_variables(own),
-            session.parents,
+            session.graph.parents,
             session.method,
             session.rule,
             limits,
@@ -209,8 +211,8 @@ def _discretized(
     """Return a discretizer's cuts of the movable variables and the own of all others, why it ended, and its seconds."""
     names = session.table.names
     if not session.movable:
-        return session.own_cuts, "fixpoint", 0.0
-    kept = [names[v] for v in session.own_cuts if v not in session.movable]
+        return session.network_cuts, "fixpoint", 0.0
+    kept = [names[v] for v in session.network_cuts if v not in session.movable]
     given = DiscretizedBayesNet.from_table(
         session.table, network.edges, network.cut_points, metadata={"fixed_cut_points": kept}
     )
@@ -220,11 +222,11 @@ def _discretized(
         method,
         session.table,
         given,
-        width_floor=limits.width_floor,
+        min_width=limits.min_width,
         min_bin_count=limits.min_bin_count,
         max_seconds=max_seconds,
     )
-    cuts = {v: found.cut_points[names[v]] for v in session.own_cuts}
+    cuts = {v: found.cut_points[names[v]] for v in session.network_cuts}
     return cuts, found.stopped_by, perf_counter() - began
 
 
@@ -243,7 +245,7 @@ def compile_refinement_kernels(method: str) -> None:
     rule = score_rule(density, len(values))
     limits = CutLimits()
     if method == "dp":
-        CutProblem(SortedColumn(values), (), (), IntervalScore(density, rule)).optimal(limits)
+        CutProblem(SortedColumn(values), Neighbourhood(), IntervalScore(density, rule)).optimal(limits)
     else:
         problem = BoundaryProblem([variable], [()], density, rule, limits)
         RVGOMEA().run(problem, Limits(max_generations=3), seed=0)

@@ -1,4 +1,4 @@
-"""Compiled counting, family scores and the family-score cache."""
+"""Kernels that count the rows of families, score them and cache the scores."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ __all__ = ["BLOCK", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
 
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED = 0, 1, 2, 3
 
+# smallest improvement of a score that counts, relative to the score's size or in nats: smaller ones are rounding,
+# and would keep a search from ending
+LEAST_GAIN = 1e-10
 BLOCK = 2048
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
@@ -33,9 +36,8 @@ class ScoreRule(NamedTuple):
 
     kind: int  # LIKELIHOOD, DIRICHLET, BDEU or SMOOTHED
     weight: float  # nats per free parameter (LIKELIHOOD)
-    prior: (
-        float  # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED), equivalent sample size (BDEU)
-    )
+    # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED), equivalent sample size (BDEU)
+    prior: float
     x_log_x: NDArray[np.float64]  # (n_rows + 1,)
     log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
     edge_cost: float = 0.0  # nats per parent
@@ -71,8 +73,8 @@ def count_dense(
 ) -> None:
     """Count joint configurations of `views`, the last one fastest, into ``scratch.counts[:cells]``.
 
-    The joint codes of a block are formed by vector code first; several count tables keep neighbouring rows that
-    fall into one cell from waiting for each other.
+    The joint codes of a block are formed by vector code first. Four tables avoid store-to-load stalls when
+    consecutive rows hit the same cell.
     """
     joint, counts = scratch.joint, scratch.counts
     n_rows = codes.shape[1]

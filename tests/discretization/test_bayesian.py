@@ -16,12 +16,12 @@ from published_tables import assert_cuts
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import LDBN, BayesianDiscretizer
-from gomea_bn.discretization.base import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts
 from gomea_bn.discretization.structure_search.k2 import k2_scorer, total_k2_score
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.interval_counts import SortedColumn
 
 AUTO_GRAPH = [tuple(edge) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
 

@@ -30,10 +30,10 @@ from gomea_bn.discretization.mgcd.shared_gaussians import (
     log_complexity,
     separating_cuts,
 )
-from gomea_bn.discretization.neighbourhood import CodedColumn
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.blanket import CodedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 
@@ -394,14 +394,14 @@ def test_narrow_bins_and_bins_of_few_rows_join_a_neighbour():
     rng = np.random.default_rng(0)
     x = np.repeat([0.0, 0.0005, 1.0], [400, 400, 100]) + rng.normal(scale=2e-5, size=900)
     frame = pd.DataFrame({"x": x, "y": rng.normal(size=900)})
-    narrow = MGCDiscretizer(random_state=0, width_floor=0.0, min_deviation=1e-6).fit(frame, network=[])
+    narrow = MGCDiscretizer(random_state=0, min_width=0.0, min_deviation=1e-6).fit(frame, network=[])
     edges = [x.min(), *narrow.cut_points_["x"], x.max()]
     assert len(edges) == 4
     assert np.diff(edges).min() < 1e-3 * np.ptp(x)
     for floor, least in ((1e-3, 1), (0.1, 1), (0.0, 120)):
-        found = MGCDiscretizer(
-            random_state=0, width_floor=floor, min_bin_count=least, min_deviation=1e-6
-        ).fit(frame)
+        found = MGCDiscretizer(random_state=0, min_width=floor, min_bin_count=least, min_deviation=1e-6).fit(
+            frame
+        )
         assert len(found.cut_points_["x"]) == 1
         for name, cuts in found.cut_points_.items():
             values = frame[name].to_numpy()
@@ -477,7 +477,7 @@ def test_the_deadline_holds_and_leaves_a_usable_result():
         ({"keep": "first"}, "keep must be one of"),
         ({"n_starts": 0}, "n_starts must be an integer of at least 1"),
         ({"n_cells": 3}, "n_cells must be an integer of at least 10"),
-        ({"width_floor": 1.0}, "width_floor must be from 0 to less than 1, got 1.0"),
+        ({"min_width": 1.0}, "min_width must be from 0 to less than 1, got 1.0"),
         ({"min_bin_count": 0}, "min_bin_count must be an integer of at least 1, got 0"),
         ({"univariate": 1}, "univariate must be True or False"),
         ({"min_deviation": 0}, "min_deviation must be between 0 and 1"),

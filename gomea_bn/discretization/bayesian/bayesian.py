@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gomea_bn.discretization.base import (
-    CodedColumn,
-    Cuts,
-    DiscretizationTask,
-    Discretizer,
-    coded_bins,
-    starting_cuts,
-)
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
-from gomea_bn.errors import GomeaBnError, is_integer, nearest
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
+from gomea_bn.problems.blanket import CodedColumn, DueColumns, ParentSets, coded_bins
+from gomea_bn.problems.interval_counts import SortedColumns
 
 __all__ = ["BayesianDiscretizer", "CycleResult", "check_bayesian_options", "discretize_all"]
 
@@ -92,10 +86,7 @@ class BayesianDiscretizer(Discretizer):
 
     def _check_options(self) -> None:
         check_bayesian_options(self.cardinality_over, self.max_cycles, self.max_candidates)
-        if self.start not in ("equal-width", "equal-frequency", "network"):
-            raise GomeaBnError(
-                f"start must be 'equal-width', 'equal-frequency' or 'network', got {self.start!r}."
-            )
+        check_choice("start", self.start, ("equal-width", "equal-frequency", "network"))
 
     def _compile(self) -> None:
         compile_bayesian_kernels()
@@ -108,6 +99,7 @@ class BayesianDiscretizer(Discretizer):
             cardinality_over=self.cardinality_over,
             max_cycles=self.max_cycles,
             max_candidates=self.max_candidates,
+            sorted_columns=SortedColumns(lambda v: task.table.columns[v].values),
         )
         self.costs_ = {task.table.names[v]: cost for v, cost in sorted(found.costs.items())}
         self.n_cycles_ = found.n_cycles
@@ -126,6 +118,36 @@ class CycleResult:
     converged: bool
 
 
+class _PublishedPasses(DueColumns):
+    """Passes as the authors' code makes them.
+
+    They differ from `DueColumns` in two points. The prior of a column depends on the largest cardinality among
+    others, so that a column is also due when this has changed. And the passes end with a whole pass without a change,
+    which counts.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[int],
+        graph: ParentSets,
+        max_passes: int,
+        largest_cardinality: Callable[[int], int],
+    ) -> None:
+        super().__init__(order, graph, max_passes)
+        self._largest_cardinality = largest_cardinality
+        self.largest: dict[int, int] = {}
+        """Largest cardinality at the last visit, by column."""
+
+    def is_due(self, v: int) -> bool:
+        largest = self._largest_cardinality(v)
+        is_due = super().is_due(v) or self.largest[v] != largest
+        self.largest[v] = largest
+        return is_due
+
+    def needs_pass(self) -> bool:
+        return self.n_passes == 0 or self.changed_in_pass
+
+
 def discretize_all(
     task: DiscretizationTask,
     start: Cuts,
@@ -134,41 +156,32 @@ def discretize_all(
     cardinality_over: str,
     max_cycles: int,
     max_candidates: int | None,
-    sorted_columns: dict[int, SortedColumn] | None = None,
+    sorted_columns: SortedColumns,
 ) -> CycleResult:
-    """Return the cuts after passes over the columns until none changes, each cut given all others' bins.
-
-    A column whose blanket and largest cardinality are as at its last visit is left, for its optimum is the same.
-    """
-    columns = {} if sorted_columns is None else sorted_columns
+    """Return the cuts after passes over the columns until none changes, each cut given all others' bins."""
     cuts = dict(start)
     coded = task.coded(cuts)
     costs: dict[int, float] = {}
-    seen: dict[int, tuple[int, dict[int, CodedColumn]]] = {}
+
+    def largest_cardinality(v: int) -> int:
+        among: Iterable[CodedColumn] = coded
+        if cardinality_over == "blanket":
+            among = (coded[u] for u in task.graph.blanket(v))
+        return max(column.cardinality for column in among)
+
     visited = [v for v in order if task.graph.blanket(v)]
-    for n_cycles in range(1, max_cycles + 1):
-        changed = False
-        for v in visited:
-            blanket = {u: coded[u] for u in task.graph.blanket(v)}
-            among = blanket.values() if cardinality_over == "blanket" else coded
-            largest = max(one.cardinality for one in among)
-            if v in seen and seen[v][0] == largest and all(seen[v][1][u] is blanket[u] for u in blanket):
-                continue
-            seen[v] = largest, blanket
-            if v not in columns:
-                columns[v] = SortedColumn(task.table.columns[v].values)
-            problem = BayesianCuts(columns[v], task.graph.neighbourhood(v, coded), largest)
-            found, cost = problem.optimal(max_candidates, incumbent=cuts[v], task=task)
-            if task.expired:
-                return CycleResult(cuts, costs, n_cycles, False)
-            costs[v] = cost
-            if not np.array_equal(found, cuts[v]):
-                changed = True
-                cuts[v] = found
-                coded[v] = coded_bins(task.table.columns[v].values, found)
-        if not changed:
-            return CycleResult(cuts, costs, n_cycles, True)
-    return CycleResult(cuts, costs, max_cycles, False)
+    passes = _PublishedPasses(visited, task.graph, max_cycles, largest_cardinality)
+    for v in passes:
+        problem = BayesianCuts(sorted_columns[v], task.graph.neighbourhood(v, coded), passes.largest[v])
+        best, cost = problem.optimal(max_candidates, incumbent=cuts[v], task=task)
+        if task.expired:
+            return CycleResult(cuts, costs, passes.n_passes, False)
+        costs[v] = cost
+        if not np.array_equal(best, cuts[v]):
+            cuts[v] = best
+            coded[v] = coded_bins(task.table.columns[v].values, best)
+            passes.note_change(v)
+    return CycleResult(cuts, costs, passes.n_passes, not passes.changed_in_pass)
 
 
 def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> list[int]:
@@ -194,12 +207,7 @@ def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> li
 
 
 def check_bayesian_options(cardinality_over: Any, max_cycles: Any, max_candidates: Any) -> None:
-    """Refuse options of the method that are out of range."""
-    if cardinality_over not in ("table", "blanket"):
-        raise GomeaBnError(f"cardinality_over must be 'table' or 'blanket', got {cardinality_over!r}.")
-    if not is_integer(max_cycles) or max_cycles < 1:
-        raise GomeaBnError(f"max_cycles must be an integer of at least 1, got {max_cycles!r}.")
-    if max_candidates is not None and (not is_integer(max_candidates) or max_candidates < 10):
-        raise GomeaBnError(
-            f"max_candidates must be an integer of at least 10 or None, got {max_candidates!r}."
-        )
+    """Raise `GomeaBnError` for options of the method that are out of range."""
+    check_choice("cardinality_over", cardinality_over, ("table", "blanket"))
+    check_integer("max_cycles", max_cycles, 1)
+    check_integer("max_candidates", max_candidates, 10, optional=True)

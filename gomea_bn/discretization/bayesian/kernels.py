@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.intervals import Cells
+from gomea_bn.problems.kernels.score import LEAST_GAIN
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["CostRule", "PartitionWork", "best_partition", "best_split", "partition_cost"]
-
-_LEAST_GAIN = 1e-10  # of a cost in nats: smaller differences are rounding
 
 
 class CostRule(NamedTuple):
@@ -99,7 +98,7 @@ def best_partition(cells: Cells, rule: CostRule, work: PartitionWork) -> None:
                 end = b + 1
                 break
             total += rule.edge_costs[b]
-            if total < costs[b + 1] - _LEAST_GAIN:
+            if total < costs[b + 1] - LEAST_GAIN:
                 costs[b + 1] = total
                 origins[b + 1] = a
         _clear(cells, a, end, counts)
@@ -123,7 +122,7 @@ def best_split(cells: Cells, rule: CostRule, work: PartitionWork, low: int, high
     for a in range(high - 1, low, -1):
         cost += _absorb(cells, a, rule, counts)
         total = costs[a] + rule.edge_costs[a - 1] + cost + rule.last[high - 1] - rule.first[a]
-        if total < best - _LEAST_GAIN:
+        if total < best - LEAST_GAIN:
             best, place = total, a
     _clear(cells, low + 1, high, counts)
     return place, whole - best

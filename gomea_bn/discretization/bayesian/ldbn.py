@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import (
-    Cuts,
-    DiscretizationTask,
-    Discretizer,
-    Graph,
-    Network,
-    starting_cuts,
-)
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.bayesian.bayesian import check_bayesian_options, discretize_all
 from gomea_bn.discretization.bayesian.cuts import compile_bayesian_kernels
+from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.k2 import (
     Parents,
     best_parent,
@@ -33,7 +27,7 @@ from gomea_bn.discretization.structure_search.k2 import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,7 +218,7 @@ class _Bins:
     def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
         self._task = task
         self._options = options
-        self._columns: dict[int, SortedColumn] = {}
+        self._columns = SortedColumns(lambda v: task.table.columns[v].values)
         self.start = starting_cuts(task)
 
     def for_graph(self, parents: Parents, order: Sequence[int]) -> Cuts | None:

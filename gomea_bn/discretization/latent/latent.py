@@ -26,8 +26,9 @@ from gomea_bn.discretization.latent.mixture import (
 )
 from gomea_bn.discretization.mdl.mdl import check_choice, check_count
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.scores import is_gain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["ClassCuts", "LatentDiscretizer"]
 
 _MIXTURE_SHARE = 0.6  # of the time; sorting and cutting the columns takes less than EM
-_LEAST_GAIN = 1e-9  # bits per row; less is rounding
 
 
 class LatentDiscretizer(Discretizer):
@@ -366,7 +366,7 @@ class ClassCuts:
         )
         spread = k * entropy - k_left * entropy_left - k_right * entropy_right
         price = log2(n - 1) + k * log2(3) + log2(1 - 2 * 3.0**-k) - spread
-        if gain > _LEAST_GAIN:
+        if is_gain(gain, entropy):
             heappush(waiting, _Split((n * gain <= price, -n * gain), low, place, high))
 
     def _rows(self, low: int, high: int) -> int:

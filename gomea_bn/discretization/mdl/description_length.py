@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.neighbourhood import CodedColumn, Graph, coded_bins, joint_codes
+from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.blanket import CodedColumn, coded_bins, joint_codes
 
 if TYPE_CHECKING:
     import pandas as pd

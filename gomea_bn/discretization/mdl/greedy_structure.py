@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.mdl.description_length import Criterion
-from gomea_bn.discretization.neighbourhood import CodedColumn
+from gomea_bn.problems.blanket import CodedColumn
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
 
 __all__ = ["GreedyStructure", "compile_greedy_kernels"]
 
-_LEAST_GAIN = 1e-9  # of the graph's length: smaller gains are rounding
 Parents = list[set[int]]
 
 
@@ -70,7 +69,7 @@ class GreedyStructure:
                 [np.where(reach.T, np.inf, added), without, self._reversed(parents, without, added)]
             )
             best = int(np.argmin(moves))
-            if not moves.reshape(-1)[best] < -_LEAST_GAIN * max(1.0, length):
+            if not is_gain(-float(moves.reshape(-1)[best]), length):
                 break
             kind, p, c = (int(i) for i in np.unravel_index(best, moves.shape))
             if kind == 0:

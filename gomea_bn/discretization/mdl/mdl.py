@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.levels import LevelGroups, grouped_columns, level_groups
-from gomea_bn.discretization.mdl.cycle import Cuts, MDLColumns, MDLCycle
+from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, DescriptionLength
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.discretization.neighbourhood import CodedColumn, CodedFamily, Graph, Neighbourhood, Network
+from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, is_integer, nearest
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.runtime.limits import HistoryEntry
 
@@ -258,7 +259,7 @@ def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
 def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
     """Return first cuts of the grouped columns: so many groups of equal frequency, or all levels apart."""
     return {
-        v: columns.sorted(v).cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
+        v: columns.sorted[v].cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
         for v in columns.grouped
     }
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_frame
-from gomea_bn.discretization.base import DiscretizationTask, starting_cuts
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, starting_cuts
 from gomea_bn.discretization.levels import level_groups, network_over_levels
-from gomea_bn.discretization.mdl.cycle import Cuts, MDLColumns, MDLCycle
+from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion
 from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure, compile_greedy_kernels
 from gomea_bn.discretization.mdl.mdl import (
@@ -31,14 +31,13 @@ from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["MDLNetwork"]
-
-_LEAST_GAIN = 1e-10  # of the description's length: a round that gains less has come to its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +208,7 @@ class MDLNetwork(MDLDiscretizer):
             found = self._round(cycle, cuts, best.graph, rules)
             self.n_rounds_ += 1
             rounds += 1
-            if found.length < best.length - _LEAST_GAIN * max(1.0, abs(best.length)):
+            if is_gain(best.length - found.length, best.length):
                 best, opened = found, False
             elif opened or all(len(best.cuts[v]) for v in cycle.columns.movable):
                 break

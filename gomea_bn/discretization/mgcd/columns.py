@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from math import inf, prod
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import (
-    CodedColumn,
-    Cuts,
-    DiscretizationTask,
-    Graph,
-    coded_bins,
-    starting_cuts,
-)
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, starting_cuts
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
@@ -25,10 +18,12 @@ from gomea_bn.discretization.mgcd.shared_gaussians import (
     SharedMixture,
     separating_cuts,
 )
+from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.discretization.structure_search.tabu import Parents
+from gomea_bn.problems.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -46,7 +41,7 @@ class MGCDOptions:
     start_bins: int | None
     max_cycles: int
     min_deviation: float
-    width_floor: float
+    min_width: float
     min_bin_count: int
     n_cells: int
     seed: int | None
@@ -169,7 +164,7 @@ class MGCDColumns:
         """Return the mixture's cuts that separate enough rows and range."""
         options, column = self.options, self._cells[v].column
         found = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
-        wide = with_wide_bins(found, (column.low, column.high), options.width_floor)
+        wide = with_wide_bins(found, (column.low, column.high), options.min_width)
         return with_full_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
 
 
@@ -180,14 +175,10 @@ def density_score(scorer: FamilyScorer, parents: Parents) -> float:
 
 
 def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:
-    """Return the most bins of a column with which no table outgrows its limit; at least 1."""
+    """Return the largest number of bins of a column with which no table exceeds its limit; at least 1."""
     if max_table_cells == inf:
         return MAX_CARDINALITY
-    others = [
-        prod(float(coded[u].cardinality) for u in (child, *graph.parents[child]) if u != v)
-        for child in (v, *graph.children[v])
-    ]
-    return max(1, min(MAX_CARDINALITY, int(max_table_cells / max(others))))
+    return max(1, min(MAX_CARDINALITY, graph.neighbourhood(v, coded).most_bins(max_table_cells)))
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, Graph, Network
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
 from gomea_bn.discretization.mgcd.columns import (
     MGCDColumns,
     MGCDOptions,
@@ -21,6 +21,7 @@ from gomea_bn.discretization.mgcd.columns import (
     density_score,
 )
 from gomea_bn.discretization.mgcd.shared_gaussians import MixtureOptions, SharedMixture
+from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.tabu import (
     TabuList,
     TabuSearch,
@@ -78,7 +79,7 @@ class MGCDiscretizer(Discretizer):
         Starts of EM: one from quantiles, all others from rows drawn far apart.
     min_deviation : float
         Least standard deviation of a Gaussian, relative to the column's.
-    width_floor : float
+    min_width : float
         Least bin width, as a fraction of the column's range; narrower bins join a neighbour, even below `min_bins`.
         Without it, bins around repeated values would have a density without bound.
     min_bin_count : int
@@ -157,7 +158,7 @@ class MGCDiscretizer(Discretizer):
         max_cycles: int = 3,
         n_starts: int = 6,
         min_deviation: float = 1e-3,
-        width_floor: float = 1e-3,
+        min_width: float = 1e-3,
         min_bin_count: int = 1,
         n_cells: int = 300,
         tabu_steps: int | None = None,
@@ -184,7 +185,7 @@ class MGCDiscretizer(Discretizer):
         self.max_cycles = max_cycles
         self.n_starts = n_starts
         self.min_deviation = min_deviation
-        self.width_floor = width_floor
+        self.min_width = min_width
         self.min_bin_count = min_bin_count
         self.n_cells = n_cells
         self.tabu_steps = tabu_steps
@@ -257,8 +258,8 @@ class MGCDiscretizer(Discretizer):
             raise GomeaBnError(f"univariate must be True or False, got {self.univariate!r}.")
         if not is_real(self.min_deviation) or not 0 < self.min_deviation < 1:
             raise GomeaBnError(f"min_deviation must be between 0 and 1, got {self.min_deviation!r}.")
-        if not is_real(self.width_floor) or not 0 <= self.width_floor < 1:
-            raise GomeaBnError(f"width_floor must be from 0 to less than 1, got {self.width_floor!r}.")
+        if not is_real(self.min_width) or not 0 <= self.min_width < 1:
+            raise GomeaBnError(f"min_width must be from 0 to less than 1, got {self.min_width!r}.")
         if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < inf:
             raise GomeaBnError(
                 f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
@@ -284,7 +285,7 @@ class MGCDiscretizer(Discretizer):
             start_bins=self.start_bins,
             max_cycles=self.max_cycles,
             min_deviation=self.min_deviation,
-            width_floor=self.width_floor,
+            min_width=self.min_width,
             min_bin_count=self.min_bin_count,
             n_cells=self.n_cells,
             seed=self.random_state,

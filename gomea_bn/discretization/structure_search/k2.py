@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions, is_missing, level_values, storage
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
-from gomea_bn.discretization.base import CodedColumn
 from gomea_bn.errors import GomeaBnError, is_integer, is_real, nearest, row_list
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
+from gomea_bn.problems.blanket import CodedColumn
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import score_rule, scoring_method

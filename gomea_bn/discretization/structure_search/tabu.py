@@ -20,7 +20,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ __all__ = [
 ]
 
 DISCRETE_SCORES = ("aic", "bdeu", "bic", "k2")
-_LEAST_GAIN = 1e-10  # of a graph's score: smaller gains are rounding
 Parents = tuple[tuple[int, ...], ...]
 
 
@@ -273,14 +272,14 @@ class TabuSearch:
                     return Found(best_parents, best, n_steps, stop.reason)
                 self._price(c, parents[c])
             total = float(self._scores.sum())
-            if total > best + _LEAST_GAIN * max(1.0, abs(best)):
+            if is_gain(total - best, best):
                 best, best_parents, idle = total, _frozen(parents), 0
             if idle >= patience:
                 return Found(best_parents, best, n_steps, "patience")
             if max_steps is not None and n_steps >= max_steps:
                 return Found(best_parents, best, n_steps, "max_steps")
             gains = self._moves(parents)
-            slack = _LEAST_GAIN * max(1.0, abs(best))
+            slack = rounding(best)
             gains[self.tabu.resting & (total + gains <= best + slack)] = -inf
             highest = float(gains.max())
             if highest == -inf:
