@@ -41,7 +41,7 @@ class BoundaryProblem:
     method : ScoringMethod
     rule : ScoreRule
     limits : CutLimits
-        Its floors; `min_bins` and `max_bins` are not used.
+        Limits on width and rows; `min_bins` and `max_bins` are not used.
     movable : sequence of int, optional
         The variables whose cuts have genes; by default every continuous one.
 
@@ -102,14 +102,15 @@ class BoundaryProblem:
                 cut_cost[v] = method.cut_cost * np.log(len(column.cuts))
         sorted_columns = list(self._sorted.values())
         self._columns = BoundaryColumns(
-            first_gene,
-            ranks,
-            np.concatenate(([0], np.cumsum(n_cuts))).astype(np.int64),
-            np.concatenate([column.cuts for column in sorted_columns]),
-            np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
-            span,
-            cut_cost,
-            np.array([limits.min_width, limits.min_bin_count], np.float64),
+            first_gene=first_gene,
+            ranks=ranks,
+            first_cut=np.concatenate(([0], np.cumsum(n_cuts))).astype(np.int64),
+            cuts=np.concatenate([column.cuts for column in sorted_columns]),
+            below=np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
+            span=span,
+            cut_cost=cut_cost,
+            min_width=float(limits.min_width),
+            min_rows=float(limits.min_bin_count),
         )
         members = [[*found, v] for v, found in enumerate(self.parents)]
         touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]
@@ -131,16 +132,16 @@ class BoundaryProblem:
             rows = self._scorer.rows
             found.append(
                 BoundaryData(
-                    self._columns,
-                    self._graph,
-                    rows._replace(codes=rows.codes.copy(), constant=rows.constant.copy()),
-                    self.rule,
-                    new_scratch(self._scorer.n_rows, self._scorer.max_cardinality),
-                    BoundaryWork(
-                        np.zeros(self.n_variables, np.int64),
-                        np.full(self.n_variables, -1, np.int64),
-                        np.zeros(most, np.uint8),
-                        np.zeros(self.n_terms, np.uint8),
+                    columns=self._columns,
+                    graph=self._graph,
+                    rows=rows._replace(codes=rows.codes.copy(), constant=rows.constant.copy()),
+                    rule=self.rule,
+                    scratch=new_scratch(self._scorer.n_rows, self._scorer.max_cardinality),
+                    work=BoundaryWork(
+                        indices=np.zeros(self.n_variables, np.int64),
+                        held=np.full(self.n_variables, -1, np.int64),
+                        bin_of_rank=np.zeros(most, np.uint8),
+                        due=np.zeros(self.n_terms, np.uint8),
                     ),
                 )
             )

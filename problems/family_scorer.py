@@ -65,11 +65,11 @@ def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
     n_slots = 1 << int(2 * n_rows - 1).bit_length()
     n_counts = max(min(65536, 8 * n_rows + 1024), n_rows * max_cardinality)
     return ScoreScratch(
-        np.zeros(BLOCK, np.uint16),
-        np.zeros(n_counts, np.int32),
-        np.zeros(n_slots, np.int64),
-        np.zeros(n_slots, np.int64),
-        np.zeros(3, np.int64),
+        joint=np.zeros(BLOCK, np.uint16),
+        counts=np.zeros(n_counts, np.int32),
+        slots=np.zeros(n_slots, np.int64),
+        slot_keys=np.zeros(n_slots, np.int64),
+        statistics=np.zeros(2, np.int64),
     )
 
 
@@ -179,11 +179,11 @@ class FamilyScorer:
         n_views = int(self.view_offset[-1])
         keys = self._keys.integers(1, 2**63, size=(2, n_views), dtype=np.int64).astype(np.uint64)
         rows = RowData(
-            np.zeros((n_views, n_rows), np.uint8),
-            np.zeros(n_views, np.int64),
-            np.zeros(n_views),
-            2 * keys[0] + 1,
-            2 * keys[1] + 1,
+            codes=np.zeros((n_views, n_rows), np.uint8),
+            cardinality=np.zeros(n_views, np.int64),
+            constant=np.zeros(n_views),
+            child_key=2 * keys[0] + 1,
+            parent_key=2 * keys[1] + 1,
         )
         for v, variable in enumerate(self.variables):
             first = int(self.view_offset[v])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
@@ -59,8 +59,7 @@ def smoothed_scorer(
     growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
     """Return a scorer of log likelihoods under the tables that the same rows give with `pseudo_count`."""
-    if not is_real(pseudo_count) or not 0 <= pseudo_count < np.inf:
-        raise GomeaBnError(f"pseudo_count must be a finite number of at least 0, got {pseudo_count!r}.")
+    check_number("pseudo_count", pseudo_count, 0)
     rule = ScoreRule(SMOOTHED, 0.0, float(pseudo_count), np.zeros(1), np.zeros(1))
     method = scoring_method("density-bic")
     return FamilyScorer(variables, method, rule, cache_bytes=cache_bytes, growth=growth)
@@ -140,11 +139,11 @@ class FrontProblem(StructureProblem):
         self._expert_rows = self._coded(expert if "expert_distance" in objectives else None)
         spans = [float(np.ptp(v.values)) for v in scorer.variables if not v.n_levels]
         self.front_rules = FrontRules(
-            kinds,
-            float(scorer.n_rows),
-            float(np.sum(np.log(spans))),
-            0.0 if expert is None else expert.mean_log_density,
-            float(max_parameters),
+            kinds=kinds,
+            n_rows=float(scorer.n_rows),
+            misfit_constant=float(np.sum(np.log(spans))),
+            expert_constant=0.0 if expert is None else expert.mean_log_density,
+            max_parameters=float(max_parameters),
         )
         self._front_data: list[FrontData] = []
         self._callables: list[Callable[[], None]] = []
@@ -169,7 +168,14 @@ class FrontProblem(StructureProblem):
                 for k in range(len(variable.policies)):
                     self._code_expert(i, k, codes, log_width)
         scratch = new_scratch(max(n_sampled, scorer.n_rows), scorer.max_cardinality)
-        return ExpertRows(codes, log_width, counts, scratch, new_cache(2), new_cache(2))
+        return ExpertRows(
+            codes=codes,
+            log_width=log_width,
+            counts=counts,
+            scratch=scratch,
+            shared=new_cache(2),
+            own=new_cache(2),
+        )
 
     def _code_expert(
         self, variable: int, place: int, codes: NDArray[np.uint8], log_width: NDArray[np.float64]

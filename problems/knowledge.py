@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_integer, nearest
+from gomea_bn.texts import listed
 
 __all__ = ["EdgeRules", "ExpertKnowledge", "edge_rules"]
 
 DEFAULT_MAX_TABLE_CELLS = 1_000_000
+# a gigabyte of counts
 _MOST_TABLE_CELLS = 2**27
 
 
@@ -51,15 +52,8 @@ class ExpertKnowledge:
         for option in ("required_edges", "forbidden_edges"):
             object.__setattr__(self, option, _edge_list(option, getattr(self, option)))
         object.__setattr__(self, "temporal_order", _tiers(self.temporal_order))
-        if self.max_indegree is not None and not (is_integer(self.max_indegree) and self.max_indegree >= 0):
-            raise GomeaBnError(
-                f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}."
-            )
-        if not is_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= _MOST_TABLE_CELLS:
-            raise GomeaBnError(
-                f"max_table_cells must be an integer from 2 to {_MOST_TABLE_CELLS} (a gigabyte), "
-                f"got {self.max_table_cells!r}."
-            )
+        check_integer("max_indegree", self.max_indegree, 0, optional=True)
+        check_integer("max_table_cells", self.max_table_cells, 2, _MOST_TABLE_CELLS)
 
 
 @dataclass(frozen=True)
@@ -137,8 +131,7 @@ def _edge_list(option: str, edges: Iterable[tuple[str, str]]) -> tuple[tuple[str
 def _index(option: str, name: str, names: Sequence[str]) -> int:
     if name in names:
         return names.index(name)
-    near = get_close_matches(str(name), names, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else f" Columns are {', '.join(map(repr, names))}."
+    hint = nearest(str(name), names) or f" The columns are {listed(map(repr, names), most=10)}."
     raise GomeaBnError(f"{option}: no column {name!r}.{hint}")
 
 

@@ -7,7 +7,7 @@ from math import inf, log
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, check_choice, check_number, is_real
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule
 
 __all__ = ["SCORING_METHODS", "ScoringMethod", "is_gain", "rounding", "score_rule", "scoring_method"]
@@ -85,12 +85,10 @@ def scoring_method(
     GomeaBnError
         For an unknown name, with the known ones, or a share below 0.
     """
-    if not isinstance(name, str) or name not in SCORING_METHODS:
-        raise GomeaBnError(f"scoring_method must be one of {sorted(SCORING_METHODS)}, got {name!r}.")
+    check_choice("scoring_method", name, sorted(SCORING_METHODS))
     method = SCORING_METHODS[name]
-    for share, value in (("cut_cost", cut_cost), ("edge_cost", edge_cost)):
-        if value is not None and (not is_real(value) or not 0 <= value < inf):
-            raise GomeaBnError(f"{share} must be a finite number of at least 0, got {value!r}.")
+    check_number("cut_cost", cut_cost, 0, optional=True)
+    check_number("edge_cost", edge_cost, 0, optional=True)
     if not method.charges:
         return method
     return replace(
@@ -133,12 +131,8 @@ def score_rule(
     x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x = np.zeros(n_rows + 1)
     x_log_x[1:] = x[1:] * np.log(x[1:])
-    if prior not in ("dirichlet", "bdeu"):
-        raise GomeaBnError(f"prior must be 'dirichlet' or 'bdeu', got {prior!r}.")
-    if not is_real(equivalent_sample_size) or not 0 < equivalent_sample_size <= 1e6:
-        raise GomeaBnError(
-            f"equivalent_sample_size must be positive and at most a million rows, got {equivalent_sample_size!r}."
-        )
+    check_choice("prior", prior, ("dirichlet", "bdeu"))
+    check_number("equivalent_sample_size", equivalent_sample_size, 0, 1e6, above=True)
     named = {"bic": log(n_rows) / 2, "literal": log(n_rows / 2), "aic": 1.0}
     if isinstance(penalty, str) and penalty in named:
         weight = named[penalty]

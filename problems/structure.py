@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
+from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.pricing import CodedNetwork, CutPricer, Pricing
@@ -261,16 +262,17 @@ class StructureProblem:
         self.scorer.caches.merge()
 
     def statistics(self) -> dict[str, int]:
-        """Return how many families were scored by counting or found in a cache, and how much was priced."""
-        totals = np.sum(
-            [data.scratch.statistics[:2] for data in self._data] or [np.zeros(2, np.int64)], axis=0
-        )
-        found = {"families_scored": int(totals[0]), "cache_hits": int(totals[1])}
+        """Return the numbers of families scored by counting and found in a cache, and those of the pricer."""
+        counters = [data.scratch.statistics for data in self._data]
+        totals = {
+            "families_scored": sum(int(counter[FAMILIES_SCORED]) for counter in counters),
+            "cache_hits": sum(int(counter[CACHE_HITS]) for counter in counters),
+        }
         if self._pricer is not None:
-            found["variables_priced"] = self._pricer.n_priced
-            found["prices_known"] = self._pricer.n_known
-            found["policies_entered"] = self._pricer.n_entered
-        return found
+            totals["variables_priced"] = self._pricer.n_priced
+            totals["prices_known"] = self._pricer.n_known
+            totals["policies_entered"] = self._pricer.n_entered
+        return totals
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return `n` random genotypes, shape (n, n_variables): sparse graphs and uniform policies."""

@@ -16,7 +16,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.neighbourhood import Graph, Network
-from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.errors import GomeaBnError, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.blanket import CodedColumn, coded_bins
@@ -31,12 +31,19 @@ __all__ = [
     "Cuts",
     "DiscretizationTask",
     "Discretizer",
+    "NoNeighbourWarning",
     "discretizer",
     "starting_bin_count",
     "starting_cuts",
 ]
 
 T = TypeVar("T")
+
+
+class NoNeighbourWarning(UserWarning):
+    """Issued when a discretizer that follows a graph gets one without edges, so that every column gets one bin."""
+
+
 Cuts = dict[int, NDArray[np.float64]]
 """Inner cuts by position of the column in the table; of a column whose levels are grouped, cuts of its codes."""
 
@@ -136,11 +143,14 @@ class Discretizer(Parameters, ABC):
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         """Return the inner cuts of every movable column; sets ``self.stopped_by_`` if not "fixpoint"."""
 
-    def _check_options(self) -> None:
-        """Refuse parameters out of range."""
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range.
 
-    def _compile(self) -> None:
-        """Compile or load the method's kernels; called before the clock starts."""
+        `fit` calls it first. A program that reads large tables may call it before.
+        """
+
+    def compile(self) -> None:
+        """Compile or load the kernels of the method; `fit` calls it before the clock of `max_seconds` starts."""
 
     def fit(
         self,
@@ -166,10 +176,9 @@ class Discretizer(Parameters, ABC):
         GomeaBnError
             For a table, an option or a graph that cannot be used; the message says what to do.
         """
-        if self.max_seconds is not None and not (is_real(self.max_seconds) and self.max_seconds > 0):
-            raise GomeaBnError(f"max_seconds must be a positive number or None, got {self.max_seconds!r}.")
-        self._check_options()
-        table = self._read(X, network)
+        check_number("max_seconds", self.max_seconds, 0, above=True, optional=True)
+        self.check_options()
+        table = self.read(X, network)
         graph = Graph.of(network, table.names)
         known, fixed = _cuts_of(network, table)
         target = None if y is None else _target(y, table)
@@ -182,7 +191,7 @@ class Discretizer(Parameters, ABC):
                     f"Column '{column.name}' has one value, {column.values[0]:g}, in all {table.n_rows} rows; drop it."
                 )
         self.stopped_by_ = "fixpoint"
-        self._compile()
+        self.compile()
         stop = StopFlag(self.max_seconds)
         with stop.catching_interrupts(), Workers(1, stop) as workers:
             task = DiscretizationTask(table, graph, movable, known, target, stop, workers)
@@ -229,8 +238,21 @@ class Discretizer(Parameters, ABC):
         """Return the codes of the table that was fitted; see `fit` and `transform`."""
         return self.fit(X, y, network=network).transform(X)
 
-    def _read(self, source: Any, network: Network | None) -> Table:
-        """Return the source as a table, its kinds those of the network where this decides them."""
+    def read(self, source: Any, network: Network | None = None) -> Table:
+        """Return the source as a table; columns of a network have the kinds that they have there.
+
+        Parameters
+        ----------
+        source : DataFrame, Table, path or ndarray
+            As of `fit`.
+        network : DiscretizedBayesNet or list of (parent, child), optional
+            As of `fit`; edges alone decide no kinds.
+
+        Raises
+        ------
+        GomeaBnError
+            For a table that cannot be used, and for kinds that contradict the network.
+        """
         if self.kinds is not None and not isinstance(self.kinds, Mapping):
             raise GomeaBnError(f"kinds must map column names to kinds, got {type(self.kinds).__name__}.")
         kinds = {str(name): kind for name, kind in (self.kinds or {}).items()}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 
@@ -38,9 +38,9 @@ class _FixedCount(_PerColumn):
 
     n_bins: int
 
-    def _check_options(self) -> None:
-        if not is_integer(self.n_bins) or not 1 <= self.n_bins <= MAX_CARDINALITY:
-            raise GomeaBnError(f"n_bins must be an integer from 1 to {MAX_CARDINALITY}, got {self.n_bins!r}.")
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_integer("n_bins", self.n_bins, 1, MAX_CARDINALITY)
 
 
 class EqualWidth(_FixedCount):
@@ -161,14 +161,13 @@ class KMeans(_FixedCount):
         self.max_levels = max_levels
         self.max_seconds = max_seconds
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        if self.random_state is not None and not (is_integer(self.random_state) and self.random_state >= 0):
-            raise GomeaBnError(
-                f"random_state must be a non-negative integer or None, got {self.random_state!r}."
-            )
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        super().check_options()
+        check_integer("random_state", self.random_state, 0, optional=True)
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         _binning_class()  # importing takes seconds, and a missing library should be told at once
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
@@ -229,9 +228,9 @@ class MDLP(_PerColumn):
         self.max_levels = max_levels
         self.max_seconds = max_seconds
 
-    def _check_options(self) -> None:
-        if not is_integer(self.max_classes) or self.max_classes < 2:
-            raise GomeaBnError(f"max_classes must be an integer of at least 2, got {self.max_classes!r}.")
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_integer("max_classes", self.max_classes, 2)
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.target is None:

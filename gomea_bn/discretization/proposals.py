@@ -64,7 +64,7 @@ def check_proposer(given: object, option: str, others: tuple[str, ...] = ()) -> 
 
 
 def proposer(
-    given: str | Discretizer, *, max_bins: int | None = None, seed: int | None = None
+    given: str | Discretizer, *, max_bins: int | None = None, random_state: int | None = None
 ) -> Discretizer:
     """Return a discretizer by its name, or a copy of the one given.
 
@@ -73,24 +73,26 @@ def proposer(
     given : str or Discretizer
     max_bins : int, optional
         For a discretizer by name that has such an option.
-    seed : int, optional
+    random_state : int, optional
         For a discretizer that has a `random_state` which is None.
     """
     made = discretizer(given) if isinstance(given, str) else given
     options = made.get_params(deep=False)
     if isinstance(given, str) and max_bins is not None and "max_bins" in options:
         options["max_bins"] = max_bins
-    if seed is not None and options.get("random_state", seed) is None:
-        options["random_state"] = seed
+    if random_state is not None and options.get("random_state", random_state) is None:
+        options["random_state"] = random_state
     return type(made)(**options)
 
 
-def proposers(given: str | Discretizer, *, max_bins: int, seed: int | None = None) -> tuple[Discretizer, ...]:
+def proposers(
+    given: str | Discretizer, *, max_bins: int, random_state: int | None = None
+) -> tuple[Discretizer, ...]:
     """Return the discretizers whose cuts compete: one for every number of bins where the name leaves it open.
 
     Parameters as of `proposer`.
     """
-    made = proposer(given, max_bins=max_bins, seed=seed)
+    made = proposer(given, max_bins=max_bins, random_state=random_state)
     if isinstance(given, str) and "n_bins" in made.get_params(deep=False):
         return tuple(
             type(made)(**{**made.get_params(deep=False), "n_bins": n}) for n in range(2, max_bins + 1)

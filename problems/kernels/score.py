@@ -12,7 +12,10 @@ from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BLOCK", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
 
+# kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED = 0, 1, 2, 3
+# slots of `ScoreScratch.statistics`
+FAMILIES_SCORED, CACHE_HITS = 0, 1
 
 # smallest improvement of a score that counts, relative to the score's size or in nats: smaller ones are rounding,
 # and would keep a search from ending
@@ -50,7 +53,7 @@ class ScoreScratch(NamedTuple):
     counts: NDArray[np.int32]
     slots: NDArray[np.int64]  # sparse counting: hash slot -> parent configuration's number + 1
     slot_keys: NDArray[np.int64]
-    statistics: NDArray[np.int64]  # (3,) families scored, cache hits, rows counted
+    statistics: NDArray[np.int64]  # (2,) FAMILIES_SCORED and CACHE_HITS
 
 
 class FamilyCache(NamedTuple):
@@ -263,7 +266,7 @@ def family_score(
     r = rows.cardinality[views[n_views - 1]]
     configurations = n_configurations(rows, views, n_views)
     cells = configurations * r
-    scratch.statistics[0] += 1
+    scratch.statistics[FAMILIES_SCORED] += 1
     if is_dense(cells, n_rows):
         whole = np.int64(cells)
         n_tables = 4 if whole * 4 <= n_rows else 1
@@ -331,11 +334,11 @@ def cached_family_score(
     key = family_key(rows, views, n_views)
     slot = cache_slot(shared, key)
     if slot >= 0 and shared.keys[slot] == key:
-        scratch.statistics[1] += 1
+        scratch.statistics[CACHE_HITS] += 1
         return shared.scores[slot]
     slot = cache_slot(own, key)
     if slot >= 0 and own.keys[slot] == key:
-        scratch.statistics[1] += 1
+        scratch.statistics[CACHE_HITS] += 1
         return own.scores[slot]
     score = family_score(rows, rule, scratch, views, n_views)
     cache_insert(own, key, score)

@@ -228,7 +228,7 @@ def test_one_valued_columns_are_refused_by_name() -> None:
 def test_fifty_thousand_rows(search: str) -> None:
     truth = random_network(5, random_state=1)
     frame = truth.sample(50_000, random_state=1)
-    MDLDiscretizer()._compile()
+    MDLDiscretizer().compile()
     start = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -244,7 +244,7 @@ def test_the_deadline_holds() -> None:
     truth = random_network(12, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     whole = MDLDiscretizer(n_cells=3000, max_seconds=0.4)
-    whole._compile()
+    whole.compile()
     found = whole.fit(frame, network=truth.edges)
     assert found.stopped_by_ == "max_seconds"
     assert found.fit_seconds_ < 1.5

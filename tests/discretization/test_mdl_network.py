@@ -232,7 +232,7 @@ def test_the_network_is_one_over_all_levels() -> None:
     assert codes["grade"].tolist() == (frame["grade"] >= 4).astype(int).tolist()
     coarse_frame = frame.assign(grade=codes["grade"])
     coarse = DiscretizedBayesNet.from_table(
-        MDLDiscretizer()._read(coarse_frame, None), network.edges, learner.cut_points_, pseudo_count=0.0
+        MDLDiscretizer().read(coarse_frame, None), network.edges, learner.cut_points_, pseudo_count=0.0
     )
     share = frame["grade"].value_counts() / len(frame)
     group = (coarse_frame["grade"].value_counts() / len(frame)).loc[coarse_frame["grade"]].to_numpy()
@@ -269,7 +269,7 @@ def test_limits_hold() -> None:
     truth = random_network(12, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     learner = MDLNetwork(max_seconds=1.0)
-    learner._compile()
+    learner.compile()
     learner.fit(frame)
     assert learner.stopped_by_ == "max_seconds"
     assert learner.fit_seconds_ < 2.5

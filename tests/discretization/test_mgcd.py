@@ -24,8 +24,8 @@ from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
-    MixtureOptions,
-    MixtureSearch,
+    SharedMixtureOptions,
+    SharedMixtureSearch,
     gaussian_cut,
     log_complexity,
     separating_cuts,
@@ -43,10 +43,10 @@ def configurations(codes):
 
 def search(values, codes, *, n_cells=10**6, min_deviation=1e-3, seed=0, **options):
     cells = ColumnCells(SortedColumn(np.asarray(values, float)), n_cells, min_deviation)
-    return MixtureSearch(
+    return SharedMixtureSearch(
         cells,
         configurations(codes),
-        MixtureOptions(**options),
+        SharedMixtureOptions(**options),
         np.random.default_rng(seed),
         stop=np.zeros(1, np.uint8),
         run=lambda call: call(),

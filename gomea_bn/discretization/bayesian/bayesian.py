@@ -84,11 +84,13 @@ class BayesianDiscretizer(Discretizer):
         self.max_levels = max_levels
         self.max_seconds = max_seconds
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_bayesian_options(self.cardinality_over, self.max_cycles, self.max_candidates)
         check_choice("start", self.start, ("equal-width", "equal-frequency", "network"))
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_bayesian_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:

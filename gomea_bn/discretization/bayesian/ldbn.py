@@ -152,11 +152,13 @@ class LDBN(Discretizer):
         )
         return self
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_bayesian_options(self.cardinality_over, self.max_cycles, self.max_candidates)
         check_k2_options(self.max_indegree, self.n_restarts, self.max_seconds, self.random_state)
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_bayesian_kernels()
         compile_k2_kernels()
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from math import inf, log2
+from math import log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +24,7 @@ from gomea_bn.discretization.latent.mixture import (
     MixtureTable,
     compile_latent_kernels,
 )
-from gomea_bn.discretization.mdl.mdl import check_choice, check_count
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import is_gain
@@ -201,26 +200,28 @@ class LatentDiscretizer(Discretizer):
         found = self.mixture_.memberships(self.mixture_.table.rows_of(numbers, codes))
         return pd.DataFrame(found, index=frame.index)
 
-    def _check_options(self) -> None:
-        check_count("n_classes", self.n_classes, 1, None, optional=True)
-        check_count("max_classes", self.max_classes, 1, None)
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_integer("n_classes", self.n_classes, 1, optional=True)
+        check_integer("max_classes", self.max_classes, 1)
         check_choice("memberships", self.memberships, ("soft", "hard"))
         check_choice("class_counts", self.class_counts, tuple(_PRESENCE))
-        check_count("min_bins", self.min_bins, 1, MAX_CARDINALITY)
-        check_count("max_bins", self.max_bins, 1, MAX_CARDINALITY)
+        check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
+        check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY)
         if self.min_bins > self.max_bins:
             raise GomeaBnError(f"min_bins must be at most max_bins={self.max_bins}, got {self.min_bins}.")
-        check_count("n_restarts", self.n_restarts, 1, None)
+        check_integer("n_restarts", self.n_restarts, 1)
         check_choice("start", self.start, STARTS)
-        check_count("start_rows", self.start_rows, 2, None)
-        _check_number("tol", self.tol, 0.0)
-        check_count("max_iterations", self.max_iterations, 1, None)
-        _check_number("sd_floor", self.sd_floor, 1e-6, 1.0)
-        _check_number("pseudo_count", self.pseudo_count, 1e-9)
-        _check_number("min_class_rows", self.min_class_rows, 1e-9)
-        check_count("random_state", self.random_state, 0, None, optional=True)
+        check_integer("start_rows", self.start_rows, 2)
+        check_number("tol", self.tol, 0.0)
+        check_integer("max_iterations", self.max_iterations, 1)
+        check_number("sd_floor", self.sd_floor, 1e-6, 1.0)
+        check_number("pseudo_count", self.pseudo_count, 1e-9)
+        check_number("min_class_rows", self.min_class_rows, 1e-9)
+        check_integer("random_state", self.random_state, 0, optional=True)
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_latent_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
@@ -385,10 +386,3 @@ def _entropy(shares: NDArray[np.float64]) -> float:
     """Return the entropy of class shares in bits."""
     kept = shares[shares > 0.0]
     return -float(kept @ np.log2(kept))
-
-
-def _check_number(option: str, value: object, least: float, most: float = inf) -> None:
-    """Refuse what is no number in the range."""
-    if not is_real(value) or not least <= value <= most or value == inf:  # type: ignore[operator]
-        wanted = f"of at least {least:g}" if most == inf else f"from {least:g} to {most:g}"
-        raise GomeaBnError(f"{option} must be a number {wanted}, got {value!r}.")

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Column, Table
 from gomea_bn.discretization.latent.kernels import (
+    CONVERGED,
+    LOG_LIKELIHOOD,
     MixtureRows,
     MixtureRule,
     MixtureState,
@@ -237,9 +239,9 @@ class MixtureSearch:
         self.table = table
         self.options = options
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-        self._run = run
-        self._expired = expired
-        self._stop = np.zeros(1, np.uint8) if stop is None else stop
+        self.run = run
+        self.expired = expired
+        self.stop = np.zeros(1, np.uint8) if stop is None else stop
 
     def select(self, max_classes: int) -> MixtureSelection | None:
         """Return the best of 1, 2, ... up to `max_classes` classes, or None if no time was left for one.
@@ -257,7 +259,7 @@ class MixtureSearch:
             worse += 1
             if best is None or found.bic > best.bic:
                 best, worse = found, 0
-            if worse == 2 or self._expired():
+            if worse == 2 or self.expired():
                 break
         return None if best is None else MixtureSelection(best, bic)
 
@@ -271,7 +273,7 @@ class MixtureSearch:
         rows = self._sample(generator)
         short: _Run | None = None
         for n_tried in range(1 if n_classes == 1 else self.options.n_restarts):
-            if short is not None and self._expired():
+            if short is not None and self.expired():
                 break
             spread = self.options.start == "spread" or (self.options.start == "both" and n_tried % 2 == 0)
             start = self._spread_classes if spread else _random_classes
@@ -369,13 +371,13 @@ class _Run:
         self.search = search
         self.rows = rows
         self.state = state
-        self.work = _work(state, search._stop)
+        self.work = _work(state, search.stop)
         self.n_steps = 0
         self.log_likelihood = -inf
 
     def expect(self) -> None:
         """Make the statistics of the parameters."""
-        self.search._run(lambda: int(expect(self.rows, self.state, self.work) < 0.0))
+        self.search.run(lambda: int(expect(self.rows, self.state, self.work) < 0.0))
 
     def advance(self, max_steps: int, tol: float) -> None:
         """Take up to so many more steps, or until one gains at most `tol` nats per row."""
@@ -383,20 +385,20 @@ class _Run:
         per_step = n_rows * n_classes * (1 + self.rows.values.shape[1] + self.rows.codes.shape[1])
         per_call = max(_ENTRIES_PER_CALL // per_step, 1)
         rule = self.search.rule(tol * n_rows)
-        self.work.reached[2] = 0.0
+        self.work.reached[CONVERGED] = 0.0
         left = max_steps
-        while left and not self.converged and not self.search._stop[0]:
+        while left and not self.converged and not self.search.stop[0]:
             n_steps = min(left, per_call)
             step = partial(em_steps, self.rows, self.state, self.work, rule, n_steps)
-            self.n_steps += self.search._run(step)
-            self.log_likelihood = float(self.work.reached[0])
+            self.n_steps += self.search.run(step)
+            self.log_likelihood = float(self.work.reached[LOG_LIKELIHOOD])
             left -= n_steps
-            if self.search._expired():
+            if self.search.expired():
                 break
 
     @property
     def converged(self) -> bool:
-        return bool(self.work.reached[2])
+        return bool(self.work.reached[CONVERGED])
 
     def mixture(self, table: MixtureTable) -> Mixture | None:
         """Return the living classes, largest first, or None before the first whole pass."""

@@ -30,9 +30,8 @@ class LayerWork(NamedTuple):
     """Work space and result of `best_partitions`; mutated."""
 
     counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
-    values: NDArray[
-        np.float64
-    ]  # (n_layers + 1, n_cells + 1) largest sum of gains of k intervals before an edge
+    # (n_layers + 1, n_cells + 1) largest sum of gains of k intervals before an edge
+    values: NDArray[np.float64]
     origin: NDArray[np.int32]  # same shape: where the last of these intervals begins
     stop: NDArray[np.uint8]  # (1,) raised to give up
 

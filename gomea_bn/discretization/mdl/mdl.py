@@ -12,13 +12,19 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, starting_cuts
+from gomea_bn.discretization.base import (
+    Cuts,
+    DiscretizationTask,
+    Discretizer,
+    NoNeighbourWarning,
+    starting_cuts,
+)
 from gomea_bn.discretization.levels import LevelGroups, grouped_columns, level_groups
 from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, DescriptionLength
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.discretization.neighbourhood import Graph, Network
-from gomea_bn.errors import GomeaBnError, is_integer, nearest
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts
@@ -153,22 +159,25 @@ class MDLDiscretizer(Discretizer):
             codes[name] = group_of[codes[name].to_numpy()]
         return codes
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_search(self.search, self.max_bins, self.n_cells)
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("variant", self.variant, VARIANTS)
         check_choice("start", self.start, STARTS)
-        check_count("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
-        check_count("max_cycles", self.max_cycles, 1, None, optional=True)
+        check_integer("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
+        check_integer("max_cycles", self.max_cycles, 1, optional=True)
         if self.variant == "published" and self.criterion != "mdl":
             raise GomeaBnError(f"variant='published' needs criterion='mdl', got {self.criterion!r}.")
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_mdl_kernels()
 
-    def _read(self, source: Any, network: Network | None) -> Table:
+    def read(self, source: Any, network: Network | None = None) -> Table:
+        """Return the source as a table; see `Discretizer.read`."""
         frame = None if isinstance(source, Table) else source_frame(source)
-        table = super()._read(source if frame is None else frame, network)
+        table = super().read(source if frame is None else frame, network)
         self._grouped = grouped_columns(self.aggregate_levels, table, frame)
         return table
 
@@ -179,7 +188,7 @@ class MDLDiscretizer(Discretizer):
             warnings.warn(
                 "No column has a neighbour, so every column gets one bin: pass network=, or classes as y=, or learn "
                 "the graph too with MDLNetwork.",
-                UserWarning,
+                NoNeighbourWarning,
                 stacklevel=3,
             )
         criterion = Criterion(self.criterion, task.table.n_rows)
@@ -264,29 +273,11 @@ def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
     }
 
 
-def check_choice(option: str, value: object, known: Sequence[str]) -> None:
-    """Refuse what is none of the known names."""
-    if not isinstance(value, str) or value not in known:
-        hint = nearest(value, known) if isinstance(value, str) else ""
-        raise GomeaBnError(f"{option} must be one of {', '.join(map(repr, known))}, got {value!r}.{hint}")
-
-
-def check_count(option: str, value: object, least: int, most: int | None, *, optional: bool = False) -> None:
-    """Refuse what is no integer in the range."""
-    if optional and value is None:
-        return
-    if not is_integer(value) or value < least or (most is not None and value > most):  # type: ignore[operator]
-        wanted = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        raise GomeaBnError(
-            f"{option} must be an integer {wanted}{' or None' if optional else ''}, got {value!r}."
-        )
-
-
 def check_search(search: str, max_bins: int, n_cells: int | None) -> None:
-    """Refuse options of the search out of range."""
+    """Raise `GomeaBnError` for options of the search that are out of range."""
     check_choice("search", search, SEARCHES)
-    check_count("max_bins", max_bins, 1, MAX_CARDINALITY)
-    check_count("n_cells", n_cells, 2, None, optional=True)
+    check_integer("max_bins", max_bins, 1, MAX_CARDINALITY)
+    check_integer("n_cells", n_cells, 2, optional=True)
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +19,12 @@ from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure, compil
 from gomea_bn.discretization.mdl.mdl import (
     STARTS,
     MDLDiscretizer,
-    check_choice,
-    check_count,
     check_search,
     starting_groups,
 )
 from gomea_bn.discretization.mdl.search import SearchOptions
 from gomea_bn.discretization.neighbourhood import Graph
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY
@@ -144,25 +141,24 @@ class MDLNetwork(MDLDiscretizer):
             )
         return self.network_.score(source_frame(X))
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_search(self.search, self.max_bins, self.n_cells)
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("start", self.start, STARTS)
-        check_count("max_indegree", self.max_indegree, 0, None, optional=True)
-        check_count("max_rounds", self.max_rounds, 1, None, optional=True)
+        check_integer("max_indegree", self.max_indegree, 0, optional=True)
+        check_integer("max_rounds", self.max_rounds, 1, optional=True)
         if not isinstance(self.start_bins, Iterable) or not list(self.start_bins):
             raise GomeaBnError(f"start_bins must be a sequence of integers, got {self.start_bins!r}.")
         for n_bins in self.start_bins:
-            check_count("start_bins", n_bins, 2, MAX_CARDINALITY)
+            check_integer("start_bins", n_bins, 2, MAX_CARDINALITY)
         if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
-        if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < inf:
-            raise GomeaBnError(
-                f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
-            )
+        check_number("pseudo_count", self.pseudo_count, 0)
 
-    def _compile(self) -> None:
-        super()._compile()
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
+        super().compile()
         compile_greedy_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:

@@ -13,9 +13,9 @@ from gomea_bn.discretization.base import Cuts, DiscretizationTask, starting_cuts
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
-    MixtureOptions,
-    MixtureSearch,
     SharedMixture,
+    SharedMixtureOptions,
+    SharedMixtureSearch,
     separating_cuts,
 )
 from gomea_bn.discretization.neighbourhood import Graph
@@ -34,7 +34,7 @@ __all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "d
 class MGCDOptions:
     """How columns are cut; see `MGCDiscretizer`."""
 
-    mixture: MixtureOptions
+    mixture: SharedMixtureOptions
     univariate: bool
     weighted_cuts: bool
     start: str
@@ -143,7 +143,7 @@ class MGCDColumns:
         if v not in self._cells:
             column = SortedColumn(task.table.columns[v].values)
             self._cells[v] = ColumnCells(column, options.n_cells, options.min_deviation)
-        search = MixtureSearch(
+        search = SharedMixtureSearch(
             self._cells[v],
             Configurations.of(blanket, task.table.n_rows),
             replace(
@@ -186,10 +186,10 @@ def compile_mgcd_kernels() -> None:
     """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
     cells = ColumnCells(SortedColumn(np.arange(12.0)), 10, 1e-3)
     halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
-    search = MixtureSearch(
+    search = SharedMixtureSearch(
         cells,
         Configurations.of([halves], 12),
-        MixtureOptions(),
+        SharedMixtureOptions(),
         np.random.default_rng(0),
         stop=np.zeros(1, np.uint8),
         run=lambda call: call(),

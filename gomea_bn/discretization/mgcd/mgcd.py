@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from gomea_bn.discretization.mgcd.columns import (
     compile_mgcd_kernels,
     density_score,
 )
-from gomea_bn.discretization.mgcd.shared_gaussians import MixtureOptions, SharedMixture
+from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture, SharedMixtureOptions
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.tabu import (
     TabuList,
@@ -29,8 +28,9 @@ from gomea_bn.discretization.structure_search.tabu import (
     compile_tabu_kernels,
     permitted_start,
 )
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY
 
@@ -145,6 +145,7 @@ class MGCDiscretizer(Discretizer):
     score_: float
     round_scores_: list[float]
 
+    @renamed_options(width_floor="min_width")
     def __init__(
         self,
         *,
@@ -230,55 +231,37 @@ class MGCDiscretizer(Discretizer):
             self.__dict__.pop(name, None)
         return super().fit(X, network=network)
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise GomeaBnError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
-        for name, least, most in (
-            ("min_bins", 1, MAX_CARDINALITY),
-            ("max_bins", 1, MAX_CARDINALITY),
-            ("start_bins", 1, MAX_CARDINALITY),
-            ("max_cycles", 1, inf),
-            ("n_starts", 1, inf),
-            ("min_bin_count", 1, inf),
-            ("n_cells", 10, inf),
-            ("max_rounds", 1, inf),
-        ):
-            value = getattr(self, name)
-            if not (name == "start_bins" and value is None) and not (
-                is_integer(value) and least <= value <= most
-            ):
-                wanted = f"of at least {least}" if most == inf else f"from {least} to {most}"
-                raise GomeaBnError(f"{name} must be an integer {wanted}, got {value!r}.")
+            check_choice(name, getattr(self, name), known)
+        check_flag("univariate", self.univariate)
+        check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
+        check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY)
         if self.min_bins > self.max_bins:
-            raise GomeaBnError(f"min_bins={self.min_bins} is more than max_bins={self.max_bins}.")
-        if not isinstance(self.univariate, (bool, np.bool_)):
-            raise GomeaBnError(f"univariate must be True or False, got {self.univariate!r}.")
-        if not is_real(self.min_deviation) or not 0 < self.min_deviation < 1:
-            raise GomeaBnError(f"min_deviation must be between 0 and 1, got {self.min_deviation!r}.")
-        if not is_real(self.min_width) or not 0 <= self.min_width < 1:
-            raise GomeaBnError(f"min_width must be from 0 to less than 1, got {self.min_width!r}.")
-        if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < inf:
-            raise GomeaBnError(
-                f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
-            )
-        if self.random_state is not None and not (is_integer(self.random_state) and self.random_state >= 0):
-            raise GomeaBnError(
-                f"random_state must be a non-negative integer or None, got {self.random_state!r}."
-            )
+            raise GomeaBnError(f"min_bins must be at most max_bins={self.max_bins}, got {self.min_bins}.")
+        check_integer("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
+        check_integer("max_cycles", self.max_cycles, 1)
+        check_integer("n_starts", self.n_starts, 1)
+        check_number("min_deviation", self.min_deviation, 0, 1, above=True, below=True)
+        check_number("min_width", self.min_width, 0, 1, below=True)
+        check_integer("min_bin_count", self.min_bin_count, 1)
+        check_integer("n_cells", self.n_cells, 10)
+        check_integer("max_rounds", self.max_rounds, 1)
+        check_number("pseudo_count", self.pseudo_count, 0)
+        check_integer("random_state", self.random_state, 0, optional=True)
         check_tabu_options(
             self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.tabu_steps, "tabu_steps"
         )
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_mgcd_kernels()
         compile_tabu_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         options = MGCDOptions(
-            MixtureOptions(self.min_bins, self.max_bins, self.n_starts, penalty=self.penalty),
+            SharedMixtureOptions(self.min_bins, self.max_bins, self.n_starts, penalty=self.penalty),
             univariate=bool(self.univariate),
             weighted_cuts=self.cut_rule == "weighted",
             start=self.start,

@@ -21,9 +21,9 @@ from gomea_bn.problems.interval_counts import SortedColumn
 __all__ = [
     "ColumnCells",
     "Configurations",
-    "MixtureOptions",
-    "MixtureSearch",
     "SharedMixture",
+    "SharedMixtureOptions",
+    "SharedMixtureSearch",
     "gaussian_cut",
     "log_complexity",
     "separating_cuts",
@@ -35,7 +35,7 @@ _PATIENCE = 2  # numbers of components in a row without a better score
 
 
 @dataclass(frozen=True, slots=True)
-class MixtureOptions:
+class SharedMixtureOptions:
     """How mixtures are fitted; see `MGCDiscretizer`."""
 
     min_components: int = 1
@@ -251,14 +251,14 @@ class ColumnCells:
         return 2 * (self._scale * (self._high / 2 - self._low / 2))
 
 
-class MixtureSearch:
+class SharedMixtureSearch:
     """Finds the number of Gaussians, and the Gaussians, for one column given configurations.
 
     Parameters
     ----------
     cells : ColumnCells
     configurations : Configurations
-    options : MixtureOptions
+    options : SharedMixtureOptions
     generator : Generator
         Of the random starts.
     stop : ndarray of shape (1,), uint8
@@ -271,7 +271,7 @@ class MixtureSearch:
         self,
         cells: ColumnCells,
         configurations: Configurations,
-        options: MixtureOptions,
+        options: SharedMixtureOptions,
         generator: np.random.Generator,
         *,
         stop: NDArray[np.uint8],

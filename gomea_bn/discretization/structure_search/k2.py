@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions, is_missing, level_values, storage
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
-from gomea_bn.errors import GomeaBnError, is_integer, is_real, nearest, row_list
+from gomea_bn.errors import GomeaBnError, check_integer, check_number, nearest, row_list
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.blanket import CodedColumn
@@ -234,8 +234,7 @@ def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: s
 
     Messages name the `learner`, and what cuts columns while it learns (`coupled`).
     """
-    if not is_integer(max_levels) or not 1 <= max_levels <= MAX_CARDINALITY:
-        raise GomeaBnError(f"max_levels must be an integer from 1 to {MAX_CARDINALITY}, got {max_levels!r}.")
+    check_integer("max_levels", max_levels, 1, MAX_CARDINALITY)
     if isinstance(source, Table):
         columns = list(source.columns)
         continuous = [column.name for column in columns if column.is_continuous]
@@ -276,15 +275,11 @@ def _advice(name: str, what: str, learner: str, coupled: str) -> str:
 
 
 def check_k2_options(max_indegree: Any, n_restarts: Any, max_seconds: Any, random_state: Any) -> None:
-    """Refuse options of the search that are out of range."""
-    if not is_integer(max_indegree) or max_indegree < 0:
-        raise GomeaBnError(f"max_indegree must be an integer of at least 0, got {max_indegree!r}.")
-    if not is_integer(n_restarts) or n_restarts < 1:
-        raise GomeaBnError(f"n_restarts must be an integer of at least 1, got {n_restarts!r}.")
-    if max_seconds is not None and not (is_real(max_seconds) and max_seconds > 0):
-        raise GomeaBnError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")
-    if random_state is not None and not (is_integer(random_state) and random_state >= 0):
-        raise GomeaBnError(f"random_state must be a non-negative integer or None, got {random_state!r}.")
+    """Raise `GomeaBnError` for options of the search that are out of range."""
+    check_integer("max_indegree", max_indegree, 0)
+    check_integer("n_restarts", n_restarts, 1)
+    check_number("max_seconds", max_seconds, 0, above=True, optional=True)
+    check_integer("random_state", random_state, 0, optional=True)
 
 
 @cache

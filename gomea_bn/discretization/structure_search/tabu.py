@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.k2 import discrete_table, named_edges
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
@@ -146,7 +146,7 @@ class Tabu(Parameters):
             For columns with missing values or too many levels, for options out of range, and for a first graph that
             breaks the rules.
         """
-        self._check_options()
+        self.check_options()
         table = discrete_table(X, self.max_levels, "Tabu", "MGCDiscretizer")
         names = table.names
         cardinality = [len(column.levels or ()) for column in table.columns]
@@ -177,14 +177,11 @@ class Tabu(Parameters):
         self.n_features_in_ = len(names)
         return self
 
-    def _check_options(self) -> None:
-        if self.scoring_method not in DISCRETE_SCORES:
-            raise GomeaBnError(
-                f"scoring_method must be one of {', '.join(map(repr, DISCRETE_SCORES))}, got {self.scoring_method!r}."
-            )
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_choice("scoring_method", self.scoring_method, DISCRETE_SCORES)
         check_tabu_options(self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.max_steps)
-        if self.max_seconds is not None and not (is_real(self.max_seconds) and self.max_seconds > 0):
-            raise GomeaBnError(f"max_seconds must be a positive number or None, got {self.max_seconds!r}.")
+        check_number("max_seconds", self.max_seconds, 0, above=True, optional=True)
 
 
 class TabuList:
@@ -381,19 +378,13 @@ def check_tabu_options(
     max_steps: Any,
     steps_name: str = "max_steps",
 ) -> None:
-    """Refuse options of the search that are out of range."""
-    for name, value, least, optional in (
-        ("max_indegree", max_indegree, 0, True),
-        ("tabu_length", tabu_length, 0, False),
-        ("patience", patience, 1, False),
-        (steps_name, max_steps, 1, True),
-    ):
-        if not (optional and value is None) and not (is_integer(value) and value >= least):
-            raise GomeaBnError(
-                f"{name} must be an integer of at least {least}{' or None' if optional else ''}, got {value!r}."
-            )
+    """Raise `GomeaBnError` for options of the search that are out of range."""
+    check_integer("max_indegree", max_indegree, 0, optional=True)
+    check_integer("tabu_length", tabu_length, 0)
+    check_integer("patience", patience, 1)
+    check_integer(steps_name, max_steps, 1, optional=True)
     if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
-        raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
+        raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r:.80}.")
 
 
 @cache
