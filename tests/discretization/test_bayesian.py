@@ -206,6 +206,21 @@ def test_no_cut_alone_can_be_moved_or_left_out_after_thinning(seed):
         assert min(problem.value(np.sort([*others, cut])) for cut in between) >= cost - 1e-6
 
 
+def test_moving_cuts_leaves_out_those_that_cost_more_than_they_gain():
+    rng = np.random.default_rng(0)
+    x = np.arange(60.0)
+    problem = BayesianCuts(SortedColumn(x), around([coded(rng.integers(0, 2, 60), 2)]), 2)
+    raw = problem._programme(np.arange(59), np.zeros(1, np.uint8))
+    assert problem._moved(np.array([20, 40]), raw).tolist() == []
+
+
+def test_neighbouring_floats_are_never_cut_at_the_minimum():
+    x = np.repeat([1.0, np.nextafter(1.0, 2.0)], 30)
+    cuts, cost = BayesianCuts(SortedColumn(x), around([], [(coded(x > 1.0, 2), [])]), 5).optimal()
+    assert cuts.tolist() == []
+    assert np.isfinite(cost)
+
+
 @settings(max_examples=60, deadline=None)
 @given(examples(max_rows=40), st.integers(0, 2**32 - 1))
 def test_rows_order_names_of_levels_and_units_do_not_matter(example, seed):

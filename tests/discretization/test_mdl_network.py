@@ -67,6 +67,16 @@ def best_graphs(codes: list[np.ndarray], criterion: str) -> set[str]:
     }
 
 
+def test_parameters_of_configurations_that_never_occur_count() -> None:
+    """Eight parents of four values have more configurations than there are rows, and are numbered by occurrence."""
+    rng = np.random.default_rng(0)
+    columns = [Described(CodedColumn(rng.integers(0, 4, 200).astype(np.int32), 4)) for _ in range(9)]
+    names = tuple("abcdefghi")
+    graph = Graph.of([(name, "i") for name in names[:8]], names)
+    length = total_length(columns, graph, Criterion("bic", 200))
+    assert length.parameters == pytest.approx(np.log(200) / 2 * (4**8 * 3 + 8 * 3))
+
+
 def chain(n_rows: int, seed: int) -> list[np.ndarray]:
     """A -> B -> C of four values each."""
     generator = np.random.default_rng(seed)

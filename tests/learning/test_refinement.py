@@ -254,14 +254,14 @@ def test_metadata_says_what_was_done_and_keeps_the_rest() -> None:
     ("options", "message"),
     [
         ({"method": "simplex"}, "method must be one of .*'dp'.*'rv-gomea'.* got 'simplex'"),
-        ({"bin_counts": "some"}, "bin_counts must be 'fixed' or 'free'"),
+        ({"bin_counts": "some"}, "bin_counts must be one of 'fixed', 'free' or None, got 'some'"),
         ({"method": "rv-gomea", "bin_counts": "free"}, "keeps the number of bins"),
         ({"scoring_method": "bic"}, "must be 'density-bic' or 'density-bd'"),
         ({"scoring_method": "nonsense"}, "scoring_method must be one of"),
         ({"penalty": "much"}, "penalty must be"),
         ({"max_bins": 0}, "max_bins must be an integer"),
         ({"min_width": 2.0}, "min_width must be"),
-        ({"max_seconds": -1.0}, "max_seconds must be a positive number"),
+        ({"max_seconds": -1.0}, "max_seconds must be a finite number above 0 or None, got -1.0"),
         ({"random_state": -1}, "random_state must be"),
         ({"starts": 0}, "starts must be an integer of at least 1"),
         ({"variables": ["X99"]}, "no continuous variable 'X99'"),
@@ -271,6 +271,14 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
     truth, frame = example(4, n_rows=60)
     with pytest.raises(GomeaBnError, match=message):
         refine_boundaries(quantile_network(truth, read_table(frame)), frame, **options)
+
+
+def test_the_former_name_of_the_smallest_width_warns() -> None:
+    truth, frame = example(4, n_rows=60)
+    network = quantile_network(truth, read_table(frame))
+    with pytest.warns(FutureWarning, match="width_floor is now called min_width"):
+        former = refine_boundaries(network, frame, width_floor=0.2)
+    assert former.network == refine_boundaries(network, frame, min_width=0.2).network
 
 
 def test_rows_that_do_not_fit_the_network_are_refused() -> None:
@@ -469,10 +477,12 @@ def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
     frame = random_network(4, random_state=3).sample(200, 3)
     learner = BayesNetLearner(max_evaluations=800, max_seconds=None, cut_cost=0, random_state=1).fit(frame)
     assert learner.network_.metadata["cut_cost"] == 0
+    assert learner.network_.metadata["edge_cost"] > 0
     same = refine_boundaries(learner.network_, frame)
     assert same.score_before == pytest.approx(learner.score_, abs=1e-8)
     assert same.network.metadata["cut_cost"] == 0
     penalised = refine_boundaries(learner.network_, frame, scoring_method="density-bic").network
     assert "cut_cost" not in penalised.metadata
+    assert "edge_cost" not in penalised.metadata
     bayesian = refine_boundaries(penalised, frame, scoring_method="density-bd")
     assert bayesian.network.metadata["cut_cost"] == 0.5

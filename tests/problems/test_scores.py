@@ -178,7 +178,7 @@ def test_fixed_cuts_are_kept() -> None:
 # ---------------------------------------------------------------- scores of families
 
 
-def test_the_density_node_of_the_fact_sheet() -> None:
+def test_a_density_counts_widths_and_parameters_of_bins() -> None:
     x = np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.25, 0.5, 1.0])
     variable = ScoredVariable("x", x, 0, (fixed(x, 0.25),))
     score = make_scorer([variable]).score([Family((0, 0))])[0]
