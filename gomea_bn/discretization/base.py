@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -22,6 +23,7 @@ from gomea_bn.parameters import Parameters
 from gomea_bn.problems.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,7 @@ __all__ = [
     "DiscretizationTask",
     "Discretizer",
     "NoNeighbourWarning",
+    "check_each_once",
     "discretizer",
     "starting_bin_count",
     "starting_cuts",
@@ -312,6 +315,27 @@ def discretizer(name: str, **options: Any) -> Discretizer:
             )
     made: Discretizer = chosen(**options)
     return made
+
+
+def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> None:
+    """Raise `GomeaBnError` unless the option `order` contains each of the names once.
+
+    Parameters
+    ----------
+    order : iterable of str
+        Some of the names.
+    names : sequence of str
+    noun : str
+        Kind of thing that the names stand for, for the message.
+    """
+    counts = Counter(order)
+    lacking = [name for name in names if not counts[name]]
+    duplicates = [name for name, count in counts.items() if count > 1]
+    if lacking or duplicates:
+        reason = f"it lacks {listed(map(repr, lacking), most=5)}"
+        if not lacking:
+            reason = f"duplicate {listed(map(repr, duplicates), most=5)}"
+        raise GomeaBnError(f"order must name every {noun} once; {reason}.")
 
 
 def starting_bin_count(table: Table) -> int:

@@ -52,7 +52,7 @@ class EqualWidth(_FixedCount):
     ----------
     n_bins : int
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
         Deadline; columns not reached by then stay one bin.
 
@@ -92,7 +92,7 @@ class EqualFrequency(_FixedCount):
     ----------
     n_bins : int
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
         Deadline; columns not reached by then stay one bin.
 
@@ -133,7 +133,7 @@ class KMeans(_FixedCount):
     random_state : int, optional
         Of scikit-learn, which draws 200,000 rows where there are more.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
         Deadline; columns not reached by then stay one bin.
 
@@ -202,7 +202,7 @@ class MDLP(_PerColumn):
     max_classes : int
         Most distinct values of `y`.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
         Deadline; columns not reached by then stay one bin.
 

@@ -144,8 +144,8 @@ def test_columns_that_are_not_discretized_are_refused(frame, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": ["a"]}, r"lacks \['b'\]"),
-        ({"order": ["a", "b", "b"]}, "repeats a name"),
+        ({"order": ["a"]}, "every column once; it lacks 'b'"),
+        ({"order": ["a", "b", "b"]}, "every column once; duplicate 'b'"),
         ({"order": 5}, "no column 5"),
         ({"max_seconds": 10**400}, "max_seconds must be"),
         ({"order": ["a", "bb"]}, r"no column 'bb'.*Did you mean"),

@@ -261,8 +261,8 @@ def test_cycles_may_be_limited_and_ordered() -> None:
     other = MDLDiscretizer(order=names[::-1]).fit(frame, network=truth.edges)
     assert other.stopped_by_ == "fixpoint"
     for order, message in (
-        (names[1:], "order must hold each of"),
-        (["X99"], "'X99' is no column that is cut"),
+        (names[1:], "order must name every column that is cut or grouped once; it lacks"),
+        (["X99"], "'X99' is not a column that is cut or grouped"),
     ):
         with pytest.raises(GomeaBnError, match=message):
             MDLDiscretizer(order=order).fit(frame, network=truth.edges)

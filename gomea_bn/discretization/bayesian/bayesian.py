@@ -1,4 +1,4 @@
-"""Bayesian discretization: the most probable cuts given a graph (Chen, Wheeler & Kochenderfer 2017)."""
+"""Bayesian discretization: the most probable cuts of every column given a graph (Chen et al. 2017)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, starting_cuts
+from gomea_bn.discretization.base import (
+    Cuts,
+    DiscretizationTask,
+    Discretizer,
+    check_each_once,
+    starting_cuts,
+)
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.problems.blanket import CodedColumn, DueColumns, ParentSets, coded_bins
@@ -18,33 +24,35 @@ __all__ = ["BayesianDiscretizer", "CycleResult", "check_bayesian_options", "disc
 
 
 class BayesianDiscretizer(Discretizer):
-    """The most probable bins of every column given its Markov blanket.
+    """Cuts every column into its most probable bins given its Markov blanket (Chen, Wheeler & Kochenderfer 2017).
 
     Parameters
     ----------
     cardinality_over : {"table", "blanket"}
-        Whose largest number of bins or levels sets the prior's expected number of cuts: all columns' (the authors'
-        code, which gives their published cuts), or the Markov blanket's (their paper).
+        Columns whose largest number of bins or levels sets the prior's expected number of cuts: all columns (the
+        authors' code, which gives their published cuts), or the Markov blanket (their paper).
     max_cycles : int
-        Most passes over the columns.
+        Largest number of passes over the columns.
     order : sequence of str, optional
-        The columns in the order of a pass; by default children before their parents. Other orders may end in other
-        cuts, since the method has no objective that is common to all columns.
+        Names of all continuous columns in the order of a pass; by default children come before their parents. The cuts
+        may depend on the order, since the columns have no common objective.
     start : {"equal-width", "equal-frequency", "network"}
-        The bins before the first pass; "network" takes those of the given network.
+        Bins before the first pass; "network" takes the cuts of the network given to `fit`.
     max_candidates : int or None
-        Up to so many distinct values a column is cut exactly; above, the cuts are chosen among so many candidates and
-        then moved to the best place between their neighbours. None is always exact, in time quadratic in the rows.
+        Largest number of distinct values of a column that is cut exactly. For more values, cuts are chosen among this
+        number of candidates and then moved to the best position between their neighbours. None is always exact, in
+        time quadratic in the number of rows.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns not reached by then keep the cuts they had.
+        Deadline in seconds; columns that are not reached keep their starting cuts.
 
     Attributes
     ----------
     costs_ : dict of str to float
-        The objective of every column with a Markov blanket when it was last cut, in nats, lower is better.
+        Objective of every column with a Markov blanket when it was last cut, in nats; lower is better.
     n_cycles_ : int
+        Number of passes.
 
     Notes
     -----
@@ -57,8 +65,8 @@ class BayesianDiscretizer(Discretizer):
     - lnG(g + J_P) - lnG(J_P) - sum_q ln n_q! for an interval of g rows, n_q of them with parent configuration q,
     - and for every child c and configuration s of its other parents lnG(n_s + J_c) - lnG(J_c) - sum_v ln n_sv!.
 
-    The minimum is found by dynamic programming in O(m n (1 + children)) time and O(n) memory. A column without parents
-    and children keeps its starting bins.
+    Dynamic programming finds the minimum in O(m n (1 + children)) time and O(n) memory. A column without parents and
+    children keeps its starting bins.
     """
 
     def __init__(
@@ -94,7 +102,7 @@ class BayesianDiscretizer(Discretizer):
         compile_bayesian_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        found = discretize_all(
+        result = discretize_all(
             task,
             starting_cuts(task, self.start),
             _visiting_order(self.order, task),
@@ -103,16 +111,16 @@ class BayesianDiscretizer(Discretizer):
             max_candidates=self.max_candidates,
             sorted_columns=SortedColumns(lambda v: task.table.columns[v].values),
         )
-        self.costs_ = {task.table.names[v]: cost for v, cost in sorted(found.costs.items())}
-        self.n_cycles_ = found.n_cycles
-        if not found.converged:
+        self.costs_ = {task.table.names[v]: cost for v, cost in sorted(result.costs.items())}
+        self.n_cycles_ = result.n_cycles
+        if not result.converged:
             self.stopped_by_ = "max_cycles"
-        return found.cuts
+        return result.cuts
 
 
 @dataclass(frozen=True, slots=True)
 class CycleResult:
-    """The cuts after some passes, the objective of every column when it was last cut, and how it ended."""
+    """Cuts after some passes, the objective of every column when it was last cut, and whether nothing would change."""
 
     cuts: Cuts
     costs: dict[int, float]
@@ -192,20 +200,15 @@ def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> li
         return [v for v in task.graph.reverse_topological_order() if v in task.movable]
     names = task.table.names
     if isinstance(order, str) or not isinstance(order, Iterable):
-        raise GomeaBnError(f"order must be a list of column names, got {order!r}.")
+        raise GomeaBnError(f"order must be a list of column names, got {order!r:.80}.")
+    movable = [names[v] for v in task.movable]
     for name in order:
-        if name not in names or names.index(name) not in task.movable:
+        if name not in movable:
             raise GomeaBnError(
-                f"order: no continuous column {name!r} whose cuts are wanted.{nearest(str(name), names)}"
+                f"order: {name!r} is not a continuous column with free cuts.{nearest(str(name), movable)}"
             )
-    found = [names.index(name) for name in order]
-    left = [names[v] for v in task.movable if v not in found]
-    if left or len(set(found)) < len(found):
-        raise GomeaBnError(
-            "order must name every continuous column once; it "
-            + (f"lacks {left}." if left else f"repeats a name: {list(order)}.")
-        )
-    return found
+    check_each_once(order, movable, "continuous column")
+    return [names.index(name) for name in order]
 
 
 def check_bayesian_options(cardinality_over: Any, max_cycles: Any, max_candidates: Any) -> None:

@@ -1,4 +1,4 @@
-"""The most probable cuts of one column given its Markov blanket: objective and exact minimum (Chen et al. 2017)."""
+"""Objective of the cuts of one column given its Markov blanket, and its exact minimum (Chen et al. 2017)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BayesianCuts:
     column : SortedColumn
     around : Neighbourhood
     largest_cardinality : int
-        L of the prior.
+        Largest cardinality L in the prior; see `BayesianDiscretizer`.
     """
 
     def __init__(self, column: SortedColumn, around: Neighbourhood, largest_cardinality: int) -> None:
@@ -71,7 +71,7 @@ class BayesianCuts:
         self._positions = largest_cardinality * ((column.distinct - column.low) / width)
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
-        """Return the objective of given cuts in nats; each counts as lying in its gap between distinct values."""
+        """Return the objective of any cuts in nats; a cut counts as any other one between the same distinct values."""
         chosen = self.column.gaps(cut_points) if len(cut_points) else np.empty(0, np.int64)
         cells, rule, work = self._programme(chosen, NO_STOP)
         return float(partition_cost(cells, rule, work, np.arange(len(chosen) + 2)))
@@ -89,9 +89,9 @@ class BayesianCuts:
         ----------
         max_candidates : int or None
         incumbent : ndarray of shape (k,), optional
-            Cuts whose gaps are candidates also where these are thinned.
+            Cuts whose gaps are candidates even if the others are thinned.
         task : DiscretizationTask, optional
-            Whose deadline ends the search; the result is then of no use.
+            Task with the deadline that ends the search; the result is then meaningless.
         """
         stop = NO_STOP if task is None else task.stop.flag
 
@@ -109,13 +109,13 @@ class BayesianCuts:
         if max_candidates is None or n_gaps <= max_candidates:
             return self._best(np.arange(n_gaps), stop)
         grid = self._grid(max_candidates)
-        known = np.empty(0, np.int64)
+        added = np.empty(0, np.int64)
         if incumbent is not None and len(incumbent):
-            known = self.column.gaps(incumbent)
+            added = self.column.gaps(incumbent)
         raw = self._programme(np.arange(n_gaps), stop)
-        best, best_cost = known, np.inf
+        best, best_cost = added, np.inf
         for _ in range(_MAX_ROUNDS):
-            chosen, _cost = self._best(np.union1d(grid, known), stop)
+            chosen, _cost = self._best(np.union1d(grid, added), stop)
             if stop[0]:
                 break
             chosen = self._moved(chosen, raw)
@@ -123,15 +123,14 @@ class BayesianCuts:
             if cost >= best_cost - LEAST_GAIN:
                 break
             best, best_cost = chosen, cost
-            known = np.union1d(known, chosen)
+            added = np.union1d(added, chosen)
         return best, best_cost
 
     def _grid(self, n_candidates: int) -> NDArray[np.int64]:
-        """Return the gap that costs least in each of so many groups of about equally many rows."""
+        """Return the cheapest gap of each of `n_candidates` groups of about equal numbers of rows."""
         group = self.column.below * n_candidates // self.column.n_rows
         order = np.lexsort((self._edge_costs, group))
-        found: NDArray[np.int64] = order[np.flatnonzero(np.diff(group[order], prepend=-1))]
-        return found
+        return np.asarray(order[np.flatnonzero(np.diff(group[order], prepend=-1))], np.int64)
 
     def _best(
         self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
@@ -147,9 +146,9 @@ class BayesianCuts:
     def _partitions(
         self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Return the least cost before every candidate edge, and where its last interval begins.
+        """Return the least cost before every candidate edge, and the first cell of its last interval.
 
-        The costs of a thinned programme bound those of a large one, which then can end most of its sweeps early.
+        The costs of a thinned programme are bounds that let a large one end most of its sweeps early.
         """
         cells, rule, work = self._programme(candidates, stop)
         if len(candidates) > _LARGE:
@@ -161,19 +160,19 @@ class BayesianCuts:
     def _moved(
         self, chosen: NDArray[np.int64], raw: tuple[Cells, CostRule, PartitionWork]
     ) -> NDArray[np.int64]:
-        """Return cuts of which none alone can be moved between its neighbours, or left out, at a gain."""
+        """Return the cuts after moving or leaving out single ones, between their neighbours, until none gains."""
         edges = [0, *(chosen + 1).tolist(), len(self.column.cuts) + 1]
         due = set(edges[1:-1])
         while due and not raw[2].stop[0]:
             edge = min(due)
             due.discard(edge)
             k = edges.index(edge)
-            place, gain = best_split(*raw, edges[k - 1], edges[k + 1])
-            if place == edge:
+            best_edge, gain = best_split(*raw, edges[k - 1], edges[k + 1])
+            if best_edge == edge:
                 continue
-            edges[k : k + 1] = [place] if gain > 0.0 else []
+            edges[k : k + 1] = [best_edge] if gain > 0.0 else []
             due.update(edges[max(k - 1, 1) : k + 2])
-            due -= {place, edges[0], edges[-1]}
+            due -= {best_edge, edges[0], edges[-1]}
         return np.array(edges[1:-1], np.int64) - 1
 
     def _programme(

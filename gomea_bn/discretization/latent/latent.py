@@ -86,7 +86,7 @@ class LatentDiscretizer(Discretizer):
     min_class_rows : float
         A class with fewer expected rows is left out.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
         Deadline; three fifths are for the mixture, of which the best so far is kept. Columns not reached stay one bin.
     random_state : int, optional

@@ -97,7 +97,7 @@ class MGCDiscretizer(Discretizer):
     max_indegree, knowledge
         Of the search; see `Tabu`.
     pseudo_count : float
-        Smoothing of the network's tables, per row of a table.
+        Pseudo-count per row of the network's tables.
     random_state : int, optional
         Seed of the starts.
     kinds, missing, max_levels

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions, is_missing, level_values, storage
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
+from gomea_bn.discretization.base import check_each_once
 from gomea_bn.errors import GomeaBnError, check_integer, check_number, nearest, row_list
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
@@ -56,7 +57,7 @@ class K2(Parameters):
     n_restarts : int
         How many random orders; without effect where `order` is given.
     pseudo_count : float
-        Smoothing of the network's tables, per row of a table.
+        Pseudo-count per row of the network's tables.
     max_levels : int
         Most distinct values of a column, at most 255.
     max_seconds : float, optional
@@ -217,16 +218,13 @@ def named_edges(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> lis
 
 
 def positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Return the positions of all columns in a given order of their names."""
-    listed = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
-    for name in listed:
+    """Return the positions of all columns in the order of their names."""
+    ordered = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
+    for name in ordered:
         if name not in names:
-            raise GomeaBnError(f"order: no column {name!r}.{nearest(str(name), names)}")
-    if sorted(listed) != sorted(names):
-        left = [name for name in names if name not in listed]
-        what = f"lacks {left}" if left else f"repeats a name: {listed}"
-        raise GomeaBnError(f"order must name every column once; it {what}.")
-    return [list(names).index(name) for name in listed]
+            raise GomeaBnError(f"order: unknown column {name!r}.{nearest(str(name), names)}")
+    check_each_once(ordered, names, "column")
+    return [list(names).index(name) for name in ordered]
 
 
 def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: str = "LDBN") -> Table:

@@ -63,7 +63,7 @@ class Tabu(Parameters):
     equivalent_sample_size : float
         Rows that the prior of "bdeu" weighs.
     pseudo_count : float
-        Smoothing of the network's tables, per row of a table.
+        Pseudo-count per row of the network's tables.
     max_levels : int
         Most distinct values of a column, at most 255.
     max_seconds : float, optional
