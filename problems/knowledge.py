@@ -132,7 +132,7 @@ def _index(option: str, name: str, names: Sequence[str]) -> int:
     if name in names:
         return names.index(name)
     hint = nearest(str(name), names) or f" The columns are {listed(map(repr, names), most=10)}."
-    raise GomeaBnError(f"{option}: no column {name!r}.{hint}")
+    raise GomeaBnError(f"{option}: unknown column {name!r}.{hint}")
 
 
 def _cycle(edges: Sequence[tuple[str, str]]) -> list[str]:

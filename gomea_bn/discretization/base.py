@@ -1,4 +1,4 @@
-"""What all discretizers share: the input, the graph around a column, coded columns, the deadline, the result."""
+"""Base class of all discretizers, the task that a method works on, and starting bins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.neighbourhood import Graph, Network
-from gomea_bn.errors import GomeaBnError, check_number, nearest
+from gomea_bn.errors import GomeaBnError, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.blanket import CodedColumn, coded_bins
@@ -65,7 +65,7 @@ DISCRETIZERS = {
 
 @dataclass(frozen=True)
 class DiscretizationTask:
-    """What a method gets to work on.
+    """The input of a method.
 
     Attributes
     ----------
@@ -73,13 +73,15 @@ class DiscretizationTask:
     graph : Graph
         Over the table's columns.
     movable : tuple of int
-        The continuous columns whose cuts are wanted, in column order.
+        Positions of the continuous columns to cut, in column order.
     known_cuts : dict of int to ndarray
-        The cuts that a given network has, fixed ones included; a method may start from them.
+        Cuts of the network given to `fit`, fixed ones included; a method may start from them.
     target : ndarray of shape (n_rows,), int32, or None
         `y` as codes of its distinct values, aligned with the table's rows.
     stop : StopFlag
-        Raised by the deadline and by Ctrl-C; ask `expired`, or read ``stop.flag`` in kernels.
+        Raised by the deadline and by Ctrl-C; use `expired`, or ``stop.flag`` in kernels.
+    workers : Workers
+        Thread of compiled calls; see `interruptible`.
     """
 
     table: Table
@@ -92,20 +94,20 @@ class DiscretizationTask:
 
     @property
     def expired(self) -> bool:
-        """True once the deadline has passed or Ctrl-C was pressed."""
+        """Return whether the deadline has passed or Ctrl-C was pressed."""
         self.stop.check_deadline()
         return bool(self.stop.reason)
 
     def interruptible(self, call: Callable[[], T]) -> T:
-        """Return what a compiled call returns; meanwhile the deadline and Ctrl-C raise ``stop.flag``."""
-        found: list[T] = []
+        """Return the result of a compiled call, during which the deadline and Ctrl-C raise ``stop.flag``."""
+        results: list[T] = []
         self.workers.run(
-            lambda _thread, _block: found.append(call()), 1, n_threads=1, inline=False, n_certain=1
+            lambda _thread, _block: results.append(call()), 1, n_threads=1, inline=False, n_certain=1
         )
-        return found[0]
+        return results[0]
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
-        """Return all columns as codes under the given cuts of the continuous ones."""
+        """Return all columns as codes under the cuts of the continuous ones."""
         return [
             CodedColumn(column.values, len(column.levels))
             if column.levels is not None
@@ -117,24 +119,26 @@ class DiscretizationTask:
 class Discretizer(Parameters, ABC):
     """Cuts the continuous columns of a table into bins ``(a, b]``.
 
-    A subclass has the parameters `kinds`, `missing`, `max_levels` and `max_seconds` besides its own, and finds the
-    cuts in `_find_cuts`.
+    A subclass has the parameters `kinds`, `missing`, `max_levels` and `max_seconds` and further ones, and implements
+    `_find_cuts`. It may override `check_options`, `compile` and `read`.
 
     Attributes
     ----------
     cut_points_ : dict of str to ndarray of shape (n_bins - 1,), float64
-        Inner cuts of every continuous column, in the data's units; none means one bin.
+        Inner cuts of every continuous column, in the data's units; an empty array means one bin.
     levels_ : dict of str to tuple
         Levels of every discrete column, in code order.
     table_ : Table
-        The rows it learned from.
+        Rows of the last `fit`.
     stopped_by_ : str
-        "fixpoint" where the method came to its own end, else the limit that ended it ("max_seconds",
-        "max_cycles", …) or "interrupt".
+        "fixpoint" if the method came to its end, else the limit that ended it ("max_seconds", "max_cycles", ...) or
+        "interrupt".
     fit_seconds_ : float
-        Seconds of the search; compiling is not counted.
+        Duration of the search in seconds; compiling is not counted.
     feature_names_in_ : ndarray of str
+        Names of the columns.
     n_features_in_ : int
+        Number of columns.
     """
 
     kinds: Mapping[str, str] | None
@@ -144,7 +148,7 @@ class Discretizer(Parameters, ABC):
 
     @abstractmethod
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        """Return the inner cuts of every movable column; sets ``self.stopped_by_`` if not "fixpoint"."""
+        """Return the inner cuts of every movable column; set ``self.stopped_by_`` unless it is "fixpoint"."""
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range.
@@ -171,8 +175,8 @@ class Discretizer(Parameters, ABC):
         y : array-like of shape (n_rows,), or str, optional
             Classes, or the name of the column of X that holds them; only some methods use it.
         network : DiscretizedBayesNet or list of (parent, child), optional
-            The graph over columns of X; by default no edges. A network also decides the kinds of its columns, and
-            the cuts that its metadata name as fixed by the user stay.
+            Graph over columns of X; by default no edges. A network also decides the kinds of its columns, and cuts that
+            its metadata name as fixed by the user stay.
 
         Raises
         ------
@@ -198,8 +202,8 @@ class Discretizer(Parameters, ABC):
         stop = StopFlag(self.max_seconds)
         with stop.catching_interrupts(), Workers(1, stop) as workers:
             task = DiscretizationTask(table, graph, movable, known, target, stop, workers)
-            found = self._find_cuts(task)
-        cuts = {**{v: known[v] for v in fixed}, **found}
+            movable_cuts = self._find_cuts(task)
+        cuts = {**{v: known[v] for v in fixed}, **movable_cuts}
         self.stopped_by_ = stop.reason or self.stopped_by_
         self.fit_seconds_ = stop.seconds
         self.cut_points_ = {c.name: cuts[v] for v, c in enumerate(table.columns) if c.levels is None}
@@ -271,13 +275,14 @@ class Discretizer(Parameters, ABC):
                 kind = "continuous" if column.is_continuous else "discrete"
                 if kinds.get(column.name, kind) != kind:
                     raise GomeaBnError(
-                        f"Column {column.name!r} of the Table is {kind}, but wanted {kinds[column.name]}; "
+                        f"Column {column.name!r} of the Table is {kind}, but kinds says {kinds[column.name]}; "
                         "read the table again with kinds=."
                     )
             return source
         frame = source_frame(source)
         if isinstance(network, DiscretizedBayesNet):
-            column_positions(frame, network.names)  # the better message for a column that is missing
+            # its message for a missing column is clearer
+            column_positions(frame, network.names)
         return read_table(frame, kinds=kinds, missing=self.missing, max_levels=self.max_levels, min_rows=2)
 
     def __sklearn_tags__(self) -> Any:
@@ -299,11 +304,7 @@ def discretizer(name: str, **options: Any) -> Discretizer:
     GomeaBnError
         For an unknown name, or a parameter that the method does not have.
     """
-    if not isinstance(name, str) or name not in DISCRETIZERS:
-        raise GomeaBnError(
-            f"A discretizer must be one of {sorted(DISCRETIZERS)}, got {name!r}."
-            f"{nearest(str(name), DISCRETIZERS)}"
-        )
+    check_choice("discretizer", name, sorted(DISCRETIZERS))
     module, kind = DISCRETIZERS[name]
     chosen = getattr(import_module(module), kind)
     known = chosen._parameter_names()
@@ -339,16 +340,16 @@ def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> No
 
 
 def starting_bin_count(table: Table) -> int:
-    """Return how many bins a column starts with: as many as the largest discrete column has levels.
+    """Return the starting number of bins: the number of levels of the largest discrete column.
 
-    Without a discrete column round(ln(columns) + 1), at least 2 (Chen, Wheeler & Kochenderfer 2017, their code).
+    Without a discrete column it is round(ln(columns) + 1), at least 2 (code of Chen, Wheeler & Kochenderfer 2017).
     """
     sizes = [len(column.levels) for column in table.columns if column.levels is not None]
     return max(sizes) if sizes else max(round(np.log(len(table.columns)) + 1), 2)
 
 
 def starting_cuts(task: DiscretizationTask, how: str = "equal-width", n_bins: int | None = None) -> Cuts:
-    """Return first cuts of every continuous column, for methods that need all others cut.
+    """Return first cuts of every continuous column, for methods that need the bins of all other columns.
 
     Fixed columns keep their cuts.
 
@@ -356,44 +357,44 @@ def starting_cuts(task: DiscretizationTask, how: str = "equal-width", n_bins: in
     ----------
     task : DiscretizationTask
     how : {"equal-width", "equal-frequency", "network"}
-        "equal-width": bins [a, b) as in the code of Chen et al., each cut moved to the mid-point between the values
-        around it, so that no bin is empty. "network": the cuts of the given network, equal frequency for columns that
-        it does not know.
+        "equal-width": bins [a, b) as in the code of Chen et al., with every cut moved to the mid-point of the values
+        around it, so that no bin is empty. "network": the cuts of the network given to `fit`, and equal frequency for
+        other columns.
     n_bins : int, optional
-        By default `starting_bin_count`.
+        Number of bins; by default `starting_bin_count`.
     """
-    wanted = starting_bin_count(task.table) if n_bins is None else n_bins
+    n_starting = starting_bin_count(task.table) if n_bins is None else n_bins
     cut = _equal_width_start if how == "equal-width" else equal_frequency_cuts
-    found = {}
+    cuts = {}
     for v, column in enumerate(task.table.columns):
         if not column.is_continuous:
             continue
         if v in task.known_cuts and (how == "network" or v not in task.movable):
-            found[v] = task.known_cuts[v]
+            cuts[v] = task.known_cuts[v]
         else:
-            found[v] = cut(column.values, wanted)
-    return found
+            cuts[v] = cut(column.values, n_starting)
+    return cuts
 
 
 def _equal_width_start(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
     """Return mid-points that separate the values as bins [a, b) of equal width would; empty bins merge."""
     distinct = np.unique(values)
     width = (distinct[-1] - distinct[0]) / n_bins
-    if width == 0.0:  # neighbouring floats of the smallest size
+    # neighbouring floats of the smallest size
+    if width == 0.0:
         return np.empty(0)
     bins = np.minimum(np.floor((distinct - distinct[0]) / width), n_bins - 1)
     last = np.flatnonzero(bins[1:] > bins[:-1])
     cuts = midpoint(distinct[last], distinct[last + 1])
-    kept: NDArray[np.float64] = cuts[cuts > distinct[0]]
-    return kept
+    return np.asarray(cuts[cuts > distinct[0]], np.float64)
 
 
 def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
-    """Return the cuts of a given network by position in the table, and which of them a user has fixed."""
+    """Return the cuts of a network by position in the table, and the positions of those that a user has fixed."""
     if not isinstance(network, DiscretizedBayesNet):
         return {}, set()
-    named = network.metadata.get("fixed_cut_points")
-    fixed_names = set(named) if isinstance(named, list) else set()
+    entry = network.metadata.get("fixed_cut_points")
+    fixed_names = set(entry) if isinstance(entry, list) else set()
     known, fixed = {}, set()
     for name, cuts in network.cut_points.items():
         v = table.names.index(name)
@@ -412,7 +413,7 @@ def _target(y: Any, table: Table) -> NDArray[np.int32]:
 
     if isinstance(y, str):
         if y not in table.names:
-            raise GomeaBnError(f"y names the column '{y}', but there is none.{nearest(y, table.names)}")
+            raise GomeaBnError(f"y: unknown column '{y}'.{nearest(y, table.names)}")
         values: Any = table.columns[table.names.index(y)].values
     else:
         values = np.asarray(y)
@@ -423,5 +424,4 @@ def _target(y: Any, table: Table) -> NDArray[np.int32]:
     codes, _ = pd.factorize(values, use_na_sentinel=True)
     if (codes < 0).any():
         raise GomeaBnError("y has missing values; drop these rows of X and y.")
-    found: NDArray[np.int32] = codes.astype(np.int32)
-    return found
+    return np.asarray(codes, np.int32)

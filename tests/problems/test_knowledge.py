@@ -59,13 +59,16 @@ FEWEST = [2, 2, 3, 4]
         ({"max_table_cells": 3}, "The table of 'x-ray' needs at least 4 cells"),
         (
             {"required_edges": [("smokes", "age")]},
-            "required_edges: no column 'smokes'. Did you mean 'smoker'?",
+            "required_edges: unknown column 'smokes'. Did you mean 'smoker'?",
         ),
         (
             {"forbidden_edges": [("age", "ztop")]},
-            "forbidden_edges: no column 'ztop'. Columns are 'age', 'smoker'",
+            "forbidden_edges: unknown column 'ztop'. The columns are 'age', 'smoker'",
         ),
-        ({"temporal_order": [["age"], ["coug"]]}, "temporal_order: no column 'coug'. Did you mean 'cough'?"),
+        (
+            {"temporal_order": [["age"], ["coug"]]},
+            "temporal_order: unknown column 'coug'. Did you mean 'cough'?",
+        ),
     ],
 )
 def test_contradictions_name_the_culprit(options: dict[str, Any], message: str) -> None:

@@ -454,9 +454,12 @@ def test_unknown_methods_and_parameters_are_refused() -> None:
         ({"penalty": -1.0}, "got -1.0"),
         ({"penalty": math.nan}, "got nan"),
         ({"penalty": True}, "got True"),
-        ({"prior": "jeffreys"}, "prior must be 'dirichlet' or 'bdeu', got 'jeffreys'"),
-        ({"equivalent_sample_size": 0.0}, "equivalent_sample_size must be positive"),
-        ({"equivalent_sample_size": 1e7}, "at most a million rows, got 10000000.0"),
+        ({"prior": "jeffreys"}, "prior must be one of 'dirichlet', 'bdeu', got 'jeffreys'"),
+        (
+            {"equivalent_sample_size": 0.0},
+            "equivalent_sample_size must be a finite number above 0 and at most 1e.06, got 0.0",
+        ),
+        ({"equivalent_sample_size": 1e7}, "at most 1e.06, got 10000000.0"),
     ):
         with pytest.raises(GomeaBnError, match=message):
             score_rule(bic, 100, **options)

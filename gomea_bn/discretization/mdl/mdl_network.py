@@ -23,6 +23,7 @@ from gomea_bn.discretization.mdl.mdl import (
 )
 from gomea_bn.discretization.mdl.search import SearchOptions
 from gomea_bn.discretization.neighbourhood import Graph
+from gomea_bn.discretization.structure_search.tabu import permitted_start
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
@@ -166,7 +167,9 @@ class MDLNetwork(MDLDiscretizer):
             raise GomeaBnError("MDLNetwork does not use y; put the classes into the table as a column.")
         columns = MDLColumns(task, self._grouped)
         rules = self._edge_rules(task, columns)
-        first = _first_graph(task.graph, rules, self.knowledge)
+        n_columns = len(task.table.columns)
+        parents = permitted_start(task.graph, rules, self.knowledge, [1] * n_columns)
+        first = Graph(task.table.names, parents)
         starts: list[tuple[_State, MDLCycle]] = []
         self.n_rounds_ = 0
         for n_bins in self.start_bins:  # type: ignore[union-attr]
@@ -264,20 +267,3 @@ class MDLNetwork(MDLDiscretizer):
                 },
             },
         )
-
-
-def _first_graph(start: Graph, rules: EdgeRules, knowledge: ExpertKnowledge | None) -> Graph:
-    """Return a graph with the required edges added.
-
-    Raises
-    ------
-    GomeaBnError
-        If it breaks the knowledge.
-    """
-    edges = {*start.edges, *(knowledge.required_edges if knowledge else ())}
-    graph = Graph.of(sorted(edges), start.names)
-    arcs = [(p, c) for c, parents in enumerate(graph.parents) for p in parents]
-    broken = rules.violations(start.names, arcs, [1] * len(start.names))
-    if broken:
-        raise GomeaBnError(f"The graph given as network= breaks the knowledge: {'; '.join(broken)}.")
-    return graph

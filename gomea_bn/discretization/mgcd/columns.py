@@ -1,4 +1,4 @@
-"""The columns that MGCD cuts, one after the other, given a graph and the bins of all others."""
+"""Passes of MGCD over the columns, each cut given a graph and the bins of all others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "d
 
 @dataclass(frozen=True, slots=True)
 class MGCDOptions:
-    """How columns are cut; see `MGCDiscretizer`."""
+    """Options of the cuts; see the parameters of `MGCDiscretizer`."""
 
     mixture: SharedMixtureOptions
     univariate: bool
@@ -56,12 +56,16 @@ class MGCDState:
     mixtures: dict[int, SharedMixture]
 
     def key(self) -> tuple[Parents, tuple[bytes, ...]]:
-        """Return what tells states apart."""
+        """Return a value that is equal for equal graphs and cuts."""
         return self.graph.parents, tuple(self.cuts[v].tobytes() for v in sorted(self.cuts))
 
 
 class MGCDColumns:
-    """The columns of a table, each sorted once; remembers what every column was last fitted to."""
+    """The columns of a table, each sorted once, with the last mixture of each and what it was fitted to.
+
+    The passes are not those of `DueColumns`: as published, a pass visits all columns, and the last one changes no row's
+    bin. A column whose blanket has the same codes as at its last fit keeps its mixture, also from one graph to another.
+    """
 
     def __init__(self, task: DiscretizationTask, options: MGCDOptions) -> None:
         self.task = task
@@ -86,7 +90,7 @@ class MGCDColumns:
         return cuts
 
     def discretized(self, state: MGCDState, max_table_cells: float = inf) -> MGCDState:
-        """Return the state after passes over the columns, children first, until no row changes its bin."""
+        """Return the state after passes over the columns, children first, until no row's bin changes."""
         cuts, mixtures = dict(state.cuts), dict(state.mixtures)
         order = [v for v in state.graph.reverse_topological_order() if v in self.task.movable]
         coded = self._recoded(cuts)
@@ -107,7 +111,7 @@ class MGCDColumns:
         return MGCDState(state.graph, cuts, mixtures)
 
     def scorer(self, cuts: Cuts) -> FamilyScorer:
-        """Return the scorer of graphs under the bins, by log density, so that different bins compare."""
+        """Return the scorer of graphs under the bins by log density, which can be compared for different bins."""
         table = self.task.table
         method = scoring_method("density-bic")
         variables = [
@@ -131,7 +135,7 @@ class MGCDColumns:
         return [self._coded[v][1] for v in range(len(self.task.table.columns))]
 
     def _mixture(self, v: int, blanket: list[CodedColumn], most: int) -> SharedMixture | None:
-        """Return the best mixture of one column given others; None once the time is up."""
+        """Return the best mixture of one column given its blanket; None at the deadline."""
         if self.task.expired:
             return None
         near = None
@@ -155,22 +159,22 @@ class MGCDColumns:
             stop=task.stop.flag,
             run=task.interruptible,
         )
-        found = search.best(near)
-        if found is not None:
-            self._fitted[v] = blanket, most, found
-        return found
+        mixture = search.best(near)
+        if mixture is not None:
+            self._fitted[v] = blanket, most, mixture
+        return mixture
 
     def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
-        """Return the mixture's cuts that separate enough rows and range."""
+        """Return the mixture's cuts without those that leave a bin too narrow or with too few rows."""
         options, column = self.options, self._cells[v].column
-        found = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
-        wide = with_wide_bins(found, (column.low, column.high), options.min_width)
+        cuts = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
+        wide = with_wide_bins(cuts, (column.low, column.high), options.min_width)
         return with_full_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
 
 
 def density_score(scorer: FamilyScorer, parents: Parents) -> float:
     """Return the "density-bic" of a graph, in nats."""
-    families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(parents)]
+    families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(parents)]
     return float(scorer.score(families).sum())
 
 

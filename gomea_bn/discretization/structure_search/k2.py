@@ -1,4 +1,4 @@
-"""K2: a network's structure from discretized columns, greedily along an order (Cooper & Herskovits 1992)."""
+"""K2: greedy search for a network's structure along an order of discretized columns (Cooper & Herskovits 1992)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 Parents = list[tuple[int, ...]]
-"""Positions of every column's parents, in the order in which they were found."""
+"""Positions of every column's parents, in the order in which the search added them."""
 
 
 class K2(Parameters):
@@ -50,18 +50,18 @@ class K2(Parameters):
     Parameters
     ----------
     order : sequence of str, optional
-        The columns, each after all that may be its parents; by default random orders, of which the best result is
-        kept.
+        Names of all columns, each after the columns that may be its parents. By default random orders, of which the
+        best result is the final one.
     max_indegree : int
-        Most parents of a column.
+        Largest number of parents of a column.
     n_restarts : int
-        How many random orders; without effect where `order` is given.
+        Number of random orders; not used if `order` is given.
     pseudo_count : float
         Pseudo-count per row of the network's tables.
     max_levels : int
-        Most distinct values of a column, at most 255.
+        Largest number of distinct values of a column, at most 255.
     max_seconds : float, optional
-        Deadline; the best result so far is kept.
+        Deadline in seconds; the best result so far is kept.
     random_state : int, optional
         Seed of the orders.
 
@@ -69,14 +69,14 @@ class K2(Parameters):
     ----------
     edges_ : list of (parent, child)
     score_ : float
-        ln of the K2 score (the probability of the table given the graph, with Dirichlet(1) priors), in nats; higher
-        is better.
+        Log of the K2 score (the probability of the table given the graph, with Dirichlet(1) priors) in nats; higher is
+        better.
     order_ : list of str
-        The order of the best result.
+        Order of the best result.
     network_ : DiscretizedBayesNet
-        All columns discrete.
+        Network over discrete columns.
     n_restarts_ : int
-        Orders that were tried.
+        Number of orders that were tried.
     stopped_by_ : str
         "n_restarts", "max_seconds" or "interrupt".
     feature_names_in_ : ndarray of str
@@ -137,11 +137,11 @@ class K2(Parameters):
         best_score, tried = -np.inf, 0
         with stop.catching_interrupts():
             for order in orders:
-                found = k2_parents(scorer, order, self.max_indegree, stop)
+                parents = k2_parents(scorer, order, self.max_indegree, stop)
                 tried += 1
-                score = total_k2_score(scorer, found)
+                score = total_k2_score(scorer, parents)
                 if score > best_score:
-                    best, best_score, best_order = found, score, order
+                    best, best_score, best_order = parents, score, order
                 if stop.reason:
                     break
         self.edges_ = named_edges(best, table.names)
@@ -164,7 +164,7 @@ class K2(Parameters):
 def orders_to_try(
     order: Sequence[str] | None, names: Sequence[str], n_restarts: int, random_state: int | None
 ) -> Iterator[list[int]]:
-    """Return the given order as positions, or so many random orders, drawn when they are asked for."""
+    """Yield the one order as positions, or `n_restarts` random orders, each drawn when it is asked for."""
     if order is not None:
         return iter([positions_in_order(order, names)])
     generator = np.random.default_rng(random_state)
@@ -179,15 +179,15 @@ def k2_scorer(names: Sequence[str], coded: Sequence[CodedColumn]) -> FamilyScore
 
 
 def total_k2_score(scorer: FamilyScorer, parents: Sequence[tuple[int, ...]]) -> float:
-    """Return ln of the K2 score of a graph, in nats."""
-    families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(parents)]
+    """Return the log of the K2 score of a graph, in nats."""
+    families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(parents)]
     return float(scorer.score(families).sum())
 
 
 def best_parent(
     scorer: FamilyScorer, child: int, parents: tuple[int, ...], candidates: Sequence[int]
 ) -> tuple[int, float]:
-    """Return which candidate is the best further parent (the first of equals), and the family's score with it."""
+    """Return the candidate that is the best further parent (the first of equals), and the family's score with it."""
     families = [Family((child, 0), tuple((p, 0) for p in (*parents, new))) for new in candidates]
     scores = scorer.score(families)
     best = int(np.argmax(scores))
@@ -197,13 +197,13 @@ def best_parent(
 def k2_parents(scorer: FamilyScorer, order: Sequence[int], max_indegree: int, stop: StopFlag) -> Parents:
     """Return the parents of every column that K2 finds along an order of positions."""
     parents: Parents = [()] * len(order)
-    for place, child in enumerate(order):
+    for position, child in enumerate(order):
         score = float(scorer.score([Family((child, 0))])[0])
-        while len(parents[child]) < min(max_indegree, place):
+        while len(parents[child]) < min(max_indegree, position):
             stop.check_deadline()
             if stop.reason:
                 return parents
-            candidates = [v for v in order[:place] if v not in parents[child]]
+            candidates = [v for v in order[:position] if v not in parents[child]]
             new, grown = best_parent(scorer, child, parents[child], candidates)
             if not grown > score:
                 break
@@ -214,7 +214,7 @@ def k2_parents(scorer: FamilyScorer, order: Sequence[int], max_indegree: int, st
 
 def named_edges(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> list[tuple[str, str]]:
     """Return (parent, child) names by child and then parent in column order."""
-    return [(names[p], names[child]) for child, found in enumerate(parents) for p in sorted(found)]
+    return [(names[p], names[child]) for child, own in enumerate(parents) for p in sorted(own)]
 
 
 def positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:
@@ -228,9 +228,15 @@ def positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:
 
 
 def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: str = "LDBN") -> Table:
-    """Return columns as discrete ones, whatever they store; a single value is allowed.
+    """Return a table whose columns are all discrete, whatever their storage; a column may be constant.
 
-    Messages name the `learner`, and what cuts columns while it learns (`coupled`).
+    Parameters
+    ----------
+    source : DataFrame, Table, path or ndarray
+    max_levels : int
+        Largest number of distinct values of a column.
+    learner, coupled : str
+        Names of the learner and of the method that couples it with a discretizer, for messages.
     """
     check_integer("max_levels", max_levels, 1, MAX_CARDINALITY)
     if isinstance(source, Table):
@@ -264,9 +270,9 @@ def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: s
     return Table(tuple(columns), len(columns[0].values), ())
 
 
-def _advice(name: str, what: str, learner: str, coupled: str) -> str:
+def _advice(name: str, fault: str, learner: str, coupled: str) -> str:
     return (
-        f"Column '{name}' {what}; {learner} learns from discretized columns. Cut it first, for example with "
+        f"Column '{name}' {fault}; {learner} learns from discretized columns. Cut it first, for example with "
         f"gomea_bn.discretization.EqualFrequency().fit_transform(frame), or use {coupled}, which does both; raise "
         "max_levels for a discrete column."
     )
