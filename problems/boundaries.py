@@ -1,4 +1,4 @@
-"""The problem of refining boundaries after search: cut points as real genes, graph and numbers of bins given."""
+"""The problem of refining cut points as real genes, with the graph and the numbers of bins given."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Cuts = Mapping[int, NDArray[np.float64]]
 
 
 class BoundaryProblem:
-    """Cut points of all variables together, minimising minus the score in nats.
+    """Cut points of all variables together; minimises minus the score in nats.
 
     Parameters
     ----------
     variables : sequence of ScoredVariable
         With one policy each, whose number of bins is kept.
     parents : sequence of sequences of int
-        Of every variable.
+        Parents of every variable.
     method : ScoringMethod
     rule : ScoreRule
     limits : CutLimits
@@ -48,16 +48,16 @@ class BoundaryProblem:
     Attributes
     ----------
     n_variables : int
-        Genes: one per cut, variable by variable.
+        Number of genes: one per cut, variable by variable.
     lower, upper : ndarray of shape (n_variables,), float64
-        0 and m - 2 for a variable of m distinct values.
+        Bounds of the genes: 0 and m - 2 for a variable of m distinct values.
 
     Notes
     -----
-    A gene, floored, is the index i of the mid-point between the sorted distinct values i and i + 1 (Ha et al.). The
-    genes of one variable may stand in any order: they are sorted when they are read. Equal cuts, which would change
-    the number of bins, and bins below the floors make a solution infeasible; its violation sums the shortfalls.
-    After a change only the variable's own family and its children's are scored again.
+    A gene, rounded down, is the index i of the mid-point between the sorted distinct values i and i + 1 (Ha et al.).
+    The genes of one variable are sorted when they are read. Equal cuts, which would change the number of bins, and bins
+    below the limits make a solution infeasible; its violation is the sum of the shortfalls. After a change only the
+    families of the variable and of its children are scored again.
     """
 
     n_objectives = 1
@@ -73,13 +73,15 @@ class BoundaryProblem:
         movable: Sequence[int] | None = None,
     ) -> None:
         self.variables = tuple(variables)
-        self.parents = [sorted(found) for found in parents]
+        self.parents = [sorted(members) for members in parents]
         self.method = method
         self.rule = rule
         self._scorer = FamilyScorer(self.variables, method, rule)
         n_rows = self._scorer.n_rows
         self._own: dict[int, NDArray[np.float64]] = {
-            v: one.policies[0].cut_points for v, one in enumerate(variables) if not one.n_levels
+            v: variable.policies[0].cut_points
+            for v, variable in enumerate(variables)
+            if not variable.n_levels
         }
         chosen = self._own if movable is None else movable
         n_genes = [len(self._own[v]) if v in chosen else 0 for v in range(len(variables))]
@@ -112,7 +114,7 @@ class BoundaryProblem:
             min_width=float(limits.min_width),
             min_rows=float(limits.min_bin_count),
         )
-        members = [[*found, v] for v, found in enumerate(self.parents)]
+        members = [[*own, v] for v, own in enumerate(self.parents)]
         touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]
         self._graph = BoundaryGraph(*_compressed(members), *_compressed(touched))
         self.lower = np.zeros(self.n_variables)
@@ -127,10 +129,10 @@ class BoundaryProblem:
     def kernel_data(self, n_threads: int) -> list[BoundaryData]:
         """Return one `BoundaryData` per thread, each with its own codes."""
         most = 1 + max(len(column.distinct) for column in self._sorted.values())
-        found = []
+        per_thread = []
         for _ in range(n_threads):
             rows = self._scorer.rows
-            found.append(
+            per_thread.append(
                 BoundaryData(
                     columns=self._columns,
                     graph=self._graph,
@@ -145,7 +147,7 @@ class BoundaryProblem:
                     ),
                 )
             )
-        return found
+        return per_thread
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
         """Return uniform genotypes, shape (n, n_variables), the genes of each variable ascending."""
@@ -155,13 +157,13 @@ class BoundaryProblem:
         return genotypes
 
     def encode(self, cuts: Cuts) -> NDArray[np.float64]:
-        """Return the genotype, shape (n_variables,), of cut points by variable index; each as its gap's mid-point."""
-        found = []
+        """Return the genotype, shape (n_variables,), of cut points by variable index, each moved to its mid-point."""
+        genes = []
         for v, column in self._sorted.items():
             index = np.searchsorted(column.distinct, cuts[v], side="right") - 1
             # half a step above, so that a small change in either direction leaves the index alone
-            found.append(np.minimum(index + 0.5, len(column.cuts) - 1.0))
-        return np.concatenate(found)
+            genes.append(np.minimum(index + 0.5, len(column.cuts) - 1.0))
+        return np.concatenate(genes)
 
     def cut_points(self, genotype: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
         """Return the cut points by index of every continuous variable, ascending."""
@@ -175,30 +177,30 @@ class BoundaryProblem:
         """Return the objective, shape (1,), and the violation of a genotype."""
         cuts = self.cut_points(genotype)
         variables = [
-            ScoredVariable(one.name, one.values, 0, (Policy(cuts[v], one.policies[0].chosen),))
+            ScoredVariable(variable.name, variable.values, 0, (Policy(cuts[v], variable.policies[0].chosen),))
             if v in cuts
-            else one
-            for v, one in enumerate(self.variables)
+            else variable
+            for v, variable in enumerate(self.variables)
         ]
-        families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(self.parents)]
+        families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(self.parents)]
         scores = FamilyScorer(variables, self.method, self.rule).score(families, use_cache=False)
         indices = np.zeros(self.n_variables, np.int64)
         decode(self._columns, np.asarray(genotype, np.float64), indices)
         return np.array([-scores.sum()]), float(shortfall(self._columns, indices))
 
     def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Return `data`: there is nothing to grow."""
+        """Return `data` unchanged."""
         return data
 
     def generation_ended(self) -> None:
-        """Do nothing: there is nothing to merge."""
+        """Do nothing; the threads share no cache."""
 
     def statistics(self) -> dict[str, int]:
-        """Return no counts."""
+        """Return an empty dict; this problem counts nothing."""
         return {}
 
 
 def _compressed(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return offsets (n_lists + 1,) and the lists' items one after the other."""
-    offsets = np.concatenate(([0], np.cumsum([len(one) for one in lists])))
-    return offsets.astype(np.int64), np.array([item for one in lists for item in one], np.int64)
+    offsets = np.concatenate(([0], np.cumsum([len(items) for items in lists])))
+    return offsets.astype(np.int64), np.array([item for items in lists for item in items], np.int64)

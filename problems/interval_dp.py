@@ -1,7 +1,7 @@
-"""Exact optimal cut points of one variable, everything else fixed, by dynamic programming over its intervals.
+"""Exact optimal cut points of one column with all other bins fixed, by dynamic programming over its intervals.
 
-With the graph and all other bins fixed, the density scores are sums over the intervals of one variable, apart from
-terms that depend on their number alone. The best partition of C candidate cells is then found in O(C^2) steps.
+With the graph and all other bins fixed, a density score is a sum over the intervals of the column, plus terms that
+depend on their number alone. The best partition of C candidate cells then takes O(C^2) steps.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class CutLimits:
 
 
 class IntervalScore:
-    """A density score as the gain of intervals; built once for a table.
+    """A density score as a sum of gains of intervals; built once for a table.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class IntervalScore:
     Raises
     ------
     GomeaBnError
-        For scores that are no density, and for the BDeu prior, whose gains differ with the number of bins.
+        For scores of discrete columns only, and for the BDeu prior, whose gains depend on the number of bins.
     """
 
     def __init__(self, method: ScoringMethod, rule: ScoreRule) -> None:
@@ -101,9 +101,9 @@ class IntervalScore:
 
 @dataclass(frozen=True, slots=True)
 class OptimalCuts:
-    """Cut points and what the variable's own family and its children's families then score together, in nats.
+    """Cut points, and the score in nats of the column's family and its children's families with them.
 
-    The children's own log widths, which do not depend on these cuts, are left out.
+    The value leaves out the children's log widths, which do not depend on these cuts.
     """
 
     cut_points: NDArray[np.float64]
@@ -151,7 +151,7 @@ class CutProblem:
             )
 
     def layer_term(self, n_bins: int) -> float:
-        """Return the part of the score that depends on the number of bins alone, in nats."""
+        """Return the part of the score in nats that depends on the number of bins alone."""
         if not self.score.bayesian:
             return self._constant
         table, counts = self.score.table, self._configuration_counts[self._configuration_counts > 0]

@@ -1,7 +1,7 @@
-"""Pricing: the exact best cuts of one variable for a given network, which then enter the policy libraries.
+"""Pricing: exact best cuts of one variable for the network of a solution, which then enter the policy libraries.
 
-The search is column generation with GOMEA as the master problem: a dynamic programme prices a variable for a good
-network, the cuts it finds become a value of that variable's gene, and mixing spreads them.
+The search is column generation with GOMEA as the master problem. A dynamic programme prices a variable in a good
+network, its cuts become a value of the variable's gene, and mixing spreads them.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def library_capacity(n_columns: int, n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class Pricing:
-    """What a search may price, and by which scores.
+    """Limits and scores of pricing.
 
     Attributes
     ----------
     limits : CutLimits
-        Of the cuts.
+        Limits of the cuts.
     scores : sequence of IntervalScore
-        One of them, drawn at random, holds for all variables of a solution; several give cuts of different fineness.
+        Every solution is priced by one of them, drawn at random; several give cuts of different fineness.
     n_cells : int
-        Most candidate cells of one dynamic programme; zooming makes up for few of them.
+        Largest number of candidate cells of one dynamic programme; zooming compensates for a small number.
     """
 
     limits: CutLimits
@@ -94,7 +94,7 @@ class CodedNetwork:
 
 
 class PricedProblem(Protocol):
-    """What a problem offers to the pricer of its variables' cuts."""
+    """A problem whose variables' cuts can be priced."""
 
     @property
     def priced_variables(self) -> list[int]:

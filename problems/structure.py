@@ -25,31 +25,33 @@ class StructureProblem:
     ----------
     scorer : FamilyScorer
     edge_rules : EdgeRules
-        What the knowledge allows for every pair, with the limits on in-degree and table size.
+        Edges allowed by the knowledge, and limits on in-degree and table size.
     random_repair : bool
-        Break cycles in random order; False is the index order of the published code, which favours arcs
-        of early columns.
+        Whether to break cycles in random order; False is the index order of the published code, which favours arcs of
+        early columns.
     initial_indegree : float
         Mean number of parents per variable in initial genotypes, before repair.
     pricing : Pricing, optional
-        Lets the search ask for the best cuts of a solution's variables; the scorer's libraries must grow then.
+        Lets the search compute the best cuts of a solution's variables; the scorer's libraries must be able to grow.
     pairs : ndarray of shape (N, N), bool, optional
-        Symmetric: which variables may be joined by an edge. Other pairs have no gene, whatever the rules allow.
+        Pairs of variables that may be joined by an edge, symmetric. Other pairs have no gene, whatever the rules allow.
 
     Attributes
     ----------
     n_variables : int
-        Genes: one per pair, in the order (0,1), (0,2), ..., all N(N-1)/2 of them without `pairs`, then one per
+        Number of genes: one per pair in the order (0,1), (0,2), ..., without `pairs` all N(N-1)/2 of them; then one per
         continuous variable with at least two policies or a library that grows, in column order.
     alphabet : ndarray of shape (n_variables,), int64
-        Values of every gene; grows in place with the libraries.
+        Number of values of every gene; grows in place with the libraries.
     allowed : ndarray of shape (n_variables, largest), bool
-        Which values a gene may take; follows the libraries in place.
+        Whether a gene may take a value; follows the libraries in place.
     """
 
     n_objectives = 1
-    max_tries = 6  # of other policies from a library without order, in one climb
-    climbs = True  # local search pays on networks (Orphanou et al. 2018)
+    # of other policies from a library without order, in one climb
+    max_tries = 6
+    # local search pays on networks (Orphanou et al. 2018)
+    climbs = True
 
     def __init__(
         self,
@@ -103,29 +105,29 @@ class StructureProblem:
         self._data: list[StructureData] = []
 
     def refiner(self, stop: NDArray[np.uint8]) -> CutPricer | None:
-        """Return what prices the variables of a run's solutions until `stop` is raised; None without pricing."""
+        """Return the pricer of a run, which works until `stop` is raised; None without pricing."""
         self._pricer = None if self.pricing is None else CutPricer(self, self.pricing, stop)
         return self._pricer
 
     def _follow_library(self, variable: int, gene: int) -> None:
-        """Let a policy gene take the values of the policies that its variable's library holds."""
+        """Allow a policy gene the values of the policies in its variable's library."""
         first, last = self.scorer.view_offset[variable : variable + 2].tolist()
-        held = np.flatnonzero(self.scorer.rows.cardinality[first:last])
+        places = np.flatnonzero(self.scorer.rows.cardinality[first:last])
         self.allowed[gene] = False
-        self.allowed[gene, held] = True
-        self.alphabet[gene] = held[-1] + 1
+        self.allowed[gene, places] = True
+        self.alphabet[gene] = places[-1] + 1
 
     def enter_policy(
         self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
     ) -> int:
-        """Return the value of a variable's gene that stands for these cuts, entered if they are new.
+        """Return the value of a variable's gene for these cuts, which enter the library if they are new.
 
         Parameters
         ----------
         variable : int
         cut_points : ndarray of shape (n_bins - 1,)
         in_use : callable
-            Gets a gene and returns the values that some solution has there; in a full library the others leave.
+            Gets a gene and returns its values in all solutions; the policies of other values leave a full library.
 
         Returns
         -------
@@ -254,11 +256,11 @@ class StructureProblem:
         ]
 
     def chunk_ended(self, thread: int, data: StructureData) -> StructureData:
-        """Give a thread's own cache room for what comes next; called by that thread between its kernels."""
+        """Return the data with room in the thread's cache; called by that thread between its kernels."""
         return data._replace(own=self.scorer.caches.grown(thread, data.own))
 
     def generation_ended(self) -> None:
-        """Merge the threads' finds into the shared cache, in thread order."""
+        """Merge the threads' new scores into the shared cache, in thread order."""
         self.scorer.caches.merge()
 
     def statistics(self) -> dict[str, int]:
@@ -298,7 +300,7 @@ class StructureProblem:
         return sorted((i, j) if gene == 1 else (j, i) for i, j, gene in pairs if gene)
 
     def policy_indices(self, genotype: NDArray[np.int16]) -> NDArray[np.int64]:
-        """Return the index of every variable's policy in its library, shape (n_nodes,); 0 where there is no choice."""
+        """Return the index of every variable's policy in its library, shape (n_nodes,); 0 without a gene."""
         # the index -1 of a variable without a gene finds the appended 0
         return np.append(genotype, np.int16(0))[self.rules.bin_gene].astype(np.int64)
 

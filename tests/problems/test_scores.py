@@ -450,7 +450,10 @@ def test_unknown_methods_and_parameters_are_refused() -> None:
         scoring_method("mdl")
     bic = scoring_method("density-bic")
     for options, message in (
-        ({"penalty": "bid"}, "penalty must be 'bic', 'literal', 'aic' or a number of nats >= 0, got 'bid'"),
+        (
+            {"penalty": "bid"},
+            "penalty must be 'bic', 'literal', 'aic' or a finite number of at least 0, got 'bid'",
+        ),
         ({"penalty": -1.0}, "got -1.0"),
         ({"penalty": math.nan}, "got nan"),
         ({"penalty": True}, "got True"),
