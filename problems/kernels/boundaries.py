@@ -78,7 +78,7 @@ def decode(columns: BoundaryColumns, genotype: NDArray[np.float64], indices: NDA
 
 @kernel
 def shortfall(columns: BoundaryColumns, indices: NDArray[np.int64]) -> float:
-    """Return by how much bins miss the floors on width and rows, in shares of these; a bin without width counts 1."""
+    """Return the sum of shortfalls of bins in width and rows, as shares of the limits; a bin without width counts 1."""
     missing = 0.0
     least_width, least_rows = columns.min_width, columns.min_rows
     n_rows = columns.ranks.shape[1]
@@ -141,7 +141,7 @@ def _load(data: BoundaryData, v: int) -> None:
 
 @kernel
 def _score_due(data: BoundaryData, solution: Solution, journal: Journal) -> int:
-    """Score the families that are due, then the whole; returns how many were."""
+    """Score the families that are due and then the whole; return the number of scored families."""
     graph, work = data.graph, data.work
     n_scored = 0
     total = 0.0

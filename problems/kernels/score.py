@@ -250,7 +250,7 @@ def n_configurations(rows: RowData, views: NDArray[np.int64], n_views: int) -> f
 
 @kernel
 def is_dense(cells: float, n_rows: int) -> bool:
-    """Return whether a table of so many cells is counted cell by cell, and not by observed configurations."""
+    """Return whether a table of `cells` cells is counted cell by cell rather than by observed configurations."""
     return cells <= 65536.0 and cells <= 8.0 * n_rows + 1024.0
 
 

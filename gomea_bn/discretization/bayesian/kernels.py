@@ -44,7 +44,7 @@ class PartitionWork(NamedTuple):
 
 @kernel
 def _absorb(cells: Cells, c: int, rule: CostRule, counts: NDArray[np.int32]) -> float:
-    """Add cell `c` to an interval's `counts` and return by how much its cost grows."""
+    """Add cell `c` to an interval's `counts` and return the growth of its cost."""
     entries, amounts = cells.entries, cells.amounts
     grown = 0.0
     for e in range(cells.middles[c], cells.starts[c + 1]):
