@@ -471,7 +471,7 @@ def test_deadlines_hold_inside_a_single_column(learner):
         ({"order": list("ACDEFF")}, "every continuous column once; duplicate 'F'"),
         ({"order": "FDAEC"}, "order must be a list of column names, got 'FDAEC'"),
         ({"order": 5}, "order must be a list of column names, got 5"),
-        ({"order": list("ABCDE")}, "no continuous column 'B'"),
+        ({"order": list("ABCDE")}, "order: 'B' is not a continuous column with free cuts"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):
