@@ -312,7 +312,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
 
 def test_classes_belong_into_the_table() -> None:
     frame = mixed_frame(50)
-    with pytest.raises(GomeaBnError, match="put the classes into it as a column"):
+    with pytest.raises(GomeaBnError, match="put the classes into the table as a column"):
         MDLNetwork().fit(frame, frame["high"])
     with pytest.raises(GomeaBnError, match="has not learned a network yet"):
         MDLNetwork().score(frame)
