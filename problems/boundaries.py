@@ -1,4 +1,4 @@
-"""The problem of refining boundaries after search: cut points as real genes, graph and numbers of bins given."""
+"""The problem of refining cut points as real genes, with the graph and the numbers of bins given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.continuous import RealDefaults
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
-from gomea_bn.problems.interval_dp import CutLimits, SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.interval_dp import CutLimits
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
@@ -29,34 +30,34 @@ Cuts = Mapping[int, NDArray[np.float64]]
 
 
 class BoundaryProblem(RealDefaults):
-    """Cut points of all variables together, minimising minus the score in nats.
+    """Cut points of all variables together; minimises minus the score in nats.
 
     Parameters
     ----------
     variables : sequence of ScoredVariable
         With one policy each, whose number of bins is kept.
     parents : sequence of sequences of int
-        Of every variable.
+        Parents of every variable.
     method : ScoringMethod
     rule : ScoreRule
     limits : CutLimits
-        Its floors; `min_bins` and `max_bins` are not used.
+        Limits on width and rows; `min_bins` and `max_bins` are not used.
     movable : sequence of int, optional
         The variables whose cuts have genes; by default every continuous one.
 
     Attributes
     ----------
     n_variables : int
-        Genes: one per cut, variable by variable.
+        Number of genes: one per cut, variable by variable.
     lower, upper : ndarray of shape (n_variables,), float64
-        0 and m - 2 for a variable of m distinct values.
+        Bounds of the genes: 0 and m - 2 for a variable of m distinct values.
 
     Notes
     -----
-    A gene, floored, is the index i of the mid-point between the sorted distinct values i and i + 1 (Ha et al.). The
-    genes of one variable may stand in any order: they are sorted when they are read. Equal cuts, which would change
-    the number of bins, and bins below the floors make a solution infeasible; its violation sums the shortfalls.
-    After a change only the variable's own family and its children's are scored again.
+    A gene, rounded down, is the index i of the mid-point between the sorted distinct values i and i + 1 (Ha et al.).
+    The genes of one variable are sorted when they are read. Equal cuts, which would change the number of bins, and bins
+    below the limits make a solution infeasible; its violation is the sum of the shortfalls. After a change only the
+    families of the variable and of its children are scored again.
     """
 
     def __init__(
@@ -69,13 +70,15 @@ class BoundaryProblem(RealDefaults):
         movable: Sequence[int] | None = None,
     ) -> None:
         self.variables = tuple(variables)
-        self.parents = [sorted(found) for found in parents]
+        self.parents = [sorted(members) for members in parents]
         self.method = method
         self.rule = rule
         self._scorer = FamilyScorer(self.variables, method, rule)
         n_rows = self._scorer.n_rows
         self._own: dict[int, NDArray[np.float64]] = {
-            v: one.policies[0].cut_points for v, one in enumerate(variables) if not one.n_levels
+            v: variable.policies[0].cut_points
+            for v, variable in enumerate(variables)
+            if not variable.n_levels
         }
         chosen = self._own if movable is None else movable
         n_genes = [len(self._own[v]) if v in chosen else 0 for v in range(len(variables))]
@@ -98,16 +101,17 @@ class BoundaryProblem(RealDefaults):
                 cut_cost[v] = method.cut_cost * np.log(len(column.cuts))
         sorted_columns = list(self._sorted.values())
         self._columns = BoundaryColumns(
-            first_gene,
-            ranks,
-            np.concatenate(([0], np.cumsum(n_cuts))).astype(np.int64),
-            np.concatenate([column.cuts for column in sorted_columns]),
-            np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
-            span,
-            cut_cost,
-            np.array([limits.width_floor, limits.min_bin_count], np.float64),
+            first_gene=first_gene,
+            ranks=ranks,
+            first_cut=np.concatenate(([0], np.cumsum(n_cuts))).astype(np.int64),
+            cuts=np.concatenate([column.cuts for column in sorted_columns]),
+            below=np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
+            span=span,
+            cut_cost=cut_cost,
+            min_width=float(limits.min_width),
+            min_rows=float(limits.min_bin_count),
         )
-        members = [[*found, v] for v, found in enumerate(self.parents)]
+        members = [[*own, v] for v, own in enumerate(self.parents)]
         touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]
         self._graph = BoundaryGraph(*_compressed(members), *_compressed(touched))
         self.lower = np.zeros(self.n_variables)
@@ -122,25 +126,25 @@ class BoundaryProblem(RealDefaults):
     def kernel_data(self, n_threads: int) -> list[BoundaryData]:
         """Return one `BoundaryData` per thread, each with its own codes."""
         most = 1 + max(len(column.distinct) for column in self._sorted.values())
-        found = []
+        per_thread = []
         for _ in range(n_threads):
             rows = self._scorer.rows
-            found.append(
+            per_thread.append(
                 BoundaryData(
-                    self._columns,
-                    self._graph,
-                    rows._replace(codes=rows.codes.copy(), constant=rows.constant.copy()),
-                    self.rule,
-                    new_scratch(self._scorer.n_rows, self._scorer.max_cardinality),
-                    BoundaryWork(
-                        np.zeros(self.n_variables, np.int64),
-                        np.full(self.n_variables, -1, np.int64),
-                        np.zeros(most, np.uint8),
-                        np.zeros(self.n_terms, np.uint8),
+                    columns=self._columns,
+                    graph=self._graph,
+                    rows=rows._replace(codes=rows.codes.copy(), constant=rows.constant.copy()),
+                    rule=self.rule,
+                    scratch=new_scratch(self._scorer.n_rows, self._scorer.max_cardinality),
+                    work=BoundaryWork(
+                        indices=np.zeros(self.n_variables, np.int64),
+                        held=np.full(self.n_variables, -1, np.int64),
+                        bin_of_rank=np.zeros(most, np.uint8),
+                        due=np.zeros(self.n_terms, np.uint8),
                     ),
                 )
             )
-        return found
+        return per_thread
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
         """Return uniform genotypes, shape (n, n_variables), the genes of each variable ascending."""
@@ -150,13 +154,13 @@ class BoundaryProblem(RealDefaults):
         return genotypes
 
     def encode(self, cuts: Cuts) -> NDArray[np.float64]:
-        """Return the genotype, shape (n_variables,), of cut points by variable index; each as its gap's mid-point."""
-        found = []
+        """Return the genotype, shape (n_variables,), of cut points by variable index, each moved to its mid-point."""
+        genes = []
         for v, column in self._sorted.items():
             index = np.searchsorted(column.distinct, cuts[v], side="right") - 1
             # half a step above, so that a small change in either direction leaves the index alone
-            found.append(np.minimum(index + 0.5, len(column.cuts) - 1.0))
-        return np.concatenate(found)
+            genes.append(np.minimum(index + 0.5, len(column.cuts) - 1.0))
+        return np.concatenate(genes)
 
     def cut_points(self, genotype: NDArray[np.float64]) -> dict[int, NDArray[np.float64]]:
         """Return the cut points by index of every continuous variable, ascending."""
@@ -170,12 +174,12 @@ class BoundaryProblem(RealDefaults):
         """Return the objective, shape (1,), and the violation of a genotype."""
         cuts = self.cut_points(genotype)
         variables = [
-            ScoredVariable(one.name, one.values, 0, (Policy(cuts[v], one.policies[0].chosen),))
+            ScoredVariable(variable.name, variable.values, 0, (Policy(cuts[v], variable.policies[0].chosen),))
             if v in cuts
-            else one
-            for v, one in enumerate(self.variables)
+            else variable
+            for v, variable in enumerate(self.variables)
         ]
-        families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(self.parents)]
+        families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(self.parents)]
         scores = FamilyScorer(variables, self.method, self.rule).score(families, use_cache=False)
         indices = np.zeros(self.n_variables, np.int64)
         decode(self._columns, np.asarray(genotype, np.float64), indices)
@@ -184,5 +188,5 @@ class BoundaryProblem(RealDefaults):
 
 def _compressed(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return offsets (n_lists + 1,) and the lists' items one after the other."""
-    offsets = np.concatenate(([0], np.cumsum([len(one) for one in lists])))
-    return offsets.astype(np.int64), np.array([item for one in lists for item in one], np.int64)
+    offsets = np.concatenate(([0], np.cumsum([len(items) for items in lists])))
+    return offsets.astype(np.int64), np.array([item for items in lists for item in items], np.int64)

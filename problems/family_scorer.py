@@ -1,4 +1,4 @@
-"""Scores of families (a variable with its parents, each with a discretization), computed in batches and cached."""
+"""Scores of families: a variable and its parents, each with a discretization. Computed in batches and cached."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
 __all__ = ["Family", "FamilyScorer", "LibraryGrowth", "ScoredVariable", "new_scratch"]
 
-_KEY_SEED = 20240219  # any fixed number: keys must be alike in every process
-_MAX_CELLS = 2**62  # configurations are numbered by 64-bit integers
+# any fixed number: keys must be the same in every process
+_KEY_SEED = 20240219
+# configurations are numbered by 64-bit integers
+_MAX_CELLS = 2**62
 
 
 @dataclass(frozen=True)
 class ScoredVariable:
-    """One column as the score sees it.
+    """One column for the score.
 
     Attributes
     ----------
@@ -36,19 +38,19 @@ class ScoredVariable:
     values : ndarray of shape (n_rows,)
         Continuous: float64 in original units. Discrete: integer codes.
     n_levels : int
-        Cardinality of a discrete column; 0 marks a continuous one.
+        Number of levels of a discrete column; 0 for a continuous one.
     policies : tuple of Policy
         The library of a continuous column, fewest bins first; empty for a discrete one.
     """
 
     name: str
-    values: NDArray[np.float64] | NDArray[np.int32]
+    values: NDArray[np.float64] | NDArray[np.int32] | NDArray[np.uint8]
     n_levels: int
     policies: tuple[Policy, ...] = ()
 
     @property
     def has_free_cuts(self) -> bool:
-        """Whether it is continuous, and its cuts are not fixed by a user."""
+        """Return whether the column is continuous and no user has fixed its cuts."""
         return bool(self.policies) and all(policy.chosen for policy in self.policies)
 
 
@@ -61,35 +63,35 @@ class Family:
 
 
 def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
-    """Return one thread's counting work space."""
+    """Return the work space of one thread for counting."""
     n_slots = 1 << int(2 * n_rows - 1).bit_length()
     n_counts = max(min(65536, 8 * n_rows + 1024), n_rows * max_cardinality)
     return ScoreScratch(
-        np.zeros(BLOCK, np.uint16),
-        np.zeros(n_counts, np.int32),
-        np.zeros(n_slots, np.int64),
-        np.zeros(n_slots, np.int64),
-        np.zeros(3, np.int64),
+        joint=np.zeros(BLOCK, np.uint16),
+        counts=np.zeros(n_counts, np.int32),
+        slots=np.zeros(n_slots, np.int64),
+        slot_keys=np.zeros(n_slots, np.int64),
+        statistics=np.zeros(2, np.int64),
     )
 
 
 def _log_width_sum(counts: NDArray[np.int64], edges: NDArray[np.float64]) -> float:
     """Return the sum over rows of the log bin width, for bins between `edges`, scaled to a range of 1."""
-    held = counts > 0
-    # a difference of logarithms, for the quotient of a narrow bin and a huge range may underflow
-    return float(np.sum(counts[held] * (np.log(np.diff(edges)[held]) - np.log(edges[-1] - edges[0]))))
+    filled = counts > 0
+    # a difference of logarithms, since the quotient of a narrow bin and a huge range may underflow
+    return float(np.sum(counts[filled] * (np.log(np.diff(edges)[filled]) - np.log(edges[-1] - edges[0]))))
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryGrowth:
-    """How far the libraries of continuous variables whose cuts are not fixed may grow.
+    """Limits of the growth of the libraries of continuous variables whose cuts are not fixed.
 
     Attributes
     ----------
     capacity : int
-        Most policies of a variable; a larger first library stays as it is.
+        Largest number of policies of a variable; a larger first library stays as it is.
     max_bins : int
-        Most bins of a policy that enters.
+        Largest number of bins of a policy that enters.
     """
 
     capacity: int
@@ -133,11 +135,11 @@ class FamilyScorer:
     ----------
     caches : ThreadCaches
     rows : RowData
-        Codes and constants, for compiled callers; the cardinality of a free place in a library is 0.
+        Codes and constants for kernels; the cardinality of a free place in a library is 0.
     view_offset : ndarray of shape (n_variables + 1,), int64
         ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
     grows : ndarray of shape (n_variables,), bool
-        Whose libraries may grow.
+        Whether the library of a variable may grow.
     """
 
     def __init__(
@@ -179,11 +181,11 @@ class FamilyScorer:
         n_views = int(self.view_offset[-1])
         keys = self._keys.integers(1, 2**63, size=(2, n_views), dtype=np.int64).astype(np.uint64)
         rows = RowData(
-            np.zeros((n_views, n_rows), np.uint8),
-            np.zeros(n_views, np.int64),
-            np.zeros(n_views),
-            2 * keys[0] + 1,
-            2 * keys[1] + 1,
+            codes=np.zeros((n_views, n_rows), np.uint8),
+            cardinality=np.zeros(n_views, np.int64),
+            constant=np.zeros(n_views),
+            child_key=2 * keys[0] + 1,
+            parent_key=2 * keys[1] + 1,
         )
         for v, variable in enumerate(self.variables):
             first = int(self.view_offset[v])
@@ -202,18 +204,18 @@ class FamilyScorer:
         return rows
 
     def library(self, variable: int) -> list[Policy | None]:
-        """Return a continuous variable's policies by place, None where a place is free; [] for a discrete one."""
+        """Return a continuous variable's policies by place, None for a free place; [] for a discrete variable."""
         return list(self._libraries[variable])
 
     def policy(self, variable: int, place: int) -> Policy:
         """Return the policy at a place of a continuous variable's library."""
-        found = self._libraries[variable][place]
-        if found is None:
+        policy = self._libraries[variable][place]
+        if policy is None:
             raise GomeaBnError(f"Variable {self.variables[variable].name!r} has no policy {place}.")
-        return found
+        return policy
 
     def enter(self, variable: int, cut_points: NDArray[np.float64]) -> int:
-        """Return the place of a policy with these cuts, entered if no equal one is there; -1 if there is no room.
+        """Return the place of the policy with these cuts, which enters if it is new; -1 if the library is full.
 
         Raises
         ------
@@ -221,8 +223,8 @@ class FamilyScorer:
             If the library cannot grow, or the cuts make too many bins.
         """
         library = self._libraries[variable]
-        for place, known in enumerate(library):
-            if known is not None and np.array_equal(known.cut_points, cut_points):
+        for place, present in enumerate(library):
+            if present is not None and np.array_equal(present.cut_points, cut_points):
                 return place
         name = self.variables[variable].name
         if self.growth is None or not self.grows[variable]:
@@ -245,7 +247,7 @@ class FamilyScorer:
         return place
 
     def leave(self, variable: int, place: int) -> None:
-        """Free a place of a variable's library that no solution uses; the first place is kept."""
+        """Free a place of a variable's library that no solution uses; the first place cannot be freed."""
         if place == 0 or not self.grows[variable]:
             raise GomeaBnError(f"Policy {place} of variable {self.variables[variable].name!r} cannot leave.")
         self._libraries[variable][place] = None

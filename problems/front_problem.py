@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
@@ -38,11 +38,11 @@ class ExpertSample(NamedTuple):
     Attributes
     ----------
     values : tuple of ndarray of shape (n_sampled,)
-        By variable: float64 in original units, or integer codes.
+        Values by variable: float64 in original units, or integer codes.
     mean_log_density : float
-        Of these rows under the expert's network, over the mentioned variables' families, in nats.
+        Mean log density of these rows in nats under the expert's network, over the families of mentioned variables.
     mentioned : ndarray of shape (n_variables,), bool
-        Which variables the expert speaks about; the others' families do not count.
+        Whether the expert mentions a variable; the families of other variables do not count.
     """
 
     values: tuple[NDArray[Any], ...]
@@ -58,9 +58,8 @@ def smoothed_scorer(
     cache_bytes: int = 1 << 26,
     growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
-    """Return a scorer of log likelihoods under the tables that the same rows give with `pseudo_count`."""
-    if not is_real(pseudo_count) or not 0 <= pseudo_count < np.inf:
-        raise GomeaBnError(f"pseudo_count must be a finite number of at least 0, got {pseudo_count!r}.")
+    """Return a scorer of log likelihoods under the tables of the same rows, smoothed with `pseudo_count`."""
+    check_number("pseudo_count", pseudo_count, 0)
     rule = ScoreRule(SMOOTHED, 0.0, float(pseudo_count), np.zeros(1), np.zeros(1))
     method = scoring_method("density-bic")
     return FamilyScorer(variables, method, rule, cache_bytes=cache_bytes, growth=growth)
@@ -75,26 +74,27 @@ class FrontProblem(StructureProblem):
         From `smoothed_scorer`.
     edge_rules : EdgeRules
     objectives : sequence of str
-        "misfit": minus the mean log density of the rows, in nats per row and original units, under the tables that
-        these rows give. "complexity": free parameters. "expert_distance": KL(expert || network) in nats.
-        Further names are looked up in `own`.
+        "misfit": minus the mean log density of the rows in nats per row and original units, under the smoothed tables
+        of these rows. "complexity": number of free parameters. "expert_distance": KL(expert || network) in nats.
+        Further names are those of `own`.
     expert : ExpertSample, optional
-        Needed by "expert_distance".
+        Required by "expert_distance".
     own : mapping of str to callable, optional
-        A user's own objectives: ``function(genotype) -> float``; the genotype is overwritten by the next call.
+        Objectives of the user: ``function(genotype) -> float``. The next call overwrites the genotype.
     max_parameters : float
-        Networks with more free parameters are infeasible, by their excess over this number divided by it.
+        Largest number of free parameters. The violation of a network with more is the excess divided by this number.
     random_repair, initial_indegree, pricing, pairs
-        As of `StructureProblem`.
+        See `StructureProblem`.
 
     Notes
     -----
-    All three objectives are sums over families (Ha et al. 2024 for the first two). The distance is the mean over the
-    expert's fixed sample of ln p - ln q, p the expert's density and q the network's, so it too changes only with the
-    families that a step touches.
+    All three objectives are sums over families (the first two as in Ha et al. 2024). The distance is the mean of
+    ln p - ln q over the expert's fixed sample, with the expert's density p and the network's density q, so that it
+    changes only with the families that a step touches.
     """
 
-    climbs = False  # with several objectives, mixing finds more per evaluation
+    # with several objectives, mixing finds more per evaluation
+    climbs = False
 
     def __init__(
         self,
@@ -119,39 +119,39 @@ class FrontProblem(StructureProblem):
             pairs=pairs,
         )
         functions = own or {}
-        known = [*_KINDS, *functions]
-        unknown = [name for name in objectives if name not in known]
+        names = [*_KINDS, *functions]
+        unknown = [name for name in objectives if name not in names]
         if unknown or not objectives or len(set(objectives)) != len(objectives):
-            raise GomeaBnError(f"objectives must be different names out of {known}, got {list(objectives)}.")
+            raise GomeaBnError(f"objectives must be different names out of {names}, got {list(objectives)}.")
         if "expert_distance" in objectives and expert is None:
             raise GomeaBnError("The objective 'expert_distance' needs an expert's network.")
         if expert is not None and not scorer.rule.prior > 0:
             raise GomeaBnError(
-                "The distance to an expert's network needs pseudo_count > 0: a network with a probability of 0 where "
-                "the expert has none is infinitely far."
+                "The distance to an expert's network needs pseudo_count > 0: with a probability of 0 that the expert "
+                "does not share, the distance is infinite."
             )
         self.objectives = tuple(objectives)
         self.n_objectives = len(objectives)
         self.n_terms = 3 * self.n_nodes
         self._functions = [functions[name] for name in objectives if name in functions]
-        places = {name: OWN + k for k, name in enumerate(n for n in objectives if n in functions)}
-        kinds = np.array([_KINDS.get(name, places.get(name, -1)) for name in objectives], np.int64)
+        own_kinds = {name: OWN + k for k, name in enumerate(n for n in objectives if n in functions)}
+        kinds = np.array([_KINDS.get(name, own_kinds.get(name, -1)) for name in objectives], np.int64)
         self._expert_caches = ThreadCaches(scorer.caches.max_bytes)
         self._expert_rows = self._coded(expert if "expert_distance" in objectives else None)
         spans = [float(np.ptp(v.values)) for v in scorer.variables if not v.n_levels]
         self.front_rules = FrontRules(
-            kinds,
-            float(scorer.n_rows),
-            float(np.sum(np.log(spans))),
-            0.0 if expert is None else expert.mean_log_density,
-            float(max_parameters),
+            kinds=kinds,
+            n_rows=float(scorer.n_rows),
+            misfit_constant=float(np.sum(np.log(spans))),
+            expert_constant=0.0 if expert is None else expert.mean_log_density,
+            max_parameters=float(max_parameters),
         )
         self._front_data: list[FrontData] = []
         self._callables: list[Callable[[], None]] = []
         self._errors: list[BaseException] = []
 
     def _coded(self, expert: ExpertSample | None) -> ExpertRows:
-        """Return the expert's sample as codes of every view."""
+        """Return the codes of the expert's sample in every view."""
         scorer = self.scorer
         n_views = len(scorer.rows.cardinality)
         n_sampled = 0 if expert is None else len(expert.values[0])
@@ -169,7 +169,14 @@ class FrontProblem(StructureProblem):
                 for k in range(len(variable.policies)):
                     self._code_expert(i, k, codes, log_width)
         scratch = new_scratch(max(n_sampled, scorer.n_rows), scorer.max_cardinality)
-        return ExpertRows(codes, log_width, counts, scratch, new_cache(2), new_cache(2))
+        return ExpertRows(
+            codes=codes,
+            log_width=log_width,
+            counts=counts,
+            scratch=scratch,
+            shared=new_cache(2),
+            own=new_cache(2),
+        )
 
     def _code_expert(
         self, variable: int, place: int, codes: NDArray[np.uint8], log_width: NDArray[np.float64]
@@ -186,7 +193,7 @@ class FrontProblem(StructureProblem):
     def enter_policy(
         self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
     ) -> int:
-        """Return the value that stands for these cuts, as `StructureProblem`; the expert's rows are coded too."""
+        """Return the gene's value for these cuts as `StructureProblem` does, after coding the expert's rows by them."""
         place = super().enter_policy(variable, cut_points, in_use)
         if place >= 0 and self._expert_values:
             self._code_expert(variable, place, self._expert_rows.codes, self._expert_rows.log_width)
@@ -207,12 +214,12 @@ class FrontProblem(StructureProblem):
             self._front_data.append(
                 FrontData(structures[thread], rows._replace(scratch=scratch), exchange, self.front_rules)
             )
-        found = []
+        per_thread = []
         for thread, data in enumerate(self._front_data[:n_threads]):
             shared, own = self._expert_caches.pair(thread, n_threads)
             expert = data.expert._replace(shared=shared, own=own)
-            found.append(data._replace(structure=structures[thread], expert=expert))
-        return found
+            per_thread.append(data._replace(structure=structures[thread], expert=expert))
+        return per_thread
 
     def reserve(self, n_more: int) -> None:
         """Make room in the caches for `n_more` entries, within their limits."""
@@ -231,7 +238,7 @@ class FrontProblem(StructureProblem):
                     value = float(function(view))
                     if not np.isfinite(value):
                         raise GomeaBnError(
-                            f"An objective of one's own returned {value}; it must be a finite number."
+                            f"A user's objective returned {value}; it must return a finite number."
                         )
                     exchange.values[k] = value
             except BaseException as error:
@@ -241,20 +248,20 @@ class FrontProblem(StructureProblem):
         return call
 
     def chunk_ended(self, thread: int, data: Any) -> Any:
-        """Give a thread's own caches room for what comes next; raises what a user's objective raised."""
+        """Return the data with room in the thread's caches; raise the first error of a user's objective."""
         self._raise_error()
         structure = super().chunk_ended(thread, data.structure)
         own = self._expert_caches.grown(thread, data.expert.own)
         return data._replace(structure=structure, expert=data.expert._replace(own=own))
 
     def generation_ended(self) -> None:
-        """Merge the threads' finds into the shared caches, in thread order; raises as `chunk_ended`."""
+        """Merge the threads' new scores into the shared caches, in thread order; raise as `chunk_ended`."""
         self._raise_error()
         super().generation_ended()
         self._expert_caches.merge()
 
     def _raise_error(self) -> None:
-        """Raise the first of what a user's objectives raised since the last call."""
+        """Raise the first error of a user's objective since the last call."""
         if self._errors:
             error = self._errors[0]
             self._errors.clear()

@@ -1,39 +1,40 @@
-"""Hard rules about a network's edges, checked for contradictions and turned into allowed gene values."""
+"""Rules about a network's edges, checked for contradictions and turned into allowed gene values."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_integer, nearest
+from gomea_bn.texts import counted, listed
 
 __all__ = ["EdgeRules", "ExpertKnowledge", "edge_rules"]
 
 DEFAULT_MAX_TABLE_CELLS = 1_000_000
+# a gigabyte of counts
 _MOST_TABLE_CELLS = 2**27
 
 
 @dataclass(frozen=True)
 class ExpertKnowledge:
-    """What every learned network must respect.
+    """Rules that every learned network obeys.
 
     Parameters
     ----------
     required_edges, forbidden_edges : sequence of (parent, child) names
-        A forbidden edge is forbidden in this direction only.
+        Edges that every network has or none has; a forbidden edge may occur in the opposite direction.
     temporal_order : sequence of sequences of names
-        Tiers, earliest first: no edge leads from a later tier to an earlier one. Variables that are not named
-        are free.
+        Tiers, earliest first: no edge leads from a later tier to an earlier one. Other variables are free.
     max_indegree : int, optional
-        Most parents of any variable.
+        Largest number of parents of a variable.
     max_table_cells : int
-        Most cells of any variable's table: its bins times its parents' bins.
+        Largest number of cells of a variable's table: its bins times its parents' bins.
 
     Examples
     --------
@@ -51,25 +52,18 @@ class ExpertKnowledge:
         for option in ("required_edges", "forbidden_edges"):
             object.__setattr__(self, option, _edge_list(option, getattr(self, option)))
         object.__setattr__(self, "temporal_order", _tiers(self.temporal_order))
-        if self.max_indegree is not None and not (is_integer(self.max_indegree) and self.max_indegree >= 0):
-            raise GomeaBnError(
-                f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}."
-            )
-        if not is_integer(self.max_table_cells) or not 2 <= self.max_table_cells <= _MOST_TABLE_CELLS:
-            raise GomeaBnError(
-                f"max_table_cells must be an integer from 2 to {_MOST_TABLE_CELLS} (a gigabyte), "
-                f"got {self.max_table_cells!r}."
-            )
+        check_integer("max_indegree", self.max_indegree, 0, optional=True)
+        check_integer("max_table_cells", self.max_table_cells, 2, _MOST_TABLE_CELLS)
 
 
 @dataclass(frozen=True)
 class EdgeRules:
-    """Knowledge in terms of variable indices.
+    """Rules by variable index.
 
     Attributes
     ----------
     allowed : ndarray of shape (N, N, 3), bool
-        For i < j, which of 0 = no edge, 1 = i -> j, 2 = j -> i may occur.
+        For i < j, whether 0 = no edge, 1 = i -> j, or 2 = j -> i is allowed.
     max_indegree : int
     max_table_cells : float
     """
@@ -81,24 +75,24 @@ class EdgeRules:
     def violations(
         self, names: Sequence[str], edges: Iterable[tuple[int, int]], cardinality: Sequence[int]
     ) -> list[str]:
-        """Return what a network breaks, one sentence each; an empty list means that it honours everything."""
+        """Return one text for every rule that a network breaks; an empty list means none."""
         present = set(edges)
         n = len(names)
-        found = []
+        broken = []
         for i in range(n):
             for j in range(i + 1, n):
                 value = 1 if (i, j) in present else 2 if (j, i) in present else 0
                 if not self.allowed[i, j, value]:
                     got = ("no edge", f"{names[i]} -> {names[j]}", f"{names[j]} -> {names[i]}")[value]
-                    found.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
+                    broken.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
         for child in range(n):
             parents = [i for i, j in present if j == child]
             cells = prod(float(cardinality[k]) for k in [child, *parents])
             if len(parents) > self.max_indegree:
-                found.append(f"{names[child]!r} has {len(parents)} parents, more than {self.max_indegree}")
+                broken.append(f"{names[child]!r} has {len(parents)} parents, more than {self.max_indegree}")
             if cells > self.max_table_cells:
-                found.append(f"the table of {names[child]!r} has {cells:.0f} cells")
-        return found
+                broken.append(f"the table of {names[child]!r} has {cells:.0f} cells")
+        return broken
 
 
 def _tiers(order: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
@@ -113,33 +107,32 @@ def _tiers(order: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
                 f"temporal_order must be a sequence of tiers, each a list of names; got {tier!r}."
             )
         tiers.append(tuple(tier))
-    named = [name for tier in tiers for name in tier]
-    twice = sorted({str(name) for name in named if named.count(name) > 1})
-    if twice:
-        raise GomeaBnError(f"temporal_order names {twice} more than once.")
+    counts = Counter(name for tier in tiers for name in tier)
+    duplicates = sorted(str(name) for name, count in counts.items() if count > 1)
+    if duplicates:
+        raise GomeaBnError(f"temporal_order: duplicate {listed(map(repr, duplicates), most=5)}.")
     return tuple(tiers)
 
 
 def _edge_list(option: str, edges: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise GomeaBnError(f"{option} must be (parent, child) pairs of names, got {edges!r}.")
-    listed = []
+    pairs = []
     for edge in edges:
         if isinstance(edge, str) or not isinstance(edge, Iterable) or len(tuple(edge)) != 2:
             raise GomeaBnError(f"{option} must be (parent, child) pairs of names, got {edge!r}.")
         parent, child = edge
         if parent == child:
             raise GomeaBnError(f"{option} contains an edge from {parent!r} to itself.")
-        listed.append((parent, child))
-    return tuple(listed)
+        pairs.append((parent, child))
+    return tuple(pairs)
 
 
 def _index(option: str, name: str, names: Sequence[str]) -> int:
     if name in names:
         return names.index(name)
-    near = get_close_matches(str(name), names, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else f" Columns are {', '.join(map(repr, names))}."
-    raise GomeaBnError(f"{option}: no column {name!r}.{hint}")
+    hint = nearest(str(name), names) or f" The columns are {listed(map(repr, names), most=10)}."
+    raise GomeaBnError(f"{option}: unknown column {name!r}.{hint}")
 
 
 def _cycle(edges: Sequence[tuple[str, str]]) -> list[str]:
@@ -168,9 +161,9 @@ def edge_rules(
     knowledge : ExpertKnowledge or None
     names : sequence of str
     fewest_bins : sequence of int
-        Smallest cardinality of every variable: what a table that must exist needs at least.
+        Smallest cardinality of every variable; required tables have at least this size.
     max_indegree : int, optional
-        A second limit; the tighter of the two holds.
+        Second limit; the smaller of the two holds.
 
     Raises
     ------
@@ -204,7 +197,7 @@ def edge_rules(
         parents = np.flatnonzero(required[:, j]).tolist()
         if len(parents) > limit:
             raise GomeaBnError(
-                f"required_edges give {names[j]!r} {len(parents)} parents, but max_indegree is {limit}."
+                f"required_edges give {names[j]!r} {counted(len(parents), 'parent')}, but max_indegree is {limit}."
             )
         cells = prod(float(fewest_bins[k]) for k in [j, *parents])
         if cells > knowledge.max_table_cells:

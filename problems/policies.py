@@ -1,4 +1,4 @@
-"""Discretization policies: cut-point vectors of one variable, kept in a library ordered by bin count."""
+"""Discretization policies: vectors of cut points of one variable, in libraries ordered by the number of bins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = [
     "policy_library",
 ]
 
-MAX_CARDINALITY = 255  # codes are bytes
+# codes are bytes
+MAX_CARDINALITY = 255
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Policy:
     cut_points : ndarray of shape (n_bins - 1,), float64
         Inner cuts, strictly increasing, in the data's units; bins are ``(a, b]``.
     chosen : bool
-        Whether the cuts were chosen from the data; cuts fixed by a user cost nothing under ``density-bd``.
+        Whether the cuts were chosen from the data; cuts that a user has fixed have no cost under ``density-bd``.
     """
 
     cut_points: NDArray[np.float64]
@@ -46,7 +47,7 @@ class Policy:
 
 
 def midpoint(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return cuts that put `low` below and `high` above, also when the two are neighbouring floats."""
+    """Return cuts between `low` and `high`, also for neighbouring floats: `low` is in the lower bin, `high` above."""
     middle = low + (high - low) / 2
     return np.where(middle < high, middle, low)
 
@@ -63,29 +64,27 @@ def equal_width_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.flo
     """
     low, high = float(values.min()), float(values.max())
     cuts = np.unique(np.linspace(low, high, n_bins + 1)[1:-1])
-    inside: NDArray[np.float64] = cuts[(cuts > low) & (cuts < high)]
-    return inside
+    return np.asarray(cuts[(cuts > low) & (cuts < high)], np.float64)
 
 
 def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
-    """Return the inner cuts of `n_bins` bins of nearly equal row counts.
+    """Return the inner cuts of `n_bins` bins with nearly equal numbers of rows.
 
-    Cuts lie midway between neighbouring distinct values. A cut that would split rows of equal value moves to the
-    gap whose cumulative count is nearest to the wanted one (the lower of two); bins of zero width merge.
+    Cuts lie midway between neighbouring distinct values. A cut that would split rows of equal value moves to the gap
+    with the nearest cumulative count (the lower of two); bins of zero width are merged.
     """
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) < 2:
         return np.empty(0)
     below = np.cumsum(counts)[:-1]
-    wanted = np.arange(1, n_bins) * (len(values) / n_bins)
-    first_at_least = np.searchsorted(below, wanted)
+    rows_below = np.arange(1, n_bins) * (len(values) / n_bins)
+    first_at_least = np.searchsorted(below, rows_below)
     left = np.clip(first_at_least - 1, 0, len(below) - 1)
     right = np.clip(first_at_least, 0, len(below) - 1)
-    gaps = np.unique(np.where(wanted - below[left] <= below[right] - wanted, left, right))
+    gaps = np.unique(np.where(rows_below - below[left] <= below[right] - rows_below, left, right))
     cuts = np.unique(midpoint(distinct[gaps], distinct[gaps + 1]))
     # between two neighbouring floats the only cut is the lower one: as the minimum it would leave a bin without width
-    kept: NDArray[np.float64] = cuts[cuts > distinct[0]]
-    return kept
+    return np.asarray(cuts[cuts > distinct[0]], np.float64)
 
 
 POLICY_FAMILIES: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float64]]] = {
@@ -95,7 +94,7 @@ POLICY_FAMILIES: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float
 
 
 def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> tuple[Policy, ...]:
-    """Return the policies of one variable with 2 to `max_bins` bins, fewest bins first, equal ones merged.
+    """Return the different policies of one variable with 2 to `max_bins` bins, fewest bins first.
 
     Parameters
     ----------
@@ -106,13 +105,14 @@ def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> t
         Largest number of bins, at least 2 and at most 255.
     """
     cut = POLICY_FAMILIES[family]
-    values = np.sort(values)  # once: every policy sorts again, which is quick for sorted values
-    found = {tuple(cut(values, k)): None for k in range(2, max_bins + 1)}
-    return tuple(Policy(np.array(cuts)) for cuts in sorted(found, key=len))
+    # every policy sorts again, which is quick for sorted values
+    values = np.sort(values)
+    distinct_cuts = {tuple(cut(values, k)): None for k in range(2, max_bins + 1)}
+    return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 
 
 def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[float]) -> Policy:
-    """Return the policy that a user fixed for the variable `name`.
+    """Return the policy that a user has fixed for the variable `name`.
 
     Raises
     ------
@@ -121,10 +121,10 @@ def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[fl
     """
     if isinstance(cut_points, str) or not isinstance(cut_points, Iterable):
         raise GomeaBnError(f"cut_points of column {name!r} must be a list of numbers, got {cut_points!r}.")
-    listed = list(cut_points)
-    if not all(is_real(cut) for cut in listed):
-        raise GomeaBnError(f"cut_points of column {name!r} must be a list of numbers, got {listed!r}.")
-    cuts = np.asarray(listed, dtype=np.float64)
+    cut_list = list(cut_points)
+    if not all(is_real(cut) for cut in cut_list):
+        raise GomeaBnError(f"cut_points of column {name!r} must be a list of numbers, got {cut_list!r}.")
+    cuts = np.asarray(cut_list, dtype=np.float64)
     low, high = float(values.min()), float(values.max())
     if not np.isfinite(cuts).all():
         raise GomeaBnError(f"cut_points of column {name!r} must be finite numbers, got {cuts.tolist()}.")

@@ -1,54 +1,52 @@
-"""Pricing: the exact best cuts of one variable for a given network, which then enter the policy libraries.
+"""Pricing: exact best cuts of one variable for the network of a solution, which then enter the policy libraries.
 
-The search is column generation with GOMEA as the master problem: a dynamic programme prices a variable for a good
-network, the cuts it finds become a value of that variable's gene, and mixing spreads them.
+The search is column generation with GOMEA as the master problem. A dynamic programme prices a variable in a good
+network, its cuts become a value of the variable's gene, and mixing spreads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.interval_dp import Child, Coded, CutLimits, CutProblem, IntervalScore, SortedColumn
+from gomea_bn.problems.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.interval_counts import SortedColumns
+from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.scores import is_gain
 
-if TYPE_CHECKING:
-    from gomea_bn.problems.structure import StructureProblem
-
-__all__ = ["CutPricer", "Pricing", "library_capacity"]
+__all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]
 
 _CAPACITY = 64
 _LIBRARY_BYTES = 1 << 28
 _LEAST_CAPACITY = 24
-# pricing takes about as long as so many evaluations
+# pricing one variable takes about as long as this number of evaluations
 _EVALUATIONS_PER_PRICE = 200
 _FREE_ROUNDS = 5
 _MOST_KNOWN = 1 << 16
-_LEAST_GAIN = 1e-10  # of the score's size: smaller gains are rounding, and would keep a sweep from ending
 
 
 def library_capacity(n_columns: int, n_rows: int) -> int:
-    """Return how many policies of each of some columns of codes fit into a quarter of a gigabyte, from 24 to 64."""
+    """Return the number of policies per column, from 24 to 64, whose codes fit into a quarter of a gigabyte."""
     return max(_LEAST_CAPACITY, min(_CAPACITY, _LIBRARY_BYTES // max(n_columns * n_rows, 1)))
 
 
 @dataclass(frozen=True)
 class Pricing:
-    """What a search may price, and by which scores.
+    """Limits and scores of pricing.
 
     Attributes
     ----------
     limits : CutLimits
-        Of the cuts.
+        Limits of the cuts.
     scores : sequence of IntervalScore
-        One of them, drawn at random, holds for all variables of a solution; several give cuts of different fineness.
+        Every solution is priced by one of them, drawn at random; several give cuts of different fineness.
     n_cells : int
-        Most candidate cells of one dynamic programme; zooming makes up for few of them.
+        Largest number of candidate cells of one dynamic programme; zooming compensates for a small number.
     """
 
     limits: CutLimits
@@ -56,33 +54,103 @@ class Pricing:
     n_cells: int = 100
 
 
-class CutPricer:
-    """Finds the best cuts of variables in the networks of a structure problem.
+class CodedNetwork:
+    """The network of one genotype: its graph, and every variable's codes under its policy.
 
     Parameters
     ----------
-    problem : StructureProblem
-        With libraries that grow.
+    graph : ParentSets
+    columns : list of CodedColumn
+        By variable; replaced when a variable gets another policy.
+    identities : list of int
+        By variable: a number that no other policy of any variable has.
+    cut_points : list of ndarray or None
+        By variable; None for a discrete one.
+    """
+
+    def __init__(
+        self,
+        graph: ParentSets,
+        columns: list[CodedColumn],
+        identities: list[int],
+        cut_points: list[NDArray[np.float64] | None],
+    ) -> None:
+        self.graph = graph
+        self.columns = columns
+        self.identities = identities
+        self.cut_points = cut_points
+
+    def neighbourhood(self, v: int) -> Neighbourhood:
+        """Return the coded Markov blanket of a variable."""
+        return self.graph.neighbourhood(v, self.columns)
+
+    def signature(self, v: int) -> tuple[int, ...]:
+        """Return numbers that are equal only for neighbourhoods of equal bins."""
+        graph, identities = self.graph, self.identities
+        signature = [identities[p] for p in graph.parents[v]]
+        for child in graph.children[v]:
+            signature += [-1, identities[child], *(identities[s] for s in graph.parents[child] if s != v)]
+        return tuple(signature)
+
+
+class PricedProblem(Protocol):
+    """A problem whose variables' cuts can be priced."""
+
+    @property
+    def priced_variables(self) -> list[int]:
+        """Continuous variables whose libraries grow."""
+
+    @property
+    def max_table_cells(self) -> float:
+        """Largest number of cells of a variable's table."""
+
+    def values(self, variable: int) -> NDArray[np.float64]:
+        """Return a continuous variable's values, shape (n_rows,)."""
+
+    def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
+        """Return the network of a genotype without cycles."""
+
+    def choose_cuts(
+        self,
+        variable: int,
+        cut_points: NDArray[np.float64],
+        genotype: NDArray[np.int16],
+        network: CodedNetwork,
+        in_use: Callable[[int], NDArray[np.int64]],
+    ) -> bool:
+        """Give a variable of a genotype and of its network other cuts; return False if the library has no room."""
+
+
+class CutPricer:
+    """Finds the best cuts of single variables in the networks of a problem.
+
+    This is one pass over the variables of one solution, not a cycle until nothing changes (`DueColumns`): the search
+    asks again for solutions that it has improved. Results are therefore remembered across solutions, by what the
+    variable's Markov blanket looked like.
+
+    Parameters
+    ----------
+    problem : PricedProblem
     pricing : Pricing
     stop : ndarray of shape (1,), uint8
-        Raised from elsewhere to give up.
+        Raised by another thread to give up.
 
     Attributes
     ----------
     n_priced : int
-        Dynamic programmes solved.
+        Number of dynamic programmes solved.
     n_known : int
-        Times when a variable had been priced before in the same surroundings.
+        Number of times that a variable had been priced before in the same neighbourhood.
     n_entered : int
-        Times when a solution got other cuts.
+        Number of times that a solution got other cuts.
     """
 
-    def __init__(self, problem: StructureProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:
+    def __init__(self, problem: PricedProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:
         self.problem = problem
         self.pricing = pricing
         self.stop = stop
-        self.movable = np.flatnonzero(problem.scorer.grows).tolist()
-        self._columns: dict[int, SortedColumn] = {}
+        self.movable = problem.priced_variables
+        self._columns = SortedColumns(problem.values)
         self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.n_priced = 0
         self.n_known = 0
@@ -98,7 +166,7 @@ class CutPricer:
         generator: np.random.Generator,
         in_use: Callable[[int], NDArray[np.int64]],
     ) -> NDArray[np.int16]:
-        """Return the genotype after pricing all variables in random order, each with the cuts that others got before.
+        """Return the genotype after pricing all variables in random order, each given the cuts of those before it.
 
         Parameters
         ----------
@@ -108,56 +176,30 @@ class CutPricer:
         in_use : callable
             As of `StructureProblem.enter_policy`; the values of the genotype itself are added.
         """
-        problem = self.problem
         order = generator.permutation(self.movable).tolist()
         n_scores = len(self.pricing.scores)
         score = int(generator.integers(n_scores)) if n_scores > 1 else 0
         genotype = genotype.copy()
-        parents: list[list[int]] = [[] for _ in range(problem.n_nodes)]
-        for parent, child in problem.edges(genotype):
-            parents[child].append(parent)
-        children: list[list[int]] = [[] for _ in parents]
-        for child, found in enumerate(parents):
-            for parent in found:
-                children[parent].append(child)
-        views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
+        network = self.problem.coded_network(genotype)
         for v in order:
             if self.stop[0]:
                 break
-            cuts = self._best_cuts(v, views, parents, children[v], score)
-            if cuts is None:
-                continue
-            gene = int(problem.rules.bin_gene[v])
-            place = problem.enter_policy(
-                v, cuts, lambda gene: np.append(in_use(gene), genotype[gene]).astype(np.int64)
-            )
-            if place >= 0:
-                self.n_entered += 1
-                genotype[gene] = place
-                views[v] = problem.scorer.view_offset[v] + place
+            cuts = self._best_cuts(v, network, score)
+            if cuts is not None:
+                self.n_entered += self.problem.choose_cuts(v, cuts, genotype, network, in_use)
         return genotype
 
-    def _best_cuts(
-        self,
-        v: int,
-        views: NDArray[np.int64],
-        parents: Sequence[Sequence[int]],
-        children: Sequence[int],
-        score: int,
-    ) -> NDArray[np.float64] | None:
+    def _best_cuts(self, v: int, network: CodedNetwork, score: int) -> NDArray[np.float64] | None:
         """Return better cuts of a variable than the present ones, or None."""
-        surroundings = [int(views[p]) for p in parents[v]]
-        for child in children:
-            surroundings += [-1, int(views[child]), *(int(views[s]) for s in parents[child] if s != v)]
-        keys = self.problem.scorer.rows.child_key
-        # a view's word changes when its place is taken by another policy, which its number does not
-        signature = (v, score, *(view if view < 0 else int(keys[view]) for view in surroundings))
+        signature = (v, score, *network.signature(v))
         known = self._known.get(signature)
-        present = self._cuts(v, views)
+        present = network.cut_points[v]
+        assert present is not None
         if known is not None and np.array_equal(known, present):
             self.n_known += 1
             return None
-        cut_problem = self._cut_problem(v, views, parents, children, self.pricing.scores[score])
+        around = network.neighbourhood(v)
+        cut_problem = CutProblem(self._columns[v], around, self.pricing.scores[score])
         if known is not None:
             self.n_known += 1
             # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one
@@ -165,45 +207,16 @@ class CutPricer:
                 self._known[signature] = present
                 return None
             return known
-        found = self._solve(present, cut_problem, self._most_bins(v, views, parents, children))
-        if found is None:
+        most_bins = min(
+            self.pricing.limits.max_bins or MAX_CARDINALITY, around.most_bins(self.problem.max_table_cells)
+        )
+        best = self._solve(present, cut_problem, most_bins)
+        if best is None:
             return None
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[signature] = found
-        return None if np.array_equal(found, present) else found
-
-    def _cuts(self, v: int, views: NDArray[np.int64]) -> NDArray[np.float64]:
-        scorer = self.problem.scorer
-        return scorer.policy(v, int(views[v] - scorer.view_offset[v])).cut_points
-
-    def _cut_problem(
-        self,
-        v: int,
-        views: NDArray[np.int64],
-        parents: Sequence[Sequence[int]],
-        children: Sequence[int],
-        score: IntervalScore,
-    ) -> CutProblem:
-        rows = self.problem.scorer.rows
-
-        def coded(variable: int) -> Coded:
-            view = int(views[variable])
-            return Coded(rows.codes[view], int(rows.cardinality[view]))
-
-        others = [Child(coded(c), tuple(coded(s) for s in parents[c] if s != v)) for c in children]
-        return CutProblem(self._column(v), [coded(p) for p in parents[v]], others, score)
-
-    def _most_bins(
-        self, v: int, views: NDArray[np.int64], parents: Sequence[Sequence[int]], children: Sequence[int]
-    ) -> int:
-        """Return how many bins of a variable the limits on bins and on its families' tables leave room for."""
-        cardinality = self.problem.scorer.rows.cardinality
-        most = self.pricing.limits.max_bins or MAX_CARDINALITY
-        for family in (v, *children):
-            cells = prod(int(cardinality[views[o]]) for o in {family, *parents[family]} - {v})
-            most = min(most, int(self.problem.rules.max_cells // cells))
-        return most
+        self._known[signature] = best
+        return None if np.array_equal(best, present) else best
 
     def _solve(
         self, present: NDArray[np.float64], cut_problem: CutProblem, most_bins: int
@@ -212,7 +225,7 @@ class CutPricer:
         if most_bins < 1:
             return present
         limits = self.pricing.limits
-        limits = CutLimits(1, most_bins, limits.width_floor, limits.min_bin_count)
+        limits = CutLimits(1, most_bins, limits.min_width, limits.min_bin_count)
         self.n_priced += 1
         best = cut_problem.optimal(limits, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop)
         if self.stop[0]:
@@ -221,13 +234,8 @@ class CutPricer:
             return present
         return best.cut_points
 
-    def _column(self, v: int) -> SortedColumn:
-        if v not in self._columns:
-            self._columns[v] = SortedColumn(np.asarray(self.problem.scorer.variables[v].values, np.float64))
-        return self._columns[v]
-
 
 def _is_better(cut_problem: CutProblem, cuts: NDArray[np.float64], present: NDArray[np.float64]) -> bool:
     """Return whether cuts score more than the present ones, by more than rounding."""
     before = cut_problem.value(present)
-    return cut_problem.value(cuts) > before + _LEAST_GAIN * max(1.0, abs(before))
+    return is_gain(cut_problem.value(cuts) - before, before)

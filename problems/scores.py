@@ -1,4 +1,4 @@
-"""The scoring methods by name, and how their parameters become a compiled rule."""
+"""Scoring methods by name, and the compiled rules of their parameters."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from math import inf, log
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.errors import GomeaBnError, check_choice, check_number, is_real
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule
 
-__all__ = ["SCORING_METHODS", "ScoringMethod", "scoring_method"]
+__all__ = ["SCORING_METHODS", "ScoringMethod", "is_gain", "rounding", "score_rule", "scoring_method"]
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringMethod:
-    """A decomposable score, all in nats, higher is better.
+    """A decomposable score in nats; higher is better.
 
     Attributes
     ----------
     name : str
     density : bool
-        Whether continuous columns are scored as densities (log widths count), or only discrete columns are allowed.
+        Whether continuous columns are scored as densities, with log widths; otherwise all columns must be discrete.
     prior : {"penalty", "dirichlet", "bdeu"}
     cut_cost : float
-        What each cut that was chosen from m distinct values costs, as a share of ln(m - 1).
+        Cost of each cut that was chosen from m distinct values, as a share of ln(m - 1).
     edge_cost : float
-        What each parent costs among N variables, as a share of ln(N - 1): with 1, the prior on graphs that has one
-        edge per variable as likely as none.
+        Cost of each parent among N variables, as a share of ln(N - 1). A share of 1 is the prior on graphs under which
+        one edge per variable is as likely as none.
     """
 
     name: str
@@ -38,7 +38,7 @@ class ScoringMethod:
 
     @property
     def charges(self) -> dict[str, float]:
-        """Return the shares by name where the method charges cuts and edges; a network remembers them."""
+        """Return the shares by name if the method charges cuts and edges; a network stores them in its metadata."""
         if not SCORING_METHODS[self.name].cut_cost:
             return {}
         return {"cut_cost": self.cut_cost, "edge_cost": self.edge_cost}
@@ -47,9 +47,8 @@ class ScoringMethod:
 SCORING_METHODS: dict[str, ScoringMethod] = {
     method.name: method
     for method in (
-        ScoringMethod(
-            "density-bic", True, "penalty", 0.0, 0.0
-        ),  # log density minus a price per free parameter
+        # log density minus a price per free parameter
+        ScoringMethod("density-bic", True, "penalty", 0.0, 0.0),
         # marginal likelihood of the tables, as a density
         ScoringMethod("density-bd", True, "dirichlet", 0.5, 1.0),
         ScoringMethod("bic", False, "penalty", 0.0, 0.0),
@@ -58,6 +57,16 @@ SCORING_METHODS: dict[str, ScoringMethod] = {
         ScoringMethod("bdeu", False, "bdeu", 0.0, 0.0),
     )
 }
+
+
+def is_gain(gain: float, score: float) -> bool:
+    """Return whether a gain is more than rounding of a score of that size."""
+    return gain > rounding(score)
+
+
+def rounding(score: float) -> float:
+    """Return the size of differences that count as rounding of a score."""
+    return LEAST_GAIN * max(1.0, abs(score))
 
 
 def scoring_method(
@@ -69,19 +78,17 @@ def scoring_method(
     ----------
     name : str
     cut_cost, edge_cost : float, optional
-        Replace the method's own shares where it charges cuts and edges at all.
+        Replace the method's shares; not used by methods that do not charge cuts and edges.
 
     Raises
     ------
     GomeaBnError
-        For an unknown name, with the known ones, or a share below 0.
+        For an unknown name, or a share below 0.
     """
-    if not isinstance(name, str) or name not in SCORING_METHODS:
-        raise GomeaBnError(f"scoring_method must be one of {sorted(SCORING_METHODS)}, got {name!r}.")
+    check_choice("scoring_method", name, sorted(SCORING_METHODS))
     method = SCORING_METHODS[name]
-    for share, value in (("cut_cost", cut_cost), ("edge_cost", edge_cost)):
-        if value is not None and (not is_real(value) or not 0 <= value < inf):
-            raise GomeaBnError(f"{share} must be a finite number of at least 0, got {value!r}.")
+    check_number("cut_cost", cut_cost, 0, optional=True)
+    check_number("edge_cost", edge_cost, 0, optional=True)
     if not method.charges:
         return method
     return replace(
@@ -107,14 +114,14 @@ def score_rule(
     method : ScoringMethod
     n_rows : int
     n_variables : int
-        Columns of the table, which set the price of an edge; with 2 there is none.
+        Number of columns of the table, which sets the cost of an edge; it is 0 for 2 columns.
     penalty : {"bic", "literal", "aic"} or float
         Nats per free parameter of ``density-bic``: (ln n)/2, the paper's printed ln(n/2) (Ha et al., Eq. 3), 1, or
         a number.
     prior : {"dirichlet", "bdeu"}
         Prior of ``density-bd``: Dirichlet(1) per cell, or BDeu.
     equivalent_sample_size : float
-        Of the BDeu prior, in rows.
+        Weight of the BDeu prior, in rows.
 
     Raises
     ------
@@ -124,12 +131,8 @@ def score_rule(
     x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x = np.zeros(n_rows + 1)
     x_log_x[1:] = x[1:] * np.log(x[1:])
-    if prior not in ("dirichlet", "bdeu"):
-        raise GomeaBnError(f"prior must be 'dirichlet' or 'bdeu', got {prior!r}.")
-    if not is_real(equivalent_sample_size) or not 0 < equivalent_sample_size <= 1e6:
-        raise GomeaBnError(
-            f"equivalent_sample_size must be positive and at most a million rows, got {equivalent_sample_size!r}."
-        )
+    check_choice("prior", prior, ("dirichlet", "bdeu"))
+    check_number("equivalent_sample_size", equivalent_sample_size, 0, 1e6, above=True)
     named = {"bic": log(n_rows) / 2, "literal": log(n_rows / 2), "aic": 1.0}
     if isinstance(penalty, str) and penalty in named:
         weight = named[penalty]
@@ -137,14 +140,15 @@ def score_rule(
         weight = float(penalty)
     else:
         raise GomeaBnError(
-            f"penalty must be 'bic', 'literal', 'aic' or a number of nats >= 0, got {penalty!r}."
+            f"penalty must be 'bic', 'literal', 'aic' or a finite number of at least 0, got {penalty!r:.80}."
         )
     if method.prior == "penalty":
         weight = weight if method.name == "density-bic" else named[method.name]
         return ScoreRule(LIKELIHOOD, weight, 0.0, x_log_x, np.zeros(1))
     if method.prior == "bdeu" or (method.name == "density-bd" and prior == "bdeu"):
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
-    from scipy.special import gammaln  # a tenth of a second that other scores need not wait for
+    # imported here, since it takes a tenth of a second that other scores do not need
+    from scipy.special import gammaln
 
     edge_cost = method.edge_cost * log(max(n_variables - 1, 1))
     return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, gammaln(x + 1.0), edge_cost)

@@ -1,11 +1,11 @@
-"""Which pairs of variables a search may join: every variable's most dependent partners, alone and beside others."""
+"""Candidate edges: the pairs of variables with the strongest dependence, marginal or given other parents."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import check_choice, check_integer
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
@@ -21,49 +21,48 @@ __all__ = [
 ]
 
 UNSCREENED_VARIABLES = 100
-"""Up to so many variables, "auto" leaves all pairs to the search."""
+"""Largest number of variables at which "auto" leaves all pairs to the search."""
 AUTO_CANDIDATES = 10
-"""Partners by either ranking that "auto" keeps for every variable above that."""
+"""Number of partners per variable, from either ranking, that "auto" keeps for more variables."""
 
 # numbers of bins at which continuous columns are compared
 _BINS = (3, 6)
 _MOST_PARENTS = 4
-# families times rows, about a nanosecond each; beyond, a sample of the rows is compared
+# families times rows, about a nanosecond each; with more, a sample of the rows is compared
 _MAX_VISITS = 4e9
 _FEWEST_ROWS = 1000
-_ROW_SEED = 20240219  # any fixed number: candidates must be alike in every run on a table
+# any fixed number: candidates must be the same in every run on a table
+_ROW_SEED = 20240219
 
 
 def check_max_candidates(max_candidates: int | str | None) -> None:
     """Raise `GomeaBnError` unless `max_candidates` is "auto", None or an integer of at least 1."""
-    if max_candidates is None or (isinstance(max_candidates, str) and max_candidates == "auto"):
-        return
-    if not is_integer(max_candidates) or int(max_candidates) < 1:
-        raise GomeaBnError(
-            f'max_candidates must be "auto", None or an integer of at least 1, got {max_candidates!r}.'
-        )
+    if isinstance(max_candidates, str):
+        check_choice("max_candidates", max_candidates, ("auto",), optional=True)
+    else:
+        check_integer("max_candidates", max_candidates, 1, optional=True)
 
 
 def candidate_pairs(
     scorer: FamilyScorer, rules: EdgeRules, max_candidates: int | str | None
 ) -> NDArray[np.bool_] | None:
-    """Return which pairs the search may join, a symmetric matrix of shape (N, N); None if it is every pair.
+    """Return the pairs that the search may join, a symmetric bool matrix of shape (N, N); None for every pair.
 
     Parameters
     ----------
     scorer : FamilyScorer
-        Its rows and policy libraries; its score does not matter.
+        Rows and policy libraries; the kind of score has no influence.
     rules : EdgeRules
-        Pairs that must be joined stay, pairs that must not be are no candidates.
+        Pairs with a required edge are always candidates, pairs whose edges are forbidden never.
     max_candidates : int, "auto" or None
-        A pair stays if one of its variables is among the other's `max_candidates` best partners, by
-        `Screening.pairwise` or by `Screening.conditional`. None: all stay; "auto": None up to `UNSCREENED_VARIABLES`,
-        above it `AUTO_CANDIDATES`.
+        A pair is a candidate if one of its variables is among the other's `max_candidates` best partners, by
+        `Screening.pairwise` or by `Screening.conditional`. None: no limit. "auto": no limit up to
+        `UNSCREENED_VARIABLES`, otherwise `AUTO_CANDIDATES`.
 
     Notes
     -----
-    After the sparse candidates of Friedman, Nachman and Pe'er (1999), who rank by mutual information alone first, and
-    given the network of an earlier search later.
+    Based on the sparse candidates of Friedman, Nachman and Pe'er (1999), who rank by marginal mutual information first
+    and then by dependence given the network of an earlier search.
     """
     n = len(scorer.variables)
     if max_candidates == "auto":
@@ -73,28 +72,28 @@ def candidate_pairs(
     required = np.triu(~rules.allowed[:, :, 0], 1)
     possible = np.triu(rules.allowed[:, :, 1] | rules.allowed[:, :, 2], 1)
     required, possible = required | required.T, possible | possible.T
-    kept = required.copy()
+    is_candidate = required.copy()
     screening = Screening(scorer)
     for strengths in (screening.pairwise(), screening.conditional(rules.max_indegree)):
         strengths[~possible] = -np.inf
         # a stable order, so that equal strengths do not depend on the sorting method
         best = np.argsort(-strengths, axis=1, kind="stable")[:, : int(max_candidates)]
-        np.put_along_axis(kept, best, True, axis=1)
-    return np.asarray((kept | kept.T) & possible)
+        np.put_along_axis(is_candidate, best, True, axis=1)
+    return np.asarray((is_candidate | is_candidate.T) & possible)
 
 
 class Screening:
-    """Strengths of dependence between the columns of a table, in standard deviations of what independence shows.
+    """Strengths of dependence between the columns of a table, in standard deviations under independence.
 
-    A strength is (G - d/2) / sqrt(d/2), with G the log likelihood in nats that a parent gains, and d its degrees of
-    freedom: under independence 2 G is chi-squared with d degrees of freedom (Wilks 1938). Unlike a gain in score it
-    ranks weak partners of few and of many bins alike. Continuous columns are compared at about 3 and at about 6 bins,
-    and the strongest comparison counts. Large tables are compared on a random sample of the rows.
+    A strength is (G - d/2) / sqrt(d/2), where G is the gain of log likelihood in nats by a parent and d its degrees of
+    freedom: under independence 2 G is chi-squared with d degrees of freedom (Wilks 1938). Unlike a gain of score, it
+    does not favour weak partners with few bins. Continuous columns are compared at about 3 and at about 6 bins, and the
+    strongest comparison counts. Large tables are compared on a random sample of the rows.
 
     Parameters
     ----------
     scorer : FamilyScorer
-        Its rows and policy libraries.
+        Rows and policy libraries.
     """
 
     def __init__(self, scorer: FamilyScorer) -> None:
@@ -116,29 +115,30 @@ class Screening:
 
     def _log_likelihood(self, families: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return log likelihoods of children, whose views come last in `families`, shape (n, members)."""
-        found = np.empty(len(families))
+        log_likelihoods = np.empty(len(families))
         offsets = np.arange(len(families) + 1) * families.shape[1]
         views = np.ascontiguousarray(families).ravel()
-        score_families(self._rows, self._rule, self._scratch, *self._caches, offsets, views, found)
-        return found
+        score_families(self._rows, self._rule, self._scratch, *self._caches, offsets, views, log_likelihoods)
+        return log_likelihoods
 
     def pairwise(self) -> NDArray[np.float64]:
         """Return strengths of all pairs, symmetric, shape (N, N); minus infinity on the diagonal."""
         n = self.n_variables
         strengths = np.full((n, n), -np.inf)
-        for own in self._views:
-            for other in self._views:
+        no_parents = np.zeros(0, np.int64)
+        for child_views in self._views:
+            for parent_views in self._views:
                 for child in range(1, n):
-                    found = self._strengths(own[child], np.zeros(0, np.int64), other[:child])[0]
-                    np.maximum(strengths[child, :child], found, out=strengths[child, :child])
+                    compared, _ = self._strengths(child_views[child], no_parents, parent_views[:child])
+                    np.maximum(strengths[child, :child], compared, out=strengths[child, :child])
         return np.asarray(np.maximum(strengths, strengths.T))
 
     def conditional(self, max_indegree: int = _MOST_PARENTS) -> NDArray[np.float64]:
-        """Return strengths of one more parent beside others, shape (N, N): row child, column parent.
+        """Return strengths of one more parent given others, shape (N, N): row child, column parent.
 
-        The others are found for every variable by itself, by forward selection with the BIC; every parent has its
-        strength from the selection's step at which it was strongest, so that a parent that matters only jointly
-        with a stronger one is seen.
+        The other parents of every variable come from forward selection with the BIC. The strength of a parent is its
+        largest over the steps of the selection, so that a parent counts that matters only together with a stronger
+        one.
         """
         n = self.n_variables
         strengths = np.full((n, n), -np.inf)
@@ -147,9 +147,9 @@ class Screening:
                 parents: list[int] = []
                 while len(parents) < n - 1:
                     others = np.array([i for i in range(n) if i != child and i not in parents], np.int64)
-                    given = views[np.array(sorted(parents), np.int64)]
-                    found, gains = self._strengths(views[child], given, views[others])
-                    strengths[child, others] = np.maximum(strengths[child, others], found)
+                    parent_views = views[np.array(sorted(parents), np.int64)]
+                    compared, gains = self._strengths(views[child], parent_views, views[others])
+                    strengths[child, others] = np.maximum(strengths[child, others], compared)
                     best = int(np.argmax(gains))
                     if gains[best] <= 0 or len(parents) >= min(_MOST_PARENTS, max_indegree):
                         break
@@ -157,24 +157,25 @@ class Screening:
         return strengths
 
     def _strengths(
-        self, child: np.int64, given: NDArray[np.int64], others: NDArray[np.int64]
+        self, child: np.int64, parents: NDArray[np.int64], others: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the strengths and the BIC gains of views `others` as one more parent of a view beside those given."""
+        """Return the strengths and the BIC gains of each of the views `others` as one more parent of a view."""
         cardinality = self._rows.cardinality
-        repeated = np.broadcast_to(given, (len(others), len(given)))
+        repeated = np.broadcast_to(parents, (len(others), len(parents)))
         families = np.column_stack([repeated, others, np.full(len(others), child)])
-        before = self._log_likelihood(np.append(given, child)[None])
+        before = self._log_likelihood(np.append(parents, child)[None])
         gained = self._log_likelihood(families) - before
-        rows = float(np.prod(cardinality[given].astype(np.float64)))
+        rows = float(np.prod(cardinality[parents].astype(np.float64)))
         freedom = rows * (cardinality[others] - 1) * (cardinality[child] - 1)
-        half = np.maximum(freedom / 2.0, 0.5)  # a constant column gains nothing, and ranks low
+        # a constant column gains nothing, and ranks low
+        half = np.maximum(freedom / 2.0, 0.5)
         return (gained - half) / np.sqrt(half), gained - self._price * freedom
 
 
 def _nearest_views(scorer: FamilyScorer, bins: int) -> list[int]:
-    """Return by variable the view whose number of bins is nearest to `bins`."""
-    found = []
+    """Return for every variable the view whose number of bins is nearest to `bins`."""
+    views = []
     for first, variable in zip(scorer.view_offset[:-1].tolist(), scorer.variables, strict=True):
         cardinality = scorer.rows.cardinality[first : first + max(len(variable.policies), 1)]
-        found.append(first + int(np.argmin(np.abs(cardinality - bins))))
-    return found
+        views.append(first + int(np.argmin(np.abs(cardinality - bins))))
+    return views

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults
+from gomea_bn.problems.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
+from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.pricing import CutPricer, Pricing
+from gomea_bn.problems.pricing import CodedNetwork, CutPricer, Pricing
 
 __all__ = ["StructureProblem"]
 
@@ -24,31 +26,33 @@ class StructureProblem(DiscreteDefaults):
     ----------
     scorer : FamilyScorer
     edge_rules : EdgeRules
-        What the knowledge allows for every pair, with the limits on in-degree and table size.
+        Edges allowed by the knowledge, and limits on in-degree and table size.
     random_repair : bool
-        Break cycles in random order; False is the index order of the published code, which favours arcs
-        of early columns.
+        Whether to break cycles in random order; False is the index order of the published code, which favours arcs of
+        early columns.
     initial_indegree : float
         Mean number of parents per variable in initial genotypes, before repair.
     pricing : Pricing, optional
-        Lets the search ask for the best cuts of a solution's variables; the scorer's libraries must grow then.
+        Lets the search compute the best cuts of a solution's variables; the scorer's libraries must be able to grow.
     pairs : ndarray of shape (N, N), bool, optional
-        Symmetric: which variables may be joined by an edge. Other pairs have no gene, whatever the rules allow.
+        Pairs of variables that may be joined by an edge, symmetric. Other pairs have no gene, whatever the rules allow.
 
     Attributes
     ----------
     n_variables : int
-        Genes: one per pair, in the order (0,1), (0,2), ..., all N(N-1)/2 of them without `pairs`, then one per
+        Number of genes: one per pair in the order (0,1), (0,2), ..., without `pairs` all N(N-1)/2 of them; then one per
         continuous variable with at least two policies or a library that grows, in column order.
     alphabet : ndarray of shape (n_variables,), int64
-        Values of every gene; grows in place with the libraries.
+        Number of values of every gene; grows in place with the libraries.
     allowed : ndarray of shape (n_variables, largest), bool
-        Which values a gene may take; follows the libraries in place.
+        Whether a gene may take a value; follows the libraries in place.
     """
 
     n_objectives = 1
-    max_tries: int | None = 6  # of other policies from a library without order, in one climb
-    climbs = True  # local search pays on networks (Orphanou et al. 2018)
+    # other policies that one climb tries, from a library without order
+    max_tries: int | None = 6
+    # local search pays on networks (Orphanou et al. 2018)
+    climbs = True
 
     def __init__(
         self,
@@ -86,44 +90,45 @@ class StructureProblem(DiscreteDefaults):
         self.allowed[: self.n_edge_genes, :3] = edge_rules.allowed[first, second]
         for variable in bin_variable.tolist():
             self._follow_library(variable, int(bin_gene[variable]))
+        # Python scalars: NumPy's are other types to the compiler, for which it would compile everything again
         self.rules = StructureRules(
-            first.astype(np.int64),
-            second.astype(np.int64),
-            gene_of,
-            bin_gene,
-            bin_variable.astype(np.int64),
-            scorer.view_offset,
-            np.ascontiguousarray(self.allowed[: self.n_edge_genes, 0]),
-            int(edge_rules.max_indegree),  # a NumPy scalar would be another type, and compile everything anew
-            float(edge_rules.max_table_cells),
-            bool(random_repair),
+            first=first.astype(np.int64),
+            second=second.astype(np.int64),
+            gene_of=gene_of,
+            bin_gene=bin_gene,
+            bin_variable=bin_variable.astype(np.int64),
+            view_offset=scorer.view_offset,
+            removable=np.ascontiguousarray(self.allowed[: self.n_edge_genes, 0]),
+            max_indegree=int(edge_rules.max_indegree),
+            max_cells=float(edge_rules.max_table_cells),
+            random_order=bool(random_repair),
         )
         self._data: list[StructureData] = []
 
     def refiner(self, stop: NDArray[np.uint8]) -> CutPricer | None:
-        """Return what prices the variables of a run's solutions until `stop` is raised; None without pricing."""
+        """Return the pricer of a run, which works until `stop` is raised; None without pricing."""
         self._pricer = None if self.pricing is None else CutPricer(self, self.pricing, stop)
         return self._pricer
 
     def _follow_library(self, variable: int, gene: int) -> None:
-        """Let a policy gene take the values of the policies that its variable's library holds."""
+        """Allow a policy gene the values of the policies in its variable's library."""
         first, last = self.scorer.view_offset[variable : variable + 2].tolist()
-        held = np.flatnonzero(self.scorer.rows.cardinality[first:last])
+        places = np.flatnonzero(self.scorer.rows.cardinality[first:last])
         self.allowed[gene] = False
-        self.allowed[gene, held] = True
-        self.alphabet[gene] = held[-1] + 1
+        self.allowed[gene, places] = True
+        self.alphabet[gene] = places[-1] + 1
 
     def enter_policy(
         self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
     ) -> int:
-        """Return the value of a variable's gene that stands for these cuts, entered if they are new.
+        """Return the value of a variable's gene for these cuts, which enter the library if they are new.
 
         Parameters
         ----------
         variable : int
         cut_points : ndarray of shape (n_bins - 1,)
         in_use : callable
-            Gets a gene and returns the values that some solution has there; in a full library the others leave.
+            Gets a gene and returns its values in all solutions; the policies of other values leave a full library.
 
         Returns
         -------
@@ -141,33 +146,108 @@ class StructureProblem(DiscreteDefaults):
         self._follow_library(variable, gene)
         return place
 
+    @property
+    def priced_variables(self) -> list[int]:
+        """Continuous variables whose libraries grow."""
+        return [v for v, grows in enumerate(self.scorer.grows.tolist()) if grows]
+
+    @property
+    def max_table_cells(self) -> float:
+        """Largest number of cells of a variable's table."""
+        return self.rules.max_cells
+
+    def values(self, variable: int) -> NDArray[np.float64]:
+        """Return a continuous variable's values, shape (n_rows,), in the data's units."""
+        return np.asarray(self.scorer.variables[variable].values, np.float64)
+
+    def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
+        """Return the network of a genotype without cycles: its graph and the codes of all variables."""
+        scorer = self.scorer
+        parents: list[list[int]] = [[] for _ in range(self.n_nodes)]
+        for parent, child in self.edges(genotype):
+            parents[child].append(parent)
+        policies = self.policy_indices(genotype).tolist()
+        network = CodedNetwork(ParentSets(parents), [], [], [])
+        for v, policy in enumerate(policies):
+            column, identity = self._policy_codes(v, policy)
+            network.columns.append(column)
+            network.identities.append(identity)
+            is_discrete = scorer.variables[v].n_levels > 0
+            network.cut_points.append(None if is_discrete else scorer.policy(v, policy).cut_points)
+        return network
+
+    def neighbourhood(self, variable: int, genotype: NDArray[np.int16]) -> Neighbourhood:
+        """Return the coded Markov blanket of a variable in a genotype without cycles."""
+        return self.coded_network(genotype).neighbourhood(variable)
+
+    def choose_cuts(
+        self,
+        variable: int,
+        cut_points: NDArray[np.float64],
+        genotype: NDArray[np.int16],
+        network: CodedNetwork,
+        in_use: Callable[[int], NDArray[np.int64]],
+    ) -> bool:
+        """Give a variable other cuts, in a genotype and in its network; return False if the library has no room.
+
+        Parameters
+        ----------
+        variable : int
+            With a library that grows.
+        cut_points : ndarray of shape (n_bins - 1,), float64
+        genotype : ndarray of shape (n_variables,), int16
+            Changed in place.
+        network : CodedNetwork
+            Of the genotype, from `coded_network`; changed in place.
+        in_use : callable
+            As of `enter_policy`; the values of the genotype itself are added.
+        """
+        place = self.enter_policy(
+            variable, cut_points, lambda gene: np.append(in_use(gene), genotype[gene]).astype(np.int64)
+        )
+        if place < 0:
+            return False
+        genotype[self.rules.bin_gene[variable]] = place
+        network.columns[variable], network.identities[variable] = self._policy_codes(variable, place)
+        network.cut_points[variable] = cut_points
+        return True
+
+    def _policy_codes(self, variable: int, policy: int) -> tuple[CodedColumn, int]:
+        """Return a variable's codes under a policy, and a number that no other policy has."""
+        rows = self.scorer.rows
+        view = int(self.scorer.view_offset[variable]) + policy
+        # a view's key changes when another policy takes its place, which its number does not
+        return CodedColumn(rows.codes[view], int(rows.cardinality[view])), int(rows.child_key[view])
+
     def _work(self) -> StructureWork:
         n, words, edges = self.n_nodes, self.words, max(self.n_edge_genes, 1)
         return StructureWork(
-            np.zeros(words, np.uint64),
-            np.zeros(words, np.uint64),
-            np.zeros(words, np.uint64),
-            np.zeros((n, words), np.uint64),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
-            np.zeros(edges, np.int64),
-            np.zeros(edges, np.int64),
-            np.zeros(n + 1, np.int64),
+            dirty=np.zeros(words, np.uint64),
+            todo=np.zeros(words, np.uint64),
+            seen=np.zeros(words, np.uint64),
+            remaining=np.zeros((n, words), np.uint64),
+            stack=np.zeros(n, np.int64),
+            state=np.zeros(n, np.int64),
+            roots=np.zeros(n, np.int64),
+            added_parent=np.zeros(edges, np.int64),
+            added_child=np.zeros(edges, np.int64),
+            views=np.zeros(n + 1, np.int64),
         )
 
     def kernel_data(self, n_threads: int) -> list[StructureData]:
         """Return one `StructureData` per thread; with one thread it writes to the shared cache directly."""
         scorer = self.scorer
         while len(self._data) < n_threads:
+            shared, own = scorer.caches.pair(len(self._data), n_threads)
             self._data.append(
                 StructureData(
-                    self.rules,
-                    scorer.rows,
-                    scorer.rule,
-                    new_scratch(scorer.n_rows, scorer.max_cardinality),
-                    *scorer.caches.pair(len(self._data), n_threads),
-                    self._work(),
+                    rules=self.rules,
+                    rows=scorer.rows,
+                    score=scorer.rule,
+                    scratch=new_scratch(scorer.n_rows, scorer.max_cardinality),
+                    shared=shared,
+                    own=own,
+                    work=self._work(),
                 )
             )
         pairs = [scorer.caches.pair(thread, n_threads) for thread in range(n_threads)]
@@ -177,24 +257,25 @@ class StructureProblem(DiscreteDefaults):
         ]
 
     def chunk_ended(self, thread: int, data: StructureData) -> StructureData:
-        """Give a thread's own cache room for what comes next; called by that thread between its kernels."""
+        """Return the data with room in the thread's cache; called by that thread between its kernels."""
         return data._replace(own=self.scorer.caches.grown(thread, data.own))
 
     def generation_ended(self) -> None:
-        """Merge the threads' finds into the shared cache, in thread order."""
+        """Merge the threads' new scores into the shared cache, in thread order."""
         self.scorer.caches.merge()
 
     def statistics(self) -> dict[str, int]:
-        """Return how many families were scored by counting or found in a cache, and how much was priced."""
-        totals = np.sum(
-            [data.scratch.statistics[:2] for data in self._data] or [np.zeros(2, np.int64)], axis=0
-        )
-        found = {"families_scored": int(totals[0]), "cache_hits": int(totals[1])}
+        """Return the numbers of families scored by counting and found in a cache, and those of the pricer."""
+        counters = [data.scratch.statistics for data in self._data]
+        totals = {
+            "families_scored": sum(int(counter[FAMILIES_SCORED]) for counter in counters),
+            "cache_hits": sum(int(counter[CACHE_HITS]) for counter in counters),
+        }
         if self._pricer is not None:
-            found["variables_priced"] = self._pricer.n_priced
-            found["prices_known"] = self._pricer.n_known
-            found["policies_entered"] = self._pricer.n_entered
-        return found
+            totals["variables_priced"] = self._pricer.n_priced
+            totals["prices_known"] = self._pricer.n_known
+            totals["policies_entered"] = self._pricer.n_entered
+        return totals
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return `n` random genotypes, shape (n, n_variables): sparse graphs and uniform policies."""
@@ -220,7 +301,7 @@ class StructureProblem(DiscreteDefaults):
         return sorted((i, j) if gene == 1 else (j, i) for i, j, gene in pairs if gene)
 
     def policy_indices(self, genotype: NDArray[np.int16]) -> NDArray[np.int64]:
-        """Return the index of every variable's policy in its library, shape (n_nodes,); 0 where there is no choice."""
+        """Return the index of every variable's policy in its library, shape (n_nodes,); 0 without a gene."""
         # the index -1 of a variable without a gene finds the appended 0
         return np.append(genotype, np.int16(0))[self.rules.bin_gene].astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""One score cache for all threads, and what each adds to it while a generation runs."""
+"""A score cache shared by threads, with one table per thread for new scores during a generation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ _FIRST_CAPACITY = 1 << 12
 
 def new_cache(capacity: int) -> FamilyCache:
     """Return an empty cache table; `capacity` is a power of two."""
-    return FamilyCache(np.zeros(capacity, np.uint64), np.zeros(capacity), np.zeros(1, np.int64))
+    return FamilyCache(
+        keys=np.zeros(capacity, np.uint64), scores=np.zeros(capacity), used=np.zeros(1, np.int64)
+    )
 
 
 class ThreadCaches:
-    """A bounded cache that is only read while threads run; each thread's finds are merged into it afterwards.
+    """A bounded cache that is only read while threads run; the new scores of each thread are merged into it afterwards.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ class ThreadCaches:
     def pair(self, thread: int, n_threads: int) -> tuple[FamilyCache, FamilyCache]:
         """Return the table that a thread reads, and the one that it reads and writes.
 
-        A lone thread writes to the shared table, and reads an empty one besides.
+        A single thread writes to the shared table; its first table is empty.
         """
         if n_threads == 1:
             return new_cache(2), self.shared
@@ -42,7 +44,7 @@ class ThreadCaches:
         return self.shared, self._own[thread]
 
     def grown(self, thread: int, own: FamilyCache) -> FamilyCache:
-        """Return a thread's table with room for what comes next; called by that thread between its kernels."""
+        """Return a thread's table with room for further scores; called by that thread between its kernels."""
         larger = _grown(own, max(int(own.used[0]), _FIRST_CAPACITY), self.max_bytes)
         if own is self.shared:
             self.shared = larger
@@ -51,7 +53,7 @@ class ThreadCaches:
         return larger
 
     def merge(self) -> None:
-        """Move the threads' finds into the shared table, in thread order."""
+        """Move the threads' new scores into the shared table, in thread order."""
         for thread, own in enumerate(self._own):
             used = int(own.used[0])
             if used:

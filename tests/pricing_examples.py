@@ -135,7 +135,7 @@ def keeps_limits(values: NDArray[np.float64], cuts: NDArray[np.float64], limits:
     """Whether a variable's bins keep the limits; one bin always does."""
     edges = np.concatenate(([values.min()], cuts, [values.max()]))
     rows = np.bincount(bin_codes(values, cuts), minlength=len(cuts) + 1)
-    wide = (np.diff(edges) >= limits.width_floor * np.ptp(values)).all() and (np.diff(edges) > 0).all()
+    wide = (np.diff(edges) >= limits.min_width * np.ptp(values)).all() and (np.diff(edges) > 0).all()
     few = limits.max_bins is None or len(cuts) < limits.max_bins
     return not len(cuts) or bool(few and wide and rows.min() >= limits.min_bin_count)
 

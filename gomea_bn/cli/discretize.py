@@ -82,7 +82,7 @@ def discretize(
             max_levels=max_levels,
             max_seconds=limit(max_seconds),
         )
-        made._check_options()
+        made.check_options()
         read = [path for path in (data, network) if path is not None]
         for path in (out, codes):
             if path is not None:
@@ -152,7 +152,7 @@ def _read(
             if kinds[name] != known:
                 raise GomeaBnError(f"--kind: '{name}' is {known} in the network.")
     try:
-        return frame, made._read(frame, given), given
+        return frame, made.read(frame, given), given
     except GomeaBnError as error:
         fail(as_options(str(error)), UNUSABLE_DATA)
 
@@ -164,7 +164,7 @@ def _compile(method: str, made: Discretizer, tell: Any) -> None:
     what = f"discretizer-{method}"
     if not kernels_are_cached(what):
         tell("Compiling kernels (once per machine and version) ...")
-    made._compile()
+    made.compile()
     note_kernels_cached(what)
 
 

@@ -54,7 +54,7 @@ def refine_command(
         scoring_method=scoring_method,
         penalty=penalty,
         max_bins=max_bins,
-        width_floor=width_floor,
+        min_width=width_floor,
         min_bin_count=min_bin_count,
         max_seconds=max_seconds,
         random_state=seed,

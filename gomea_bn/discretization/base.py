@@ -1,10 +1,11 @@
-"""What all discretizers share: the input, the graph around a column, coded columns, the deadline, the result."""
+"""Base class of all discretizers, the task that a method works on, and starting bins."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -15,45 +16,39 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.discretization.neighbourhood import (
-    CodedColumn,
-    CodedFamily,
-    Graph,
-    Neighbourhood,
-    Network,
-    candidate_cuts,
-    coded_bins,
-    joint_codes,
-)
-from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.discretization.neighbourhood import Graph, Network
+from gomea_bn.errors import GomeaBnError, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
+from gomea_bn.problems.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "DISCRETIZERS",
-    "CodedColumn",
-    "CodedFamily",
+    "Cuts",
     "DiscretizationTask",
     "Discretizer",
-    "Graph",
-    "Neighbourhood",
-    "Network",
-    "candidate_cuts",
-    "coded_bins",
+    "NoNeighbourWarning",
+    "check_each_once",
     "discretizer",
-    "joint_codes",
     "starting_bin_count",
     "starting_cuts",
 ]
 
 T = TypeVar("T")
+
+
+class NoNeighbourWarning(UserWarning):
+    """Issued when a discretizer that follows a graph gets one without edges, so that every column gets one bin."""
+
+
 Cuts = dict[int, NDArray[np.float64]]
-"""Inner cuts by position of the column in the table."""
+"""Inner cuts by position of the column in the table; of a column whose levels are grouped, cuts of its codes."""
 
 DISCRETIZERS = {
     "bayesian": ("gomea_bn.discretization.bayesian.bayesian", "BayesianDiscretizer"),
@@ -70,7 +65,7 @@ DISCRETIZERS = {
 
 @dataclass(frozen=True)
 class DiscretizationTask:
-    """What a method gets to work on.
+    """The input of a method.
 
     Attributes
     ----------
@@ -78,13 +73,15 @@ class DiscretizationTask:
     graph : Graph
         Over the table's columns.
     movable : tuple of int
-        The continuous columns whose cuts are wanted, in column order.
+        Positions of the continuous columns to cut, in column order.
     known_cuts : dict of int to ndarray
-        The cuts that a given network has, fixed ones included; a method may start from them.
+        Cuts of the network given to `fit`, fixed ones included; a method may start from them.
     target : ndarray of shape (n_rows,), int32, or None
         `y` as codes of its distinct values, aligned with the table's rows.
     stop : StopFlag
-        Raised by the deadline and by Ctrl-C; ask `expired`, or read ``stop.flag`` in kernels.
+        Raised by the deadline and by Ctrl-C; use `expired`, or ``stop.flag`` in kernels.
+    workers : Workers
+        Thread of compiled calls; see `interruptible`.
     """
 
     table: Table
@@ -97,20 +94,20 @@ class DiscretizationTask:
 
     @property
     def expired(self) -> bool:
-        """True once the deadline has passed or Ctrl-C was pressed."""
+        """Return whether the deadline has passed or Ctrl-C was pressed."""
         self.stop.check_deadline()
         return bool(self.stop.reason)
 
     def interruptible(self, call: Callable[[], T]) -> T:
-        """Return what a compiled call returns; meanwhile the deadline and Ctrl-C raise ``stop.flag``."""
-        found: list[T] = []
+        """Return the result of a compiled call, during which the deadline and Ctrl-C raise ``stop.flag``."""
+        results: list[T] = []
         self.workers.run(
-            lambda _thread, _block: found.append(call()), 1, n_threads=1, inline=False, n_certain=1
+            lambda _thread, _block: results.append(call()), 1, n_threads=1, inline=False, n_certain=1
         )
-        return found[0]
+        return results[0]
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
-        """Return all columns as codes under the given cuts of the continuous ones."""
+        """Return all columns as codes under the cuts of the continuous ones."""
         return [
             CodedColumn(column.values, len(column.levels))
             if column.levels is not None
@@ -122,24 +119,26 @@ class DiscretizationTask:
 class Discretizer(Parameters, ABC):
     """Cuts the continuous columns of a table into bins ``(a, b]``.
 
-    A subclass has the parameters `kinds`, `missing`, `max_levels` and `max_seconds` besides its own, and finds the
-    cuts in `_find_cuts`.
+    A subclass has the parameters `kinds`, `missing`, `max_levels` and `max_seconds` and further ones, and implements
+    `_find_cuts`. It may override `check_options`, `compile` and `read`.
 
     Attributes
     ----------
     cut_points_ : dict of str to ndarray of shape (n_bins - 1,), float64
-        Inner cuts of every continuous column, in the data's units; none means one bin.
+        Inner cuts of every continuous column, in the data's units; an empty array means one bin.
     levels_ : dict of str to tuple
         Levels of every discrete column, in code order.
     table_ : Table
-        The rows it learned from.
+        Rows of the last `fit`.
     stopped_by_ : str
-        "fixpoint" where the method came to its own end, else the limit that ended it ("max_seconds",
-        "max_cycles", …) or "interrupt".
+        "fixpoint" if the method came to its end, else the limit that ended it ("max_seconds", "max_cycles", ...) or
+        "interrupt".
     fit_seconds_ : float
-        Seconds of the search; compiling is not counted.
+        Duration of the search in seconds; compiling is not counted.
     feature_names_in_ : ndarray of str
+        Names of the columns.
     n_features_in_ : int
+        Number of columns.
     """
 
     kinds: Mapping[str, str] | None
@@ -149,13 +148,16 @@ class Discretizer(Parameters, ABC):
 
     @abstractmethod
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        """Return the inner cuts of every movable column; sets ``self.stopped_by_`` if not "fixpoint"."""
+        """Return the inner cuts of every movable column; set ``self.stopped_by_`` unless it is "fixpoint"."""
 
-    def _check_options(self) -> None:
-        """Refuse parameters out of range."""
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range.
 
-    def _compile(self) -> None:
-        """Compile or load the method's kernels; called before the clock starts."""
+        `fit` calls it first. A program that reads large tables may call it before.
+        """
+
+    def compile(self) -> None:
+        """Compile or load the kernels of the method; `fit` calls it before the clock of `max_seconds` starts."""
 
     def fit(
         self,
@@ -173,18 +175,17 @@ class Discretizer(Parameters, ABC):
         y : array-like of shape (n_rows,), or str, optional
             Classes, or the name of the column of X that holds them; only some methods use it.
         network : DiscretizedBayesNet or list of (parent, child), optional
-            The graph over columns of X; by default no edges. A network also decides the kinds of its columns, and
-            the cuts that its metadata name as fixed by the user stay.
+            Graph over columns of X; by default no edges. A network also decides the kinds of its columns, and cuts that
+            its metadata name as fixed by the user stay.
 
         Raises
         ------
         GomeaBnError
             For a table, an option or a graph that cannot be used; the message says what to do.
         """
-        if self.max_seconds is not None and not (is_real(self.max_seconds) and self.max_seconds > 0):
-            raise GomeaBnError(f"max_seconds must be a positive number or None, got {self.max_seconds!r}.")
-        self._check_options()
-        table = self._read(X, network)
+        check_number("max_seconds", self.max_seconds, 0, above=True, optional=True)
+        self.check_options()
+        table = self.read(X, network)
         graph = Graph.of(network, table.names)
         known, fixed = _cuts_of(network, table)
         target = None if y is None else _target(y, table)
@@ -197,12 +198,12 @@ class Discretizer(Parameters, ABC):
                     f"Column '{column.name}' has one value, {column.values[0]:g}, in all {table.n_rows} rows; drop it."
                 )
         self.stopped_by_ = "fixpoint"
-        self._compile()
+        self.compile()
         stop = StopFlag(self.max_seconds)
         with stop.catching_interrupts(), Workers(1, stop) as workers:
             task = DiscretizationTask(table, graph, movable, known, target, stop, workers)
-            found = self._find_cuts(task)
-        cuts = {**{v: known[v] for v in fixed}, **found}
+            movable_cuts = self._find_cuts(task)
+        cuts = {**{v: known[v] for v in fixed}, **movable_cuts}
         self.stopped_by_ = stop.reason or self.stopped_by_
         self.fit_seconds_ = stop.seconds
         self.cut_points_ = {c.name: cuts[v] for v, c in enumerate(table.columns) if c.levels is None}
@@ -231,7 +232,7 @@ class Discretizer(Parameters, ABC):
             raise GomeaBnError(f"This {type(self).__name__} has no cuts yet; call fit(frame) first.")
         frame = source_frame(X)
         positions = column_positions(frame, self.feature_names_in_.tolist())
-        codes = {}
+        codes: dict[str, NDArray[Any]] = {}
         for name, position in ((name, positions[name]) for name in self.feature_names_in_.tolist()):
             series = frame.iloc[:, position]
             if name in self.levels_:
@@ -244,8 +245,21 @@ class Discretizer(Parameters, ABC):
         """Return the codes of the table that was fitted; see `fit` and `transform`."""
         return self.fit(X, y, network=network).transform(X)
 
-    def _read(self, source: Any, network: Network | None) -> Table:
-        """Return the source as a table, its kinds those of the network where this decides them."""
+    def read(self, source: Any, network: Network | None = None) -> Table:
+        """Return the source as a table; columns of a network have the kinds that they have there.
+
+        Parameters
+        ----------
+        source : DataFrame, Table, path or ndarray
+            As of `fit`.
+        network : DiscretizedBayesNet or list of (parent, child), optional
+            As of `fit`; edges alone decide no kinds.
+
+        Raises
+        ------
+        GomeaBnError
+            For a table that cannot be used, and for kinds that contradict the network.
+        """
         if self.kinds is not None and not isinstance(self.kinds, Mapping):
             raise GomeaBnError(f"kinds must map column names to kinds, got {type(self.kinds).__name__}.")
         kinds = {str(name): kind for name, kind in (self.kinds or {}).items()}
@@ -261,13 +275,14 @@ class Discretizer(Parameters, ABC):
                 kind = "continuous" if column.is_continuous else "discrete"
                 if kinds.get(column.name, kind) != kind:
                     raise GomeaBnError(
-                        f"Column {column.name!r} of the Table is {kind}, but wanted {kinds[column.name]}; "
+                        f"Column {column.name!r} of the Table is {kind}, but kinds says {kinds[column.name]}; "
                         "read the table again with kinds=."
                     )
             return source
         frame = source_frame(source)
         if isinstance(network, DiscretizedBayesNet):
-            column_positions(frame, network.names)  # the better message for a column that is missing
+            # its message for a missing column is clearer
+            column_positions(frame, network.names)
         return read_table(frame, kinds=kinds, missing=self.missing, max_levels=self.max_levels, min_rows=2)
 
     def __sklearn_tags__(self) -> Any:
@@ -289,11 +304,7 @@ def discretizer(name: str, **options: Any) -> Discretizer:
     GomeaBnError
         For an unknown name, or a parameter that the method does not have.
     """
-    if not isinstance(name, str) or name not in DISCRETIZERS:
-        raise GomeaBnError(
-            f"A discretizer must be one of {sorted(DISCRETIZERS)}, got {name!r}."
-            f"{nearest(str(name), DISCRETIZERS)}"
-        )
+    check_choice("discretizer", name, sorted(DISCRETIZERS))
     module, kind = DISCRETIZERS[name]
     chosen = getattr(import_module(module), kind)
     known = chosen._parameter_names()
@@ -307,17 +318,38 @@ def discretizer(name: str, **options: Any) -> Discretizer:
     return made
 
 
-def starting_bin_count(table: Table) -> int:
-    """Return how many bins a column starts with: as many as the largest discrete column has levels.
+def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> None:
+    """Raise `GomeaBnError` unless the option `order` contains each of the names once.
 
-    Without a discrete column round(ln(columns) + 1), at least 2 (Chen, Wheeler & Kochenderfer 2017, their code).
+    Parameters
+    ----------
+    order : iterable of str
+        Some of the names.
+    names : sequence of str
+    noun : str
+        Kind of thing that the names stand for, for the message.
+    """
+    counts = Counter(order)
+    lacking = [name for name in names if not counts[name]]
+    duplicates = [name for name, count in counts.items() if count > 1]
+    if lacking or duplicates:
+        reason = f"it lacks {listed(map(repr, lacking), most=5)}"
+        if not lacking:
+            reason = f"duplicate {listed(map(repr, duplicates), most=5)}"
+        raise GomeaBnError(f"order must name every {noun} once; {reason}.")
+
+
+def starting_bin_count(table: Table) -> int:
+    """Return the starting number of bins: the number of levels of the largest discrete column.
+
+    Without a discrete column it is round(ln(columns) + 1), at least 2 (code of Chen, Wheeler & Kochenderfer 2017).
     """
     sizes = [len(column.levels) for column in table.columns if column.levels is not None]
     return max(sizes) if sizes else max(round(np.log(len(table.columns)) + 1), 2)
 
 
 def starting_cuts(task: DiscretizationTask, how: str = "equal-width", n_bins: int | None = None) -> Cuts:
-    """Return first cuts of every continuous column, for methods that need all others cut.
+    """Return first cuts of every continuous column, for methods that need the bins of all other columns.
 
     Fixed columns keep their cuts.
 
@@ -325,44 +357,44 @@ def starting_cuts(task: DiscretizationTask, how: str = "equal-width", n_bins: in
     ----------
     task : DiscretizationTask
     how : {"equal-width", "equal-frequency", "network"}
-        "equal-width": bins [a, b) as in the code of Chen et al., each cut moved to the mid-point between the values
-        around it, so that no bin is empty. "network": the cuts of the given network, equal frequency for columns that
-        it does not know.
+        "equal-width": bins [a, b) as in the code of Chen et al., with every cut moved to the mid-point of the values
+        around it, so that no bin is empty. "network": the cuts of the network given to `fit`, and equal frequency for
+        other columns.
     n_bins : int, optional
-        By default `starting_bin_count`.
+        Number of bins; by default `starting_bin_count`.
     """
-    wanted = starting_bin_count(task.table) if n_bins is None else n_bins
+    n_starting = starting_bin_count(task.table) if n_bins is None else n_bins
     cut = _equal_width_start if how == "equal-width" else equal_frequency_cuts
-    found = {}
+    cuts = {}
     for v, column in enumerate(task.table.columns):
         if not column.is_continuous:
             continue
         if v in task.known_cuts and (how == "network" or v not in task.movable):
-            found[v] = task.known_cuts[v]
+            cuts[v] = task.known_cuts[v]
         else:
-            found[v] = cut(column.values, wanted)
-    return found
+            cuts[v] = cut(column.values, n_starting)
+    return cuts
 
 
 def _equal_width_start(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
     """Return mid-points that separate the values as bins [a, b) of equal width would; empty bins merge."""
     distinct = np.unique(values)
     width = (distinct[-1] - distinct[0]) / n_bins
-    if width == 0.0:  # neighbouring floats of the smallest size
+    # neighbouring floats of the smallest size
+    if width == 0.0:
         return np.empty(0)
     bins = np.minimum(np.floor((distinct - distinct[0]) / width), n_bins - 1)
     last = np.flatnonzero(bins[1:] > bins[:-1])
     cuts = midpoint(distinct[last], distinct[last + 1])
-    kept: NDArray[np.float64] = cuts[cuts > distinct[0]]
-    return kept
+    return np.asarray(cuts[cuts > distinct[0]], np.float64)
 
 
 def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
-    """Return the cuts of a given network by position in the table, and which of them a user has fixed."""
+    """Return the cuts of a network by position in the table, and the positions of those that a user has fixed."""
     if not isinstance(network, DiscretizedBayesNet):
         return {}, set()
-    named = network.metadata.get("fixed_cut_points")
-    fixed_names = set(named) if isinstance(named, list) else set()
+    entry = network.metadata.get("fixed_cut_points")
+    fixed_names = set(entry) if isinstance(entry, list) else set()
     known, fixed = {}, set()
     for name, cuts in network.cut_points.items():
         v = table.names.index(name)
@@ -381,7 +413,7 @@ def _target(y: Any, table: Table) -> NDArray[np.int32]:
 
     if isinstance(y, str):
         if y not in table.names:
-            raise GomeaBnError(f"y names the column '{y}', but there is none.{nearest(y, table.names)}")
+            raise GomeaBnError(f"y: unknown column '{y}'.{nearest(y, table.names)}")
         values: Any = table.columns[table.names.index(y)].values
     else:
         values = np.asarray(y)
@@ -392,5 +424,4 @@ def _target(y: Any, table: Table) -> NDArray[np.int32]:
     codes, _ = pd.factorize(values, use_na_sentinel=True)
     if (codes < 0).any():
         raise GomeaBnError("y has missing values; drop these rows of X and y.")
-    found: NDArray[np.int32] = codes.astype(np.int32)
-    return found
+    return np.asarray(codes, np.int32)

@@ -1,4 +1,4 @@
-"""Discretizers that look at one column at a time: equal width, equal frequency, k-means, MDLP against classes."""
+"""Discretizers of single columns: equal width, equal frequency, k-means, and MDLP for classes."""
 
 from __future__ import annotations
 
@@ -11,36 +11,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
-from gomea_bn.errors import GomeaBnError, is_integer
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 
 __all__ = ["MDLP", "EqualFrequency", "EqualWidth", "KMeans"]
 
 
 class _PerColumn(Discretizer):
-    """A method that cuts every column on its own; the network only decides kinds and which cuts stay."""
+    """A method that cuts every column by itself; the network only decides kinds and keeps fixed cuts."""
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        found: Cuts = {v: np.empty(0) for v in task.movable}
+        cuts: Cuts = {v: np.empty(0) for v in task.movable}
         for v in task.movable:
             if task.expired:
                 break
-            found[v] = self._cut(task.table.columns[v].values, task)
-        return found
+            cuts[v] = self._cut(task.table.columns[v].values, task)
+        return cuts
 
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         raise NotImplementedError
 
 
 class _FixedCount(_PerColumn):
-    """A method whose number of bins is given."""
+    """A method with a given number of bins."""
 
-    n_bins: int
+    def __init__(
+        self,
+        *,
+        n_bins: int = 5,
+        kinds: Mapping[str, str] | None = None,
+        missing: str = "error",
+        max_levels: int = 50,
+        max_seconds: float | None = None,
+    ) -> None:
+        self.n_bins = n_bins
+        self.kinds = kinds
+        self.missing = missing
+        self.max_levels = max_levels
+        self.max_seconds = max_seconds
 
-    def _check_options(self) -> None:
-        if not is_integer(self.n_bins) or not 1 <= self.n_bins <= MAX_CARDINALITY:
-            raise GomeaBnError(f"n_bins must be an integer from 1 to {MAX_CARDINALITY}, got {self.n_bins!r}.")
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_integer("n_bins", self.n_bins, 1, MAX_CARDINALITY)
 
 
 class EqualWidth(_FixedCount):
@@ -51,10 +64,11 @@ class EqualWidth(_FixedCount):
     Parameters
     ----------
     n_bins : int
+        Number of bins.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns not reached by then stay one bin.
+        Deadline in seconds; columns that are not reached get one bin.
 
     Examples
     --------
@@ -64,37 +78,23 @@ class EqualWidth(_FixedCount):
     [3.0, 6.0]
     """
 
-    def __init__(
-        self,
-        *,
-        n_bins: int = 5,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.n_bins = n_bins
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
-
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         return equal_width_cuts(values, self.n_bins)
 
 
 class EqualFrequency(_FixedCount):
-    """Bins of nearly equal row counts; equal values stay together, so there may be fewer bins.
+    """Bins with nearly equal numbers of rows; equal values stay together, so that there may be fewer bins.
 
     The cuts are those of `BayesNetLearner(discretizer="equal-frequency")`.
 
     Parameters
     ----------
     n_bins : int
+        Number of bins.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns not reached by then stay one bin.
+        Deadline in seconds; columns that are not reached get one bin.
 
     Examples
     --------
@@ -103,21 +103,6 @@ class EqualFrequency(_FixedCount):
     >>> EqualFrequency(n_bins=2).fit(frame).cut_points_["x"].tolist()
     [1.5]
     """
-
-    def __init__(
-        self,
-        *,
-        n_bins: int = 5,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.n_bins = n_bins
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
 
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         return equal_frequency_cuts(values, self.n_bins)
@@ -129,17 +114,17 @@ class KMeans(_FixedCount):
     Parameters
     ----------
     n_bins : int
-        Fewer where a column has fewer distinct values.
+        Number of bins; smaller for a column with fewer distinct values.
     random_state : int, optional
-        Of scikit-learn, which draws 200,000 rows where there are more.
+        Seed of scikit-learn, which draws 200,000 rows from larger tables.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns not reached by then stay one bin.
+        Deadline in seconds; columns that are not reached get one bin.
 
     Notes
     -----
-    Cuts lie midway between neighbouring centres; of those with the same rows below them only the first stays, so that
+    Cuts lie midway between neighbouring centres. Of cuts with the same rows below them only the first stays, so that
     every bin has rows. A value equal to a cut goes to the lower bin, unlike in scikit-learn.
     Needs scikit-learn: ``pip install 'gomea-bn[interop]'``.
     """
@@ -154,64 +139,65 @@ class KMeans(_FixedCount):
         max_levels: int = 50,
         max_seconds: float | None = None,
     ) -> None:
-        self.n_bins = n_bins
+        super().__init__(
+            n_bins=n_bins, kinds=kinds, missing=missing, max_levels=max_levels, max_seconds=max_seconds
+        )
         self.random_state = random_state
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        if self.random_state is not None and not (is_integer(self.random_state) and self.random_state >= 0):
-            raise GomeaBnError(
-                f"random_state must be a non-negative integer or None, got {self.random_state!r}."
-            )
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        super().check_options()
+        check_integer("random_state", self.random_state, 0, optional=True)
 
-    def _compile(self) -> None:
-        _binning_class()  # importing takes seconds, and a missing library should be told at once
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
+        # importing takes seconds, and a missing library should be reported at once
+        _binning_class()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        from threadpoolctl import threadpool_limits  # of scikit-learn
+        # installed with scikit-learn
+        from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(1):  # one column is too little work for threads that wait for each other
+        # one column is too little work for threads that wait for each other
+        with threadpool_limits(1):
             return super()._find_cuts(task)
 
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
         n_bins = min(self.n_bins, len(np.unique(values)))
         if n_bins < 2:
             return np.empty(0)
-        seed = None if self.random_state is None else self.random_state % 2**32  # what scikit-learn takes
+        # scikit-learn's seeds have 32 bits
+        seed = None if self.random_state is None else self.random_state % 2**32
         binning = _binning_class()(n_bins=n_bins, encode="ordinal", strategy="kmeans", random_state=seed)
         ordered = np.sort(values)
-        # a power of two changes no digit; the squares of very small and very large numbers do not exist
+        # the squares of very small and very large numbers underflow and overflow; a power of two changes no digit
         exponent = int(np.frexp(np.abs(ordered[[0, -1]]).max())[1])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # fewer lumps than bins, which the number of cuts tells
+            # of fewer clusters than bins, which the number of cuts shows
+            warnings.simplefilter("ignore")
             edges = binning.fit(np.ldexp(values, -exponent)[:, None]).bin_edges_[0]
         cuts = np.ldexp(np.unique(edges[1:-1]), exponent)
         below, first = np.unique(np.searchsorted(ordered, cuts, side="right"), return_index=True)
-        kept: NDArray[np.float64] = cuts[first][(cuts[first] > ordered[0]) & (below < len(values))]
-        return kept
+        return np.asarray(cuts[first][(cuts[first] > ordered[0]) & (below < len(values))], np.float64)
 
 
 class MDLP(_PerColumn):
-    """Cuts that tell the classes of `y` apart, split recursively while that shortens their description.
+    """Cuts that separate the classes of `y`, split recursively while this shortens the description of the classes.
 
     Parameters
     ----------
     max_classes : int
-        Most distinct values of `y`.
+        Largest number of distinct values of `y`.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns not reached by then stay one bin.
+        Deadline in seconds; columns that are not reached get one bin.
 
     Notes
     -----
-    Fayyad & Irani (1993): of the mid-points between distinct values the one is taken that minimises the classes'
-    expected entropy, and accepted if the gain exceeds ``(log2(N - 1) + log2(3^k - 2) - k Ent(S) + k1 Ent(S1) +
-    k2 Ent(S2)) / N``, where k, k1, k2 are the numbers of classes in S and in its two parts; then both parts are split.
+    The cut is the mid-point of distinct values that minimises the classes' expected entropy (Fayyad & Irani 1993). It
+    is accepted if the gain exceeds ``(log2(N - 1) + log2(3^k - 2) - k Ent(S) + k1 Ent(S1) + k2 Ent(S2)) / N``, where
+    k, k1, k2 are the numbers of classes in the set S and in its two parts. Then both parts are split.
     """
 
     def __init__(
@@ -229,9 +215,9 @@ class MDLP(_PerColumn):
         self.max_levels = max_levels
         self.max_seconds = max_seconds
 
-    def _check_options(self) -> None:
-        if not is_integer(self.max_classes) or self.max_classes < 2:
-            raise GomeaBnError(f"max_classes must be an integer of at least 2, got {self.max_classes!r}.")
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_integer("max_classes", self.max_classes, 2)
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.target is None:
@@ -241,7 +227,8 @@ class MDLP(_PerColumn):
         n_classes = int(task.target.max()) + 1
         if n_classes > self.max_classes:
             raise GomeaBnError(
-                f"y has {n_classes} distinct values, more than max_classes={self.max_classes}; MDLP needs classes."
+                f"y has {n_classes} distinct values, more than max_classes={self.max_classes}; MDLP needs classes. "
+                "Raise max_classes, or give a column with fewer values."
             )
         return super()._find_cuts(task)
 
@@ -249,29 +236,27 @@ class MDLP(_PerColumn):
         assert task.target is not None
         column = SortedColumn(values)
         n_distinct, n_classes = len(column.distinct), int(task.target.max()) + 1
-        place = np.searchsorted(column.distinct, values)
-        counts = np.bincount(place * n_classes + task.target, minlength=n_distinct * n_classes)
-        below = np.zeros(
-            (n_distinct + 1, n_classes), np.int64
-        )  # rows of each class under every distinct value
+        rank = np.searchsorted(column.distinct, values)
+        counts = np.bincount(rank * n_classes + task.target, minlength=n_distinct * n_classes)
+        # number of rows of each class below every distinct value
+        below = np.zeros((n_distinct + 1, n_classes), np.int64)
         np.cumsum(counts.reshape(n_distinct, n_classes), axis=0, out=below[1:])
-        found = []
+        gaps = []
         waiting = [(0, n_distinct)]
         while waiting and not task.expired:
             low, high = waiting.pop()
             split = _accepted_split(below[low : high + 1] - below[low])
             if split:
-                found.append(low + split - 1)
+                gaps.append(low + split - 1)
                 waiting += [(low, low + split), (low + split, high)]
-        cuts = column.cuts[sorted(found)]
-        kept: NDArray[np.float64] = cuts[cuts > column.low]
-        return kept
+        cuts = column.cuts[sorted(gaps)]
+        return np.asarray(cuts[cuts > column.low], np.float64)
 
 
 def _accepted_split(below: NDArray[np.int64]) -> int:
-    """Return before which distinct value to split a set, or 0 where the split is not accepted.
+    """Return the number of distinct values below the best split of a set, or 0 if the split is not accepted.
 
-    `below`, int64 (n_distinct + 1, n_classes), counts the set's rows of each class under every distinct value.
+    `below`, int64 (n_distinct + 1, n_classes), is the number of rows of each class below every distinct value.
     """
     total = below[-1]
     n = int(total.sum())
@@ -283,7 +268,7 @@ def _accepted_split(below: NDArray[np.int64]) -> int:
     expected = (n_left * entropy_left + (n - n_left) * entropy_right) / n
     best = int(np.argmin(expected))
     entropy = float(_entropies(total[None])[0])
-    k, k_left, k_right = (int(np.count_nonzero(one)) for one in (total, left[best], right[best]))
+    k, k_left, k_right = (int(np.count_nonzero(rows)) for rows in (total, left[best], right[best]))
     spread = k * entropy - k_left * float(entropy_left[best]) - k_right * float(entropy_right[best])
     delta = k * log2(3) + log2(1 - 2 * 3.0**-k) - spread
     return best + 1 if entropy - float(expected[best]) > (log2(n - 1) + delta) / n else 0
@@ -293,8 +278,7 @@ def _entropies(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the entropy in bits of every row of class counts."""
     shares = counts / counts.sum(axis=1, keepdims=True)
     logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    found: NDArray[np.float64] = -(shares * logs).sum(axis=1)
-    return found
+    return np.asarray(-(shares * logs).sum(axis=1), np.float64)
 
 
 def _binning_class() -> Any:

@@ -1,4 +1,4 @@
-"""Groups of adjacent levels of discrete columns: which columns have an order, and networks over the levels again."""
+"""Groups of adjacent levels of discrete columns, and networks over all levels made from groups."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ LevelGroups = tuple[tuple[Level, ...], ...]
 
 
 def grouped_columns(
-    wanted: str | Iterable[str] | None, table: Table, frame: pd.DataFrame | None
+    option: str | Iterable[str] | None, table: Table, frame: pd.DataFrame | None
 ) -> tuple[int, ...]:
     """Return the positions of the discrete columns whose adjacent levels may be grouped.
 
     Parameters
     ----------
-    wanted : None, "ordered" or names
-        None: no column. "ordered": every discrete column with at least three levels whose levels have an order:
-        numbers, or those of an ordered pandas categorical. Names: these columns, which must have an order.
+    option : None, "ordered" or sequence of str
+        None: no column. "ordered": every discrete column with at least three levels that have an order: numbers, or the
+        levels of an ordered pandas categorical. Names: these columns, whose levels must have an order.
     table : Table
     frame : DataFrame or None
-        The table's source, which knows the ordered categoricals; without it only numbers have an order.
+        Source of the table, which has the ordered categoricals; without it only numbers have an order.
 
     Raises
     ------
     GomeaBnError
-        For names that are no discrete column or whose levels have no order.
+        For names of unknown or continuous columns, and of columns whose levels have no order.
     """
-    if wanted is None:
+    if option is None:
         return ()
     ordered = [v for v, column in enumerate(table.columns) if _is_ordered(column, frame)]
-    if isinstance(wanted, str):
-        if wanted != "ordered":
+    if isinstance(option, str):
+        if option != "ordered":
             raise GomeaBnError(
-                f"aggregate_levels must be None, 'ordered' or a list of column names, got {wanted!r}."
+                f"aggregate_levels must be None, 'ordered' or a list of column names, got {option!r:.80}."
             )
         return tuple(v for v in ordered if len(table.columns[v].levels or ()) > 2)
-    if not isinstance(wanted, Iterable):
+    if not isinstance(option, Iterable):
         raise GomeaBnError(
-            f"aggregate_levels must be None, 'ordered' or a list of column names, got {wanted!r}."
+            f"aggregate_levels must be None, 'ordered' or a list of column names, got {option!r:.80}."
         )
-    found = set()
-    for name in wanted:
+    positions = set()
+    for name in option:
         if name not in table.names:
-            raise GomeaBnError(f"aggregate_levels: no column {name!r}.{nearest(str(name), table.names)}")
+            raise GomeaBnError(f"aggregate_levels: unknown column {name!r}.{nearest(str(name), table.names)}")
         v = table.names.index(name)
         if table.columns[v].is_continuous:
             raise GomeaBnError(
-                f"aggregate_levels: column {name!r} is continuous and gets bins anyway; leave it out."
+                f"aggregate_levels: column {name!r} is continuous, so that it gets bins; leave it out."
             )
         if v not in ordered:
             raise GomeaBnError(
@@ -69,8 +69,8 @@ def grouped_columns(
                 f"frame[{name!r}].astype(pandas.CategoricalDtype([...], ordered=True)), or leave the column out: "
                 "its levels then stay as they are."
             )
-        found.add(v)
-    return tuple(sorted(found))
+        positions.add(v)
+    return tuple(sorted(positions))
 
 
 def _is_ordered(column: Column, frame: pd.DataFrame | None) -> bool:
@@ -124,7 +124,8 @@ def network_over_levels(
     table row of the groups, and per group for its levels.
     """
     group_of = {
-        name: np.repeat(np.arange(len(found)), list(map(len, found))) for name, found in groups.items()
+        name: np.repeat(np.arange(len(own_groups)), list(map(len, own_groups)))
+        for name, own_groups in groups.items()
     }
     columns = tuple(
         Column(
@@ -146,13 +147,13 @@ def network_over_levels(
     tables = {}
     levels = {c.name: c.levels for c in table.columns if c.levels is not None}
     for column in table.columns:
-        found = coarse.tables[column.name]
+        values = coarse.tables[column.name]
         for axis, name in enumerate((*coarse.parents(column.name), column.name)):
             if name in groups:
-                found = np.take(found, group_of[name], axis=axis)
+                values = np.take(values, group_of[name], axis=axis)
         if column.name in groups:
-            found = found * _within_groups(column, group_of[column.name], pseudo_count)
-        tables[column.name] = found
+            values = values * _within_groups(column, group_of[column.name], pseudo_count)
+        tables[column.name] = values
     return DiscretizedBayesNet(
         table.names,
         coarse.edges,

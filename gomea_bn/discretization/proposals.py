@@ -1,4 +1,4 @@
-"""What a discretizer proposes for a network whose score is a density: cuts in which no bin is too narrow."""
+"""Cuts that discretizers propose for a network with a density score, without bins that are too narrow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
-"""Names of the discretizers that need a table and a graph alone; MDLP needs classes."""
+"""Names of the discretizers that need only a table and a graph; MDLP needs classes."""
 _GRAPH_LEARNERS = frozenset({"LDBN", "MDLNetwork"})
 _WITHOUT_GRAPH = frozenset(
     DISCRETIZERS[name][1] for name in ("equal-frequency", "equal-width", "k-means", "latent")
@@ -35,63 +35,65 @@ _WITHOUT_GRAPH = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The inner cuts of every continuous column by name, and why the discretizer ended."""
+    """Inner cuts of every continuous column by name, and the reason why the discretizer ended."""
 
     cut_points: dict[str, NDArray[np.float64]]
     stopped_by: str
 
 
-def check_proposer(given: object, option: str, others: tuple[str, ...] = ()) -> None:
-    """Raise `GomeaBnError` unless `given` is one of the `others`, or a discretizer for a given graph or its name.
+def check_proposer(method: object, option: str, others: tuple[str, ...] = ()) -> None:
+    """Raise `GomeaBnError` unless `method` is a discretizer for a given graph, its name, or one of the `others`.
 
     Parameters
     ----------
-    given : object
+    method : object
     option : str
-        What the caller calls it, for the message.
+        Name of the option, as the caller knows it.
     others : tuple of str
-        Further names that the caller knows.
+        Further allowed names.
     """
-    if isinstance(given, Discretizer):
-        _check_object(given, option)
-    elif not isinstance(given, str) or given not in {*PROPOSERS, *others}:
-        known = sorted({*PROPOSERS, *others})
-        if given == "mdlp":
+    if isinstance(method, Discretizer):
+        _check_object(method, option)
+    elif not isinstance(method, str) or method not in {*PROPOSERS, *others}:
+        names = sorted({*PROPOSERS, *others})
+        if method == "mdlp":
             raise GomeaBnError(_NEEDS_CLASSES.format(option=option))
         raise GomeaBnError(
-            f"{option} must be one of {known} or a discretizer, got {given!r}.{nearest(str(given), known)}"
+            f"{option} must be one of {names} or a discretizer, got {method!r:.80}.{nearest(str(method), names)}"
         )
 
 
 def proposer(
-    given: str | Discretizer, *, max_bins: int | None = None, seed: int | None = None
+    method: str | Discretizer, *, max_bins: int | None = None, random_state: int | None = None
 ) -> Discretizer:
-    """Return a discretizer by its name, or a copy of the one given.
+    """Return a discretizer by its name, or a copy of a discretizer.
 
     Parameters
     ----------
-    given : str or Discretizer
+    method : str or Discretizer
     max_bins : int, optional
-        For a discretizer by name that has such an option.
-    seed : int, optional
-        For a discretizer that has a `random_state` which is None.
+        Set in a discretizer by name that has such an option.
+    random_state : int, optional
+        Set in a discretizer whose option `random_state` is None.
     """
-    made = discretizer(given) if isinstance(given, str) else given
+    made = discretizer(method) if isinstance(method, str) else method
     options = made.get_params(deep=False)
-    if isinstance(given, str) and max_bins is not None and "max_bins" in options:
+    if isinstance(method, str) and max_bins is not None and "max_bins" in options:
         options["max_bins"] = max_bins
-    if seed is not None and options.get("random_state", seed) is None:
-        options["random_state"] = seed
+    if random_state is not None and options.get("random_state", random_state) is None:
+        options["random_state"] = random_state
     return type(made)(**options)
 
 
-def proposers(given: str | Discretizer, *, max_bins: int, seed: int | None = None) -> tuple[Discretizer, ...]:
-    """Return the discretizers whose cuts compete: one for every number of bins where the name leaves it open.
+def proposers(
+    method: str | Discretizer, *, max_bins: int, random_state: int | None = None
+) -> tuple[Discretizer, ...]:
+    """Return the discretizers whose cuts compete: one per number of bins if a name leaves this number open.
 
-    Parameters as of `proposer`.
+    The parameters are those of `proposer`.
     """
-    made = proposer(given, max_bins=max_bins, seed=seed)
-    if isinstance(given, str) and "n_bins" in made.get_params(deep=False):
+    made = proposer(method, max_bins=max_bins, random_state=random_state)
+    if isinstance(method, str) and "n_bins" in made.get_params(deep=False):
         return tuple(
             type(made)(**{**made.get_params(deep=False), "n_bins": n}) for n in range(2, max_bins + 1)
         )
@@ -99,7 +101,7 @@ def proposers(given: str | Discretizer, *, max_bins: int, seed: int | None = Non
 
 
 def follows_graph(method: Discretizer) -> bool:
-    """Return whether another graph may give other cuts; an unknown kind of discretizer is taken to follow it."""
+    """Return whether another graph may give other cuts; assumed for discretizers of unknown classes."""
     return type(method).__name__ not in _WITHOUT_GRAPH
 
 
@@ -108,24 +110,24 @@ def propose(
     table: Table,
     network: DiscretizedBayesNet,
     *,
-    width_floor: float,
+    min_width: float,
     min_bin_count: int = 1,
     max_seconds: float | None = None,
 ) -> Proposal:
-    """Return the cuts that a discretizer finds for a network, those that its metadata name as fixed unchanged.
+    """Return the cuts that a discretizer finds for a network; cuts that the metadata name as fixed stay.
 
     Parameters
     ----------
     method : Discretizer
     table : Table
-        The rows, with the network's columns.
+        Rows, with the network's columns.
     network : DiscretizedBayesNet
-    width_floor : float
-        Least bin width, as a fraction of the column's range; narrower bins join a neighbour.
+    min_width : float
+        Width of the narrowest bin, as a fraction of the column's range; narrower bins are joined with a neighbour.
     min_bin_count : int
-        Fewest rows of a bin; bins with fewer join a neighbour.
+        Smallest number of rows of a bin; bins with fewer are joined with a neighbour.
     max_seconds : float, optional
-        Deadline, if the method's own is not earlier.
+        Deadline in seconds, unless that of the method is earlier.
     """
     limits = [limit for limit in (method.max_seconds, max_seconds) if limit is not None]
     timed: Any = type(method)(**{**method.get_params(deep=False), "max_seconds": min(limits, default=None)})
@@ -134,34 +136,34 @@ def propose(
     cuts = dict(timed.cut_points_)
     for column in table.columns:
         if column.is_continuous and not (isinstance(fixed, list) and column.name in fixed):
-            wide = with_wide_bins(cuts[column.name], network.support[column.name], width_floor)
+            wide = with_wide_bins(cuts[column.name], network.support[column.name], min_width)
             cuts[column.name] = with_full_bins(wide, column.values, min_bin_count)
     return Proposal(cuts, timed.stopped_by_)
 
 
 def with_wide_bins(
-    cuts: NDArray[np.float64], support: tuple[float, float], width_floor: float
+    cuts: NDArray[np.float64], support: tuple[float, float], min_width: float
 ) -> NDArray[np.float64]:
     """Return the cuts without those that leave a bin narrower than a fraction of the range.
 
-    From the left, a cut too near to the one before it goes; then those too near to the maximum.
+    From the left, cuts too near to the one before are dropped; then those too near to the maximum.
 
     Parameters
     ----------
     cuts : ndarray of shape (n_bins - 1,), float64
     support : tuple of float
         Minimum and maximum of the column.
-    width_floor : float
+    min_width : float
     """
     low, high = support
-    least = width_floor * (high - low)
-    kept: list[float] = []
+    least = min_width * (high - low)
+    wide: list[float] = []
     for cut in cuts.tolist():
-        if cut - (kept[-1] if kept else low) >= least and low < cut:
-            kept.append(cut)
-    while kept and (high - kept[-1] < least or kept[-1] >= high):
-        kept.pop()
-    return np.array(kept)
+        if cut - (wide[-1] if wide else low) >= least and low < cut:
+            wide.append(cut)
+    while wide and (high - wide[-1] < least or wide[-1] >= high):
+        wide.pop()
+    return np.array(wide)
 
 
 def with_full_bins(
@@ -169,7 +171,8 @@ def with_full_bins(
 ) -> NDArray[np.float64]:
     """Return the cuts without those that leave a bin of fewer rows.
 
-    From the left, a cut with too few rows between it and the one before goes; then those with too few rows above.
+    From the left, cuts with too few rows between them and the one before are dropped; then those with too few rows
+    above.
 
     Parameters
     ----------
@@ -180,31 +183,31 @@ def with_full_bins(
     if min_bin_count <= 1 or not len(cuts):
         return cuts
     below = np.searchsorted(np.sort(values), cuts, side="right").tolist()
-    kept: list[int] = []
-    for place, rows in enumerate(below):
-        if rows - (below[kept[-1]] if kept else 0) >= min_bin_count:
-            kept.append(place)
-    while kept and len(values) - below[kept[-1]] < min_bin_count:
-        kept.pop()
-    return cuts[kept]
+    full: list[int] = []
+    for k, rows in enumerate(below):
+        if rows - (below[full[-1]] if full else 0) >= min_bin_count:
+            full.append(k)
+    while full and len(values) - below[full[-1]] < min_bin_count:
+        full.pop()
+    return cuts[full]
 
 
 _NEEDS_CLASSES = (
-    "{option}='mdlp' needs classes, not a graph: fit it by itself and pass its cuts, "
+    "{option}='mdlp' needs classes, not a graph: fit MDLP by itself and pass its cuts, "
     "cut_points=MDLP().fit(frame, y).cut_points_."
 )
 
 
-def _check_object(given: Discretizer, option: str) -> None:
-    """Refuse discretizers that need more than a graph, or learn one."""
-    if type(given).__name__ == DISCRETIZERS["mdlp"][1]:
+def _check_object(method: Discretizer, option: str) -> None:
+    """Raise `GomeaBnError` for a discretizer that learns a graph, or needs more than one."""
+    if type(method).__name__ == DISCRETIZERS["mdlp"][1]:
         raise GomeaBnError(_NEEDS_CLASSES.format(option=option))
-    if type(given).__name__ in _GRAPH_LEARNERS:
+    if type(method).__name__ in _GRAPH_LEARNERS:
         raise GomeaBnError(
-            f"{option}: {type(given).__name__} learns a graph of its own; use it by itself, or one of "
+            f"{option}: {type(method).__name__} learns a graph of its own; use it by itself, or use one of "
             f"{list(PROPOSERS)}."
         )
-    if given.get_params(deep=False).get("aggregate_levels") is not None:
+    if method.get_params(deep=False).get("aggregate_levels") is not None:
         raise GomeaBnError(
             f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
             "table first."

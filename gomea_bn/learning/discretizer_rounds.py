@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.data.table import Table
+from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -26,7 +27,7 @@ CutsByName = dict[str, NDArray[np.float64]]
 # evaluations per gene before the discretizer is asked first; later whenever they have doubled
 _FIRST_PER_GENE = 4
 _NO_CUTS = np.empty(0)
-_WIDTH_FLOOR = CutLimits().width_floor
+_MIN_WIDTH = CutLimits().min_width
 _TIME_SHARE = 1 / 3  # of the time left, for a run of a discretizer of which none has finished
 # reasons to end of a search that finds nothing more, not of one that was told to end
 _SATISFIED = ("patience", "max_population_size")
@@ -86,7 +87,7 @@ class DiscretizerSearch:
         self.seed = seed
         self.n_threads = n_threads
         self.callback = callback
-        self.discretizers = proposers(options.discretizer, max_bins=options.max_bins, seed=seed)
+        self.discretizers = proposers(options.discretizer, max_bins=options.max_bins, random_state=seed)
         self.fixed = sorted(options.cut_points or ())
         self.entered: dict[str, list[NDArray[np.float64]]] = {
             c.name: [] for c in table.columns if c.is_continuous and c.name not in self.fixed
@@ -104,7 +105,7 @@ class DiscretizerSearch:
 
     def run(self) -> tuple[StructureProblem, Result]:
         """Return the last round's problem, and the best of all rounds as a result of that problem."""
-        self.discretizers[0]._compile()  # the clock of a run never pays for compiling
+        self.discretizers[0].compile()  # the clock of a run never pays for compiling
         self.stop = StopFlag(self.limits.max_seconds)
         problem = learning_problem(self.table, self.options)
         self.ask_at = _FIRST_PER_GENE * problem.n_variables
@@ -198,8 +199,8 @@ class DiscretizerSearch:
             left = None if allowed is None else max(allowed - (self.stop.seconds - began), 1e-6)
             with warnings.catch_warnings():
                 # the best graph may well be empty for a while
-                warnings.filterwarnings("ignore", "No column has a neighbour", UserWarning)
-                proposal = propose(method, self.table, network, width_floor=_WIDTH_FLOOR, max_seconds=left)
+                warnings.simplefilter("ignore", NoNeighbourWarning)
+                proposal = propose(method, self.table, network, min_width=_MIN_WIDTH, max_seconds=left)
             if proposal.stopped_by == "interrupt":
                 self.stop.raise_for("interrupt")
                 return found, False

@@ -1,4 +1,4 @@
-"""Compiled evaluation of cut points as real genes, the graph and the numbers of bins given."""
+"""Kernels that evaluate cut points as real genes, with the graph and the numbers of bins given."""
 
 # in compiled code NumPy's and Python's scalars are the same types
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
@@ -28,7 +28,8 @@ class BoundaryColumns(NamedTuple):
     below: NDArray[np.int64]  # rows below each mid-point
     span: NDArray[np.float64]  # (n_nodes, 2) minimum and maximum
     cut_cost: NDArray[np.float64]  # (n_nodes,) nats per cut
-    floors: NDArray[np.float64]  # (2,) narrowest bin as a fraction of the range, fewest rows
+    min_width: float  # of a bin, as a fraction of the range
+    min_rows: float  # of a bin
 
 
 class BoundaryGraph(NamedTuple):
@@ -77,9 +78,9 @@ def decode(columns: BoundaryColumns, genotype: NDArray[np.float64], indices: NDA
 
 @kernel
 def shortfall(columns: BoundaryColumns, indices: NDArray[np.int64]) -> float:
-    """Return by how much bins miss the floors on width and rows, in shares of these; a bin without width counts 1."""
+    """Return the sum of shortfalls of bins in width and rows, as shares of the limits; a bin without width counts 1."""
     missing = 0.0
-    least_width, least_rows = columns.floors[0], columns.floors[1]
+    least_width, least_rows = columns.min_width, columns.min_rows
     n_rows = columns.ranks.shape[1]
     for v in range(columns.first_gene.shape[0] - 1):
         if columns.first_gene[v] == columns.first_gene[v + 1]:
@@ -140,7 +141,7 @@ def _load(data: BoundaryData, v: int) -> None:
 
 @kernel
 def _score_due(data: BoundaryData, solution: Solution, journal: Journal) -> int:
-    """Score the families that are due, then the whole; returns how many were."""
+    """Score the families that are due and then the whole; return the number of scored families."""
     graph, work = data.graph, data.work
     n_scored = 0
     total = 0.0

@@ -1,4 +1,4 @@
-"""Compiled objectives of a network: misfit, complexity, distance to an expert's network, and a user's own."""
+"""Kernels of the objectives of a network: misfit, complexity, distance to an expert's network, and a user's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gomea_bn.runtime.kernels.bits import lowest_bit
 
 __all__ = ["ExpertRows", "FrontData", "FrontRules", "UserObjectives"]
 
-# what an objective is; from OWN on they are the user's own, in order
+# kinds of objectives; from OWN on those of the user, in order
 MISFIT, COMPLEXITY, EXPERT_DISTANCE, OWN = 0, 1, 2, 3
 
 
@@ -45,7 +45,7 @@ class ExpertRows(NamedTuple):
 
     codes: NDArray[np.uint8]  # (n_views, n_sampled)
     log_width: NDArray[np.float64]  # (n_views,) mean log bin width over the sample; 0 for discrete variables
-    counts: NDArray[np.float64]  # (n_variables,) 1 where the expert speaks about the variable, else 0
+    counts: NDArray[np.float64]  # (n_variables,) 1 if the expert mentions the variable, else 0
     scratch: ScoreScratch
     shared: FamilyCache
     own: FamilyCache
@@ -60,7 +60,7 @@ class UserObjectives(NamedTuple):
 
 
 class FrontRules(NamedTuple):
-    """Which objectives there are, and their constants."""
+    """Kinds and constants of the objectives."""
 
     kinds: NDArray[np.int64]  # (m,)
     n_rows: float
@@ -89,7 +89,7 @@ def expert_family_term(
 ) -> float:
     """Return the mean of -ln q(child | parents) over the expert's sample, in nats and original units.
 
-    q are the smoothed tables that the rows give; a parent configuration that no row has is uniform.
+    q are the smoothed tables of the rows; the child is uniform given a parent configuration that no row has.
     """
     n_sampled = expert.codes.shape[1]
     r = rows.cardinality[views[n_views - 1]]
@@ -134,7 +134,7 @@ def expert_family_term(
 
 @kernel
 def _configuration(scratch: ScoreScratch, key: int) -> int:
-    """Return the number that `count_sparse` gave to a parent configuration, -1 if no row has it."""
+    """Return the number of a parent configuration in `count_sparse`; -1 if no row has it."""
     mask = np.int64(scratch.slots.shape[0] - 1)
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     slot = np.int64(mixed >> np.uint64(33)) & mask

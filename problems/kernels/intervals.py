@@ -1,4 +1,4 @@
-"""Compiled dynamic programming over the intervals of one variable."""
+"""Kernels of the dynamic programme over the intervals of one column."""
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
 
@@ -24,14 +24,16 @@ __all__ = [
 
 
 class IntervalTables(NamedTuple):
-    """What every row adds to the count tables of an interval, rows in ascending order of the variable.
+    """Counters of every row in the count tables of an interval, with the rows in ascending order of the column.
 
-    Counters are numbered through: the parents' configurations, every child's cells, every child's table rows.
+    Counters are numbered through: first the cells of all tables, then the totals of all table rows.
     """
 
-    codes: NDArray[np.int32]  # (n_tables, n_rows) counter of a row: parents first, then one table per child
-    row_of: NDArray[np.int32]  # (n_counters,) counter of the table row of a child's cell; -1 for the others
-    shift: NDArray[np.int64]  # (n_counters,) what a table row's count is raised by before the look-up
+    codes: NDArray[np.int32]  # (n_tables, n_rows) cell of a row in every table
+    row_of: NDArray[
+        np.int32
+    ]  # (n_counters,) counter of the total of a cell's table row; -1 if it is not counted
+    shift: NDArray[np.int64]  # (n_counters,) amount by which a total is raised before the look-up
 
 
 class Cells(NamedTuple):
@@ -40,13 +42,13 @@ class Cells(NamedTuple):
     edges: NDArray[np.float64]  # (n_cells + 1,) minimum, candidate cuts, maximum
     below: NDArray[np.int64]  # (n_cells + 1,) rows up to each edge
     starts: NDArray[np.int64]  # (n_cells + 1,) first entry of a cell
-    middles: NDArray[np.int64]  # (n_cells,) first entry of a cell that is a child's table row
+    middles: NDArray[np.int64]  # (n_cells,) first entry of a cell that is a total
     entries: NDArray[np.int32]  # counters
     amounts: NDArray[np.int32]  # rows of the cell at that counter
 
 
 class IntervalRule(NamedTuple):
-    """How counts become the gain of an interval, in nats, and which intervals are allowed."""
+    """Gains of intervals in nats, and limits on the intervals."""
 
     table: NDArray[np.float64]  # (n_rows + 256,) x ln x, or lnG(x + 1)
     bin_cost: float  # per interval
@@ -61,7 +63,7 @@ class IntervalWork(NamedTuple):
 
     counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
     values: NDArray[np.float64]  # (n_layers + 1, n_cells + 1) best sum of gains of the cells before an edge
-    origin: NDArray[np.int32]  # same shape: where the last interval of that best begins
+    origin: NDArray[np.int32]  # same shape: first cell of the last interval of that partition
     stop: NDArray[np.uint8]  # (1,) raised to give up
 
 
@@ -105,7 +107,7 @@ def fill_cells(tables: IntervalTables, cells: Cells, counts: NDArray[np.int32]) 
 def absorb(
     cells: Cells, c: int, shift: NDArray[np.int64], table: NDArray[np.float64], counts: NDArray[np.int32]
 ) -> float:
-    """Add cell `c` to an interval's `counts` and return by how much its tables' score grows."""
+    """Add cell `c` to an interval's `counts` and return the growth of the score of its tables."""
     entries, amounts = cells.entries, cells.amounts
     grown = 0.0
     for e in range(cells.starts[c], cells.middles[c]):

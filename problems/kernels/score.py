@@ -1,4 +1,4 @@
-"""Compiled counting, family scores and the family-score cache."""
+"""Kernels that count the rows of families, score them and cache the scores."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BLOCK", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
 
+# kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED = 0, 1, 2, 3
+# slots of `ScoreScratch.statistics`
+FAMILIES_SCORED, CACHE_HITS = 0, 1
 
+# smallest improvement of a score that counts, relative to the score's size or in nats: smaller ones are rounding,
+# and would keep a search from ending
+LEAST_GAIN = 1e-10
 BLOCK = 2048
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
@@ -33,9 +39,8 @@ class ScoreRule(NamedTuple):
 
     kind: int  # LIKELIHOOD, DIRICHLET, BDEU or SMOOTHED
     weight: float  # nats per free parameter (LIKELIHOOD)
-    prior: (
-        float  # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED), equivalent sample size (BDEU)
-    )
+    # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED), equivalent sample size (BDEU)
+    prior: float
     x_log_x: NDArray[np.float64]  # (n_rows + 1,)
     log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
     edge_cost: float = 0.0  # nats per parent
@@ -48,7 +53,7 @@ class ScoreScratch(NamedTuple):
     counts: NDArray[np.int32]
     slots: NDArray[np.int64]  # sparse counting: hash slot -> parent configuration's number + 1
     slot_keys: NDArray[np.int64]
-    statistics: NDArray[np.int64]  # (3,) families scored, cache hits, rows counted
+    statistics: NDArray[np.int64]  # (2,) FAMILIES_SCORED and CACHE_HITS
 
 
 class FamilyCache(NamedTuple):
@@ -71,8 +76,8 @@ def count_dense(
 ) -> None:
     """Count joint configurations of `views`, the last one fastest, into ``scratch.counts[:cells]``.
 
-    The joint codes of a block are formed by vector code first; several count tables keep neighbouring rows that
-    fall into one cell from waiting for each other.
+    The joint codes of a block are formed by vector code first. Four tables avoid store-to-load stalls when
+    consecutive rows hit the same cell.
     """
     joint, counts = scratch.joint, scratch.counts
     n_rows = codes.shape[1]
@@ -245,7 +250,7 @@ def n_configurations(rows: RowData, views: NDArray[np.int64], n_views: int) -> f
 
 @kernel
 def is_dense(cells: float, n_rows: int) -> bool:
-    """Return whether a table of so many cells is counted cell by cell, and not by observed configurations."""
+    """Return whether a table of `cells` cells is counted cell by cell rather than by observed configurations."""
     return cells <= 65536.0 and cells <= 8.0 * n_rows + 1024.0
 
 
@@ -261,7 +266,7 @@ def family_score(
     r = rows.cardinality[views[n_views - 1]]
     configurations = n_configurations(rows, views, n_views)
     cells = configurations * r
-    scratch.statistics[0] += 1
+    scratch.statistics[FAMILIES_SCORED] += 1
     if is_dense(cells, n_rows):
         whole = np.int64(cells)
         n_tables = 4 if whole * 4 <= n_rows else 1
@@ -329,11 +334,11 @@ def cached_family_score(
     key = family_key(rows, views, n_views)
     slot = cache_slot(shared, key)
     if slot >= 0 and shared.keys[slot] == key:
-        scratch.statistics[1] += 1
+        scratch.statistics[CACHE_HITS] += 1
         return shared.scores[slot]
     slot = cache_slot(own, key)
     if slot >= 0 and own.keys[slot] == key:
-        scratch.statistics[1] += 1
+        scratch.statistics[CACHE_HITS] += 1
         return own.scores[slot]
     score = family_score(rows, rule, scratch, views, n_views)
     cache_insert(own, key, score)

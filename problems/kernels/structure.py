@@ -1,4 +1,4 @@
-"""Compiled evaluation of a network's structure and bins: parent sets, repair, and scores of touched families."""
+"""Kernels that evaluate a network's structure and bins: parent sets, repair, and scores of touched families."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNSEEN, ON_STACK, DONE = 0, 1, 2
 
 
 class StructureRules(NamedTuple):
-    """The genotype's layout and what a network may contain; N variables, E edge genes, at most N(N-1)/2."""
+    """Layout of the genotype and limits of a network, for N variables and E edge genes, at most N(N-1)/2."""
 
     first: NDArray[np.int64]  # (E,) lower variable of an edge gene
     second: NDArray[np.int64]  # (E,) higher variable
@@ -37,7 +37,7 @@ class StructureRules(NamedTuple):
     removable: NDArray[np.bool_]  # (E,) whether the edge gene may be 0
     max_indegree: int
     max_cells: float
-    random_order: bool  # of repair
+    random_order: bool  # whether cycles are broken in random order
 
 
 class StructureWork(NamedTuple):
@@ -367,7 +367,7 @@ def family_views(data: StructureData, solution: Solution, child: int) -> int:
 
 @kernel
 def _score_marked(data: StructureData, solution: Solution, journal: Journal) -> int:
-    """Re-score the marked families and sum all terms in variable order; returns how many were re-scored."""
+    """Re-score the marked families, sum all terms in variable order, and return the number of re-scored families."""
     work = data.work
     touched = 0
     for w in range(work.dirty.shape[0]):

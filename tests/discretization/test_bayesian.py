@@ -16,12 +16,12 @@ from published_tables import assert_cuts
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import LDBN, BayesianDiscretizer
-from gomea_bn.discretization.base import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts
 from gomea_bn.discretization.structure_search.k2 import k2_scorer, total_k2_score
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.interval_counts import SortedColumn
 
 AUTO_GRAPH = [tuple(edge) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
 
@@ -204,6 +204,21 @@ def test_no_cut_alone_can_be_moved_or_left_out_after_thinning(seed):
         high = cuts[k + 1] if k + 1 < len(cuts) else np.inf
         between = column.cuts[(column.cuts > low) & (column.cuts < high)]
         assert min(problem.value(np.sort([*others, cut])) for cut in between) >= cost - 1e-6
+
+
+def test_moving_cuts_leaves_out_those_that_cost_more_than_they_gain():
+    rng = np.random.default_rng(0)
+    x = np.arange(60.0)
+    problem = BayesianCuts(SortedColumn(x), around([coded(rng.integers(0, 2, 60), 2)]), 2)
+    raw = problem._programme(np.arange(59), np.zeros(1, np.uint8))
+    assert problem._moved(np.array([20, 40]), raw).tolist() == []
+
+
+def test_neighbouring_floats_are_never_cut_at_the_minimum():
+    x = np.repeat([1.0, np.nextafter(1.0, 2.0)], 30)
+    cuts, cost = BayesianCuts(SortedColumn(x), around([], [(coded(x > 1.0, 2), [])]), 5).optimal()
+    assert cuts.tolist() == []
+    assert np.isfinite(cost)
 
 
 @settings(max_examples=60, deadline=None)
@@ -452,11 +467,11 @@ def test_deadlines_hold_inside_a_single_column(learner):
         ({"max_cycles": 0}, "max_cycles must be"),
         ({"max_candidates": 5}, "max_candidates must be"),
         ({"start": "zero"}, "start must be"),
-        ({"order": ["A", "C"]}, r"lacks \['D', 'E', 'F'\]"),
-        ({"order": list("ACDEFF")}, "repeats a name"),
+        ({"order": ["A", "C"]}, "every continuous column once; it lacks 'D', 'E', 'F'"),
+        ({"order": list("ACDEFF")}, "every continuous column once; duplicate 'F'"),
         ({"order": "FDAEC"}, "order must be a list of column names, got 'FDAEC'"),
         ({"order": 5}, "order must be a list of column names, got 5"),
-        ({"order": list("ABCDE")}, "no continuous column 'B'"),
+        ({"order": list("ABCDE")}, "order: 'B' is not a continuous column with free cuts"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import published_tables as published
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from published_tables import assert_cuts
 
@@ -47,6 +47,8 @@ def slow_k2(rows, cardinalities, order, max_indegree):
             ]
             if not options or not max(options)[0] > score + 1e-9:
                 break
+            # compiled and plain sums break ties of equal scores differently
+            assume(sum(option[0] > max(options)[0] - 1e-9 for option in options) == 1)
             score, _, new = max(options)
             parents.append(new)
         found[child], total = sorted(parents), total + score
@@ -144,11 +146,11 @@ def test_columns_that_are_not_discretized_are_refused(frame, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": ["a"]}, r"lacks \['b'\]"),
-        ({"order": ["a", "b", "b"]}, "repeats a name"),
-        ({"order": 5}, "no column 5"),
+        ({"order": ["a"]}, "every column once; it lacks 'b'"),
+        ({"order": ["a", "b", "b"]}, "every column once; duplicate 'b'"),
+        ({"order": 5}, "unknown column 5"),
         ({"max_seconds": 10**400}, "max_seconds must be"),
-        ({"order": ["a", "bb"]}, r"no column 'bb'.*Did you mean"),
+        ({"order": ["a", "bb"]}, r"unknown column 'bb'.*Did you mean"),
         ({"max_indegree": -1}, "max_indegree must be"),
         ({"n_restarts": 0}, "n_restarts must be"),
         ({"random_state": -1}, "random_state must be"),

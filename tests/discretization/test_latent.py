@@ -231,8 +231,10 @@ def test_a_fit_has_cuts_classes_and_what_the_bins_tell(frame):
     found = LatentDiscretizer().fit(frame)
     pd.testing.assert_frame_equal(frame, before)
     assert found.n_classes_ == found.mixture_.n_classes == 3
-    np.testing.assert_allclose(found.cut_points_["x"], [2.5, 7.5], atol=0.8)
-    np.testing.assert_allclose(found.cut_points_["y"], [-6, -2], atol=0.8)
+    # the classes are those of k, nearly without doubt, so that the cuts are those of MDLP for k
+    by_class = MDLP().fit(frame, "k").cut_points_
+    assert found.cut_points_["x"].tolist() == by_class["x"].tolist()
+    assert found.cut_points_["y"].tolist() == by_class["y"].tolist()
     assert found.cut_points_["noise"].tolist() == []
     assert list(found.class_entropy_) == ["x", "noise", "y"]
     weights = found.mixture_.weights
@@ -315,7 +317,8 @@ def test_row_order_and_units_do_not_matter(frame):
 def test_a_table_of_one_column_is_cut_between_the_parts_of_its_density():
     rng = np.random.default_rng(1)
     two = pd.DataFrame({"x": np.concatenate((rng.normal(0, 1, 150), rng.normal(8, 1, 150)))})
-    assert LatentDiscretizer().fit(two).cut_points_["x"] == pytest.approx([4.0], abs=0.8)
+    gap = two["x"].iloc[:150].max(), two["x"].iloc[150:].min()
+    assert LatentDiscretizer().fit(two).cut_points_["x"] == pytest.approx([sum(gap) / 2])
     one = LatentDiscretizer().fit(pd.DataFrame({"x": rng.normal(size=300)}))
     assert one.n_classes_ == 1
     assert one.cut_points_["x"].tolist() == []
@@ -419,10 +422,10 @@ def test_real_tables_fit_without_warnings():
         ({"n_restarts": 0}, "n_restarts"),
         ({"start": "kmeans"}, "start must be one of 'both', 'spread', 'random'"),
         ({"start_rows": 1}, "start_rows"),
-        ({"tol": -1e-9}, "tol must be a number of at least 0"),
+        ({"tol": -1e-9}, "tol must be a finite number of at least 0, got -1e-09"),
         ({"tol": math.nan}, "tol"),
         ({"max_iterations": 0}, "max_iterations"),
-        ({"sd_floor": 0.0}, "sd_floor must be a number from 1e-06 to 1"),
+        ({"sd_floor": 0.0}, "sd_floor must be a finite number of at least 1e-06 and at most 1, got 0.0"),
         ({"pseudo_count": 0}, "pseudo_count"),
         ({"pseudo_count": math.inf}, "pseudo_count"),
         ({"min_class_rows": "few"}, "min_class_rows"),

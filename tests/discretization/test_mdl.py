@@ -20,8 +20,8 @@ from mlxtend.data import autompg_data, boston_housing_data, iris_data, wine_data
 from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.discretization.neighbourhood import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.interval_counts import SortedColumn
 
 Rows = Sequence[Sequence[int]]
 
@@ -320,7 +320,9 @@ def test_exploded_numbers_are_cut_where_they_were_joined(search: str) -> None:
         assert cuts.tolist() == [4.5, 9.5, 14.5]
 
 
-@pytest.mark.parametrize(("n_rows", "n_levels", "why"), [(4000, 2, "none goes"), (4000, 6, "all go")])
+@pytest.mark.parametrize(
+    ("n_rows", "n_levels", "why"), [(4000, 2, "none is removed"), (4000, 6, "all are removed")]
+)
 def test_the_single_threshold_rule_warns_where_it_is_degenerate(n_rows: int, n_levels: int, why: str) -> None:
     generator = np.random.default_rng(0)
     x = generator.random(n_rows)

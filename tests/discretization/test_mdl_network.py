@@ -25,9 +25,10 @@ from gomea_bn.discretization.mdl.description_length import (
 from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure
 from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
 from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
-from gomea_bn.discretization.neighbourhood import CodedColumn, Graph
+from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.blanket import CodedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.simulation.random_networks import random_network
@@ -64,6 +65,16 @@ def best_graphs(codes: list[np.ndarray], criterion: str) -> set[str]:
         for graph, length in zip(three_node_graphs(), lengths)
         if length < min(lengths) + 1e-6
     }
+
+
+def test_parameters_of_configurations_that_never_occur_count() -> None:
+    """Eight parents of four values have more configurations than there are rows, and are numbered by occurrence."""
+    rng = np.random.default_rng(0)
+    columns = [Described(CodedColumn(rng.integers(0, 4, 200).astype(np.int32), 4)) for _ in range(9)]
+    names = tuple("abcdefghi")
+    graph = Graph.of([(name, "i") for name in names[:8]], names)
+    length = total_length(columns, graph, Criterion("bic", 200))
+    assert length.parameters == pytest.approx(np.log(200) / 2 * (4**8 * 3 + 8 * 3))
 
 
 def chain(n_rows: int, seed: int) -> list[np.ndarray]:
@@ -231,7 +242,7 @@ def test_the_network_is_one_over_all_levels() -> None:
     assert codes["grade"].tolist() == (frame["grade"] >= 4).astype(int).tolist()
     coarse_frame = frame.assign(grade=codes["grade"])
     coarse = DiscretizedBayesNet.from_table(
-        MDLDiscretizer()._read(coarse_frame, None), network.edges, learner.cut_points_, pseudo_count=0.0
+        MDLDiscretizer().read(coarse_frame, None), network.edges, learner.cut_points_, pseudo_count=0.0
     )
     share = frame["grade"].value_counts() / len(frame)
     group = (coarse_frame["grade"].value_counts() / len(frame)).loc[coarse_frame["grade"]].to_numpy()
@@ -256,7 +267,7 @@ def test_knowledge_and_first_graphs_hold() -> None:
     edges = MDLNetwork(knowledge=knowledge).fit(frame).network_.edges
     assert ("high", "grade") in edges
     assert not {("high", "x"), ("x", "high")} & set(edges)
-    with pytest.raises(GomeaBnError, match=r"network= breaks the knowledge.*'x' and 'high'"):
+    with pytest.raises(GomeaBnError, match=r"first graph breaks the rules: .*'x' and 'high'"):
         MDLNetwork(knowledge=knowledge).fit(frame, network=[("x", "high")])
     first = MDLNetwork().fit(frame)
     again = MDLNetwork(start="network").fit(frame, network=first.network_)
@@ -268,7 +279,7 @@ def test_limits_hold() -> None:
     truth = random_network(12, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     learner = MDLNetwork(max_seconds=1.0)
-    learner._compile()
+    learner.compile()
     learner.fit(frame)
     assert learner.stopped_by_ == "max_seconds"
     assert learner.fit_seconds_ < 2.5
@@ -301,7 +312,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
 
 def test_classes_belong_into_the_table() -> None:
     frame = mixed_frame(50)
-    with pytest.raises(GomeaBnError, match="put the classes into it as a column"):
+    with pytest.raises(GomeaBnError, match="put the classes into the table as a column"):
         MDLNetwork().fit(frame, frame["high"])
     with pytest.raises(GomeaBnError, match="has not learned a network yet"):
         MDLNetwork().score(frame)

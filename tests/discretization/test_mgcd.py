@@ -24,16 +24,16 @@ from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
-    MixtureOptions,
-    MixtureSearch,
+    SharedMixtureOptions,
+    SharedMixtureSearch,
     gaussian_cut,
     log_complexity,
     separating_cuts,
 )
-from gomea_bn.discretization.neighbourhood import CodedColumn
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.blanket import CodedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 
@@ -43,10 +43,10 @@ def configurations(codes):
 
 def search(values, codes, *, n_cells=10**6, min_deviation=1e-3, seed=0, **options):
     cells = ColumnCells(SortedColumn(np.asarray(values, float)), n_cells, min_deviation)
-    return MixtureSearch(
+    return SharedMixtureSearch(
         cells,
         configurations(codes),
-        MixtureOptions(**options),
+        SharedMixtureOptions(**options),
         np.random.default_rng(seed),
         stop=np.zeros(1, np.uint8),
         run=lambda call: call(),
@@ -245,7 +245,8 @@ def test_a_blanket_tells_apart_what_one_column_alone_hides():
     y = rng.integers(0, 2, 2000)
     frame = pd.DataFrame({"x": rng.normal(1.5 * y, 1.0), "y": y})
     given_y = MGCDiscretizer(random_state=0).fit(frame, network=[("x", "y")])
-    assert given_y.cut_points_["x"] == pytest.approx([0.75], abs=0.25)
+    halfway = frame.groupby("y")["x"].mean().mean()
+    assert given_y.cut_points_["x"] == pytest.approx([halfway], abs=0.01)
     for alone in (
         MGCDiscretizer(random_state=0, univariate=True).fit(frame, network=[("x", "y")]),
         MGCDiscretizer(random_state=0).fit(frame, network=[]),
@@ -394,14 +395,14 @@ def test_narrow_bins_and_bins_of_few_rows_join_a_neighbour():
     rng = np.random.default_rng(0)
     x = np.repeat([0.0, 0.0005, 1.0], [400, 400, 100]) + rng.normal(scale=2e-5, size=900)
     frame = pd.DataFrame({"x": x, "y": rng.normal(size=900)})
-    narrow = MGCDiscretizer(random_state=0, width_floor=0.0, min_deviation=1e-6).fit(frame, network=[])
+    narrow = MGCDiscretizer(random_state=0, min_width=0.0, min_deviation=1e-6).fit(frame, network=[])
     edges = [x.min(), *narrow.cut_points_["x"], x.max()]
     assert len(edges) == 4
     assert np.diff(edges).min() < 1e-3 * np.ptp(x)
     for floor, least in ((1e-3, 1), (0.1, 1), (0.0, 120)):
-        found = MGCDiscretizer(
-            random_state=0, width_floor=floor, min_bin_count=least, min_deviation=1e-6
-        ).fit(frame)
+        found = MGCDiscretizer(random_state=0, min_width=floor, min_bin_count=least, min_deviation=1e-6).fit(
+            frame
+        )
         assert len(found.cut_points_["x"]) == 1
         for name, cuts in found.cut_points_.items():
             values = frame[name].to_numpy()
@@ -448,6 +449,24 @@ def test_limits_on_bins_and_passes_hold():
     assert MGCDiscretizer(max_rounds=1, random_state=0).fit(frame).stopped_by_ == "max_rounds"
 
 
+def test_the_last_round_is_kept_if_asked_for_though_another_scores_higher():
+    rng = np.random.default_rng(8)
+    h = rng.integers(0, 3, 80)
+    frame = pd.DataFrame({name: rng.normal(spread * h) for name, spread in zip("abc", (2.0, 1.5, 1.0))})
+    frame["d"] = rng.exponential(size=80) * (h + 1)
+    last = MGCDiscretizer(random_state=0, keep="last", max_rounds=6).fit(frame)
+    assert last.round_scores_[-1] < last.round_scores_[0]
+    assert last.score_ == last.round_scores_[-1]
+    best = MGCDiscretizer(random_state=0, max_rounds=6).fit(frame)
+    assert best.score_ == last.round_scores_[0]
+
+
+def test_the_former_name_of_the_smallest_width_warns():
+    with pytest.warns(FutureWarning, match="width_floor is now called min_width"):
+        former = MGCDiscretizer(width_floor=0.2)
+    assert former.get_params()["min_width"] == 0.2
+
+
 def test_the_deadline_holds_and_leaves_a_usable_result():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.uniform(size=(30_000, 8))).add_prefix("x")
@@ -470,17 +489,17 @@ def test_the_deadline_holds_and_leaves_a_usable_result():
     ("options", "message"),
     [
         ({"min_bins": 0}, "min_bins must be an integer from 1 to 255, got 0"),
-        ({"min_bins": 4, "max_bins": 3}, "min_bins=4 is more than max_bins=3"),
+        ({"min_bins": 4, "max_bins": 3}, "min_bins must be at most max_bins=3, got 4"),
         ({"cut_rule": "best"}, "cut_rule must be one of 'published', 'weighted', got 'best'"),
         ({"penalty": "aic"}, "penalty must be one of"),
         ({"start": "k-means"}, "start must be one of"),
         ({"keep": "first"}, "keep must be one of"),
         ({"n_starts": 0}, "n_starts must be an integer of at least 1"),
         ({"n_cells": 3}, "n_cells must be an integer of at least 10"),
-        ({"width_floor": 1.0}, "width_floor must be from 0 to less than 1, got 1.0"),
+        ({"min_width": 1.0}, "min_width must be a finite number of at least 0 and below 1, got 1.0"),
         ({"min_bin_count": 0}, "min_bin_count must be an integer of at least 1, got 0"),
         ({"univariate": 1}, "univariate must be True or False"),
-        ({"min_deviation": 0}, "min_deviation must be between 0 and 1"),
+        ({"min_deviation": 0}, "min_deviation must be a finite number above 0 and below 1"),
         ({"pseudo_count": -1}, "pseudo_count must be"),
         ({"random_state": -1}, "random_state must be"),
         ({"tabu_steps": 0}, "tabu_steps must be"),

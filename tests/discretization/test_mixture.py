@@ -260,12 +260,15 @@ def test_well_separated_classes_are_recovered_from_mixed_columns():
     assert mixture.converged
     assert (np.diff(mixture.weights) <= 0).all()
     order = np.argsort(mixture.means["x"])
-    np.testing.assert_allclose(mixture.means["x"][order], [0, 6, 12], atol=0.2)
-    np.testing.assert_allclose(mixture.means["y"][order], [0, -6, -12], atol=0.4)
-    np.testing.assert_allclose(mixture.standard_deviations["x"], 1, atol=0.15)
-    np.testing.assert_allclose(mixture.standard_deviations["y"], 2, atol=0.25)
-    levels = mixture.level_probabilities["k"][order]
-    np.testing.assert_allclose(levels, np.full((3, 3), 0.1 / 3) + np.eye(3) * 0.9, atol=0.05)
+    # the rows leave no doubt about their classes, so that the mixture has the statistics of these
+    by_class = frame.groupby(h)
+    for name in "xy":
+        np.testing.assert_allclose(mixture.means[name][order], by_class[name].mean(), atol=1e-3)
+        np.testing.assert_allclose(
+            mixture.standard_deviations[name][order], by_class[name].std(ddof=0), atol=2e-3
+        )
+    shares = pd.crosstab(h, frame["k"], normalize="index")
+    np.testing.assert_allclose(mixture.level_probabilities["k"][order], shares, atol=4e-3)
     likeliest = np.argsort(order)[mixture.memberships().argmax(axis=1)]
     assert (likeliest == h[mixture.table.order]).mean() > 0.995
 
@@ -284,7 +287,9 @@ def test_classes_of_discrete_columns_alone_are_recovered():
         pytest.approx(1, abs=0.01),
         pytest.approx(0, abs=0.01),
     )
-    np.testing.assert_allclose(mixture.level_probabilities["a"].max(axis=1), 0.85, atol=0.04)
+    for name in "abcde":
+        shares = sorted((columns[name][h == k] == str(k)).mean() for k in (0, 1))
+        np.testing.assert_allclose(np.sort(mixture.level_probabilities[name].max(axis=1)), shares, atol=5e-3)
 
 
 def test_log_likelihood_and_bic_are_in_the_units_of_the_data():

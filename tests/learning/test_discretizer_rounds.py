@@ -277,7 +277,7 @@ def test_k_means_enters_with_every_number_of_bins(steps):
     assert learner.statistics_["policies_entered"] == 2 * 5
     given = BayesNetLearner(KMeans(n_bins=4), max_bins=6, **QUICK).fit(steps)
     assert given.statistics_["policies_entered"] == 2
-    assert [one.n_bins for one in proposers("k-means", max_bins=4, seed=3)] == [2, 3, 4]
+    assert [one.n_bins for one in proposers("k-means", max_bins=4, random_state=3)] == [2, 3, 4]
     assert [one.n_bins for one in proposers(KMeans(n_bins=9), max_bins=4)] == [9]
 
 
@@ -376,8 +376,8 @@ def test_options_of_the_learner_reach_the_discretizer():
     assert proposer("mdl", max_bins=7).max_bins == 7
     own = proposer(MDLDiscretizer(max_bins=9), max_bins=7)
     assert own.max_bins == 9
-    assert proposer(KMeans(random_state=None), seed=5).random_state == 5
-    assert proposer(KMeans(random_state=3), seed=5).random_state == 3
+    assert proposer(KMeans(random_state=None), random_state=5).random_state == 5
+    assert proposer(KMeans(random_state=3), random_state=5).random_state == 3
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem
+from gomea_bn.problems.blanket import Neighbourhood
 from gomea_bn.problems.family_scorer import FamilyScorer
-from gomea_bn.problems.interval_dp import CutLimits, CutProblem, SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.interval_dp import CutLimits, CutProblem
 from gomea_bn.problems.policies import policy_library
 
 
@@ -230,7 +232,7 @@ def test_fine_and_coarse_cuts_are_priced():
     )
     column = SortedColumn(frame["x"].to_numpy())
     limits = problem.pricing.limits
-    found = [CutProblem(column, (), (), score).optimal(limits) for score in problem.pricing.scores]
+    found = [CutProblem(column, Neighbourhood(), score).optimal(limits) for score in problem.pricing.scores]
     n_bins = [len(best.cut_points) + 1 for best in found]
     assert n_bins == sorted(n_bins, reverse=True)
     assert n_bins[0] > n_bins[-1]

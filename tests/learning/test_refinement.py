@@ -129,12 +129,12 @@ def test_floors_hold_for_chosen_bins_and_narrower_own_bins_may_stay() -> None:
     frame = pd.DataFrame({"x": np.concatenate([np.full(400, 3.0), rng.uniform(0, 10, 400)])})
     table = read_table(frame)
     plain = DiscretizedBayesNet.from_table(table, [], {"x": [5.0]})
-    found = refine_boundaries(plain, frame, "dp", "free", width_floor=0.05, min_bin_count=30).network
+    found = refine_boundaries(plain, frame, "dp", "free", min_width=0.05, min_bin_count=30).network
     edges = [found.support["x"][0], *found.cut_points["x"], found.support["x"][1]]
     assert np.diff(edges).min() >= 0.05 * (edges[-1] - edges[0])
     assert np.bincount(bin_codes(table.columns[0].values, found.cut_points["x"])).min() >= 30
     narrow = DiscretizedBayesNet.from_table(table, [], {"x": [3.0 - 1e-6, 3.0 + 1e-6]})
-    kept = refine_boundaries(narrow, frame, "dp", "free", width_floor=0.05)
+    kept = refine_boundaries(narrow, frame, "dp", "free", min_width=0.05)
     assert kept.network == narrow
     assert kept.score_after == kept.score_before
 
@@ -254,14 +254,14 @@ def test_metadata_says_what_was_done_and_keeps_the_rest() -> None:
     ("options", "message"),
     [
         ({"method": "simplex"}, "method must be one of .*'dp'.*'rv-gomea'.* got 'simplex'"),
-        ({"bin_counts": "some"}, "bin_counts must be 'fixed' or 'free'"),
+        ({"bin_counts": "some"}, "bin_counts must be one of 'fixed', 'free' or None, got 'some'"),
         ({"method": "rv-gomea", "bin_counts": "free"}, "keeps the number of bins"),
         ({"scoring_method": "bic"}, "must be 'density-bic' or 'density-bd'"),
         ({"scoring_method": "nonsense"}, "scoring_method must be one of"),
         ({"penalty": "much"}, "penalty must be"),
         ({"max_bins": 0}, "max_bins must be an integer"),
-        ({"width_floor": 2.0}, "width_floor must be"),
-        ({"max_seconds": -1.0}, "max_seconds must be a positive number"),
+        ({"min_width": 2.0}, "min_width must be"),
+        ({"max_seconds": -1.0}, "max_seconds must be a finite number above 0 or None, got -1.0"),
         ({"random_state": -1}, "random_state must be"),
         ({"starts": 0}, "starts must be an integer of at least 1"),
         ({"variables": ["X99"]}, "no continuous variable 'X99'"),
@@ -271,6 +271,14 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
     truth, frame = example(4, n_rows=60)
     with pytest.raises(GomeaBnError, match=message):
         refine_boundaries(quantile_network(truth, read_table(frame)), frame, **options)
+
+
+def test_the_former_name_of_the_smallest_width_warns() -> None:
+    truth, frame = example(4, n_rows=60)
+    network = quantile_network(truth, read_table(frame))
+    with pytest.warns(FutureWarning, match="width_floor is now called min_width"):
+        former = refine_boundaries(network, frame, width_floor=0.2)
+    assert former.network == refine_boundaries(network, frame, min_width=0.2).network
 
 
 def test_rows_that_do_not_fit_the_network_are_refused() -> None:
@@ -315,8 +323,10 @@ def boundary_problem(
     frame = frame.round(dict.fromkeys(truth.cut_points, 2))
     table = table_for(truth, frame)
     session = RefinementSession(quantile_network(truth, table, 4), table, method, "bic", None)
-    variables = session.scored_variables(session.own_cuts)
-    return BoundaryProblem(variables, session.parents, session.method, session.rule, limits or CutLimits())
+    variables = session.scored_variables(session.network_cuts)
+    return BoundaryProblem(
+        variables, session.graph.parents, session.method, session.rule, limits or CutLimits()
+    )
 
 
 def blank_solution(problem: BoundaryProblem, genotype: NDArray[np.float64]) -> tuple[Solution, Journal]:
@@ -327,7 +337,7 @@ def blank_solution(problem: BoundaryProblem, genotype: NDArray[np.float64]) -> t
 
 @pytest.mark.parametrize("method", METHODS)
 def test_partial_full_and_plain_evaluation_agree(method: str) -> None:
-    problem = boundary_problem(6, method, CutLimits(width_floor=0.05, min_bin_count=5))
+    problem = boundary_problem(6, method, CutLimits(min_width=0.05, min_bin_count=5))
     data = problem.kernel_data(1)[0]
     rng = np.random.default_rng(1)
     solution, journal = blank_solution(problem, problem.sample(rng, 1)[0])
@@ -372,7 +382,7 @@ def test_genes_are_floored_sorted_and_bounded() -> None:
 
 
 def test_equal_cuts_and_bins_below_the_floors_are_infeasible() -> None:
-    problem = boundary_problem(6, limits=CutLimits(width_floor=0.1, min_bin_count=3))
+    problem = boundary_problem(6, limits=CutLimits(min_width=0.1, min_bin_count=3))
     good = problem.encode({v: np.array([0.25, 0.5, 0.75]) for v in problem.cut_points(problem.lower)})
     assert problem.evaluate(good)[1] == 0
     equal = good.copy()
@@ -467,10 +477,12 @@ def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
     frame = random_network(4, random_state=3).sample(200, 3)
     learner = BayesNetLearner(max_evaluations=800, max_seconds=None, cut_cost=0, random_state=1).fit(frame)
     assert learner.network_.metadata["cut_cost"] == 0
+    assert learner.network_.metadata["edge_cost"] > 0
     same = refine_boundaries(learner.network_, frame)
     assert same.score_before == pytest.approx(learner.score_, abs=1e-8)
     assert same.network.metadata["cut_cost"] == 0
     penalised = refine_boundaries(learner.network_, frame, scoring_method="density-bic").network
     assert "cut_cost" not in penalised.metadata
+    assert "edge_cost" not in penalised.metadata
     bayesian = refine_boundaries(penalised, frame, scoring_method="density-bd")
     assert bayesian.network.metadata["cut_cost"] == 0.5

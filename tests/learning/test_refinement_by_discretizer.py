@@ -132,7 +132,7 @@ def test_cuts_that_the_user_fixed_stay_and_so_do_those_not_named(frame):
 
 
 def test_no_bin_is_narrower_than_the_floor(network, frame):
-    result = refine_boundaries(network, frame, EqualWidth(n_bins=100), width_floor=0.03)
+    result = refine_boundaries(network, frame, EqualWidth(n_bins=100), min_width=0.03)
     for name, cuts in result.network.cut_points.items():
         low, high = result.network.support[name]
         assert np.diff([low, *cuts, high]).min() >= 0.03 * (high - low)
@@ -141,10 +141,8 @@ def test_no_bin_is_narrower_than_the_floor(network, frame):
 
 @pytest.mark.parametrize("least", [1, 2, 40])
 def test_no_bin_has_fewer_rows_than_the_least(network, frame, least):
-    result = refine_boundaries(
-        network, frame, EqualFrequency(n_bins=30), min_bin_count=least, width_floor=0.0
-    )
-    plain = refine_boundaries(network, frame, EqualFrequency(n_bins=30), width_floor=0.0)
+    result = refine_boundaries(network, frame, EqualFrequency(n_bins=30), min_bin_count=least, min_width=0.0)
+    plain = refine_boundaries(network, frame, EqualFrequency(n_bins=30), min_width=0.0)
     for name, cuts in result.network.cut_points.items():
         assert np.bincount(np.searchsorted(cuts, frame[name])).min() >= least
         assert set(cuts.tolist()) <= set(plain.network.cut_points[name].tolist())
@@ -182,10 +180,10 @@ def test_a_clock_ends_it(network, frame):
         (MDLNetwork(), {}, "learns a graph of its own"),
         (7, {}, "method must be one of"),
         ("bayesian", {"bin_counts": "fixed"}, "chooses the number of bins"),
-        ("bayesian", {"starts": 3}, "starts is an option of 'dp'"),
+        ("bayesian", {"starts": 3}, "starts is not supported by discretizers"),
         ("bayesian", {"min_bin_count": -1}, "min_bin_count must be"),
-        ("bayesian", {"callback": print}, "callback is an option of 'dp'"),
-        ("bayesian", {"width_floor": 2.0}, "width_floor must be"),
+        ("bayesian", {"callback": print}, "callback is not supported by discretizers"),
+        ("bayesian", {"min_width": 2.0}, "min_width must be"),
         ("bayesian", {"variables": ["none"]}, "no continuous variable 'none'"),
         (BayesianDiscretizer(order=["X1"]), {}, "order"),
     ],

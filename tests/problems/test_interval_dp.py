@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from oracles import slow_family_score
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.family_scorer import Family, ScoredVariable
-from gomea_bn.problems.interval_dp import Child, Coded, CutLimits, CutProblem, IntervalScore, SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.policies import Policy, bin_codes
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -37,9 +39,12 @@ class Example:
     def problem(self, method: str = "density-bic", penalty: str | float = "bic") -> CutProblem:
         chosen = scoring_method(method)
         score = IntervalScore(chosen, score_rule(chosen, len(self.values), penalty=penalty))
-        coded = [Coded(c.astype(np.uint8), r) for c, r in zip(self.discrete, self.levels)]
-        children = [Child(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children]
-        return CutProblem(SortedColumn(self.values), [coded[p] for p in self.parents], children, score)
+        coded = [CodedColumn(c.astype(np.uint8), r) for c, r in zip(self.discrete, self.levels)]
+        families = tuple(
+            CodedFamily(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children
+        )
+        around = Neighbourhood(tuple(coded[p] for p in self.parents), families)
+        return CutProblem(SortedColumn(self.values), around, score)
 
     def slow_value(
         self, cuts: Sequence[float], method: str = "density-bic", penalty: str | float = "bic"
@@ -67,7 +72,7 @@ class Example:
             for cuts in itertools.combinations(middles, k):
                 edges = [distinct[0], *cuts, distinct[-1]]
                 rows = np.bincount(bin_codes(self.values, np.array(cuts)), minlength=k + 1)
-                narrow = any(b - a < limits.width_floor * span for a, b in itertools.pairwise(edges))
+                narrow = any(b - a < limits.min_width * span for a, b in itertools.pairwise(edges))
                 if k == 0 or not (narrow or rows.min() < limits.min_bin_count):
                     found.append(cuts)
         return found
@@ -142,11 +147,11 @@ def test_optimum_equals_brute_force_over_all_sets_of_mid_points(
     method: str,
     penalty: str | float,
     bins: tuple[int, int | None],
-    width_floor: float,
+    min_width: float,
     min_bin_count: int,
 ) -> None:
     example = random_example(seed, n_rows=24, n_distinct=8)
-    limits = CutLimits(*bins, width_floor, min_bin_count)
+    limits = CutLimits(*bins, min_width, min_bin_count)
     found = example.problem(method, penalty).optimal(limits)
     values = [example.slow_value(cuts, method, penalty) for cuts in example.allowed(limits)]
     if not values:
@@ -208,26 +213,26 @@ def atom_example() -> Example:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("width_floor", "min_bin_count"), [(1e-3, 1), (0.02, 1), (0.1, 20)])
+@pytest.mark.parametrize(("min_width", "min_bin_count"), [(1e-3, 1), (0.02, 1), (0.1, 20)])
 def test_bins_around_repeated_values_keep_the_floors(
-    method: str, width_floor: float, min_bin_count: int
+    method: str, min_width: float, min_bin_count: int
 ) -> None:
     example = atom_example()
-    limits = CutLimits(width_floor=width_floor, min_bin_count=min_bin_count)
+    limits = CutLimits(min_width=min_width, min_bin_count=min_bin_count)
     for n_cells in (20, 400):
         found = example.problem(method).optimal(limits, n_cells=n_cells)
         assert found is not None
         edges = np.concatenate(([example.values.min()], found.cut_points, [example.values.max()]))
-        assert np.diff(edges).min() >= width_floor * np.ptp(example.values)
+        assert np.diff(edges).min() >= min_width * np.ptp(example.values)
         assert np.bincount(bin_codes(example.values, found.cut_points)).min() >= min_bin_count
         assert len(found.cut_points) >= 2  # an atom is worth isolating
 
 
-def test_lower_width_floor_lets_the_density_of_an_atom_grow() -> None:
+def test_lower_min_width_lets_the_density_of_an_atom_grow() -> None:
     problem = atom_example().problem()
     values = []
-    for width_floor in (0.1, 0.02, 0.0):
-        found = problem.optimal(CutLimits(width_floor=width_floor))
+    for min_width in (0.1, 0.02, 0.0):
+        found = problem.optimal(CutLimits(min_width=min_width))
         assert found is not None
         values.append(found.value)
     assert values[0] < values[1] < values[2]
@@ -255,14 +260,14 @@ def test_limits_that_nothing_satisfies_give_none() -> None:
     example = Example(np.array([0.0, 0.0, 1.0, 2.0, 2.0]), [], [], [], [])
     assert example.problem().optimal(CutLimits(4, 4)) is None
     assert example.problem().optimal(CutLimits(2, 3, min_bin_count=3)) is None
-    assert example.problem().optimal(CutLimits(2, 3, width_floor=0.6)) is None
+    assert example.problem().optimal(CutLimits(2, 3, min_width=0.6)) is None
 
 
 def test_cut_between_neighbouring_floats_never_leaves_a_bin_without_width() -> None:
     low = 1.0
     values = np.array([low, np.nextafter(low, 2), 1.5, 2.0] * 5)
     for penalty in (0.0, "bic"):
-        found = Example(values, [], [], [], []).problem(penalty=penalty).optimal(CutLimits(width_floor=0.0))
+        found = Example(values, [], [], [], []).problem(penalty=penalty).optimal(CutLimits(min_width=0.0))
         assert found is not None
         assert low not in found.cut_points
         assert np.isfinite(found.value)
@@ -274,9 +279,9 @@ def test_cut_between_neighbouring_floats_never_leaves_a_bin_without_width() -> N
         ({"min_bins": 0}, "min_bins must be an integer from 1"),
         ({"max_bins": 256}, "max_bins must be an integer from 1 to 255"),
         ({"max_bins": True}, "max_bins must be an integer"),
-        ({"min_bins": 5, "max_bins": 4}, "max_bins must be at least min_bins = 5, got 4"),
-        ({"width_floor": 1.0}, "width_floor must be a fraction"),
-        ({"width_floor": -0.1}, "width_floor must be a fraction"),
+        ({"min_bins": 5, "max_bins": 4}, "max_bins must be at least min_bins=5, got 4"),
+        ({"min_width": 1.0}, "min_width must be a finite number of at least 0 and below 1"),
+        ({"min_width": -0.1}, "min_width must be a finite number of at least 0 and below 1"),
         ({"min_bin_count": 1.5}, "min_bin_count must be an integer"),
     ],
 )
@@ -337,9 +342,9 @@ def test_coarse_grid_costs_little_and_still_ends_between_raw_values() -> None:
 def test_incumbent_is_never_undercut_even_on_a_coarse_grid() -> None:
     example = random_example(11, n_rows=500, n_distinct=400)
     problem = example.problem()
-    exact = problem.optimal(CutLimits(width_floor=0.0), n_cells=1000)
+    exact = problem.optimal(CutLimits(min_width=0.0), n_cells=1000)
     assert exact is not None
-    kept = problem.optimal(CutLimits(width_floor=0.0), n_cells=10, incumbent=exact.cut_points)
+    kept = problem.optimal(CutLimits(min_width=0.0), n_cells=10, incumbent=exact.cut_points)
     assert kept is not None
     assert kept.value == pytest.approx(exact.value, abs=1e-8)
 

@@ -35,10 +35,10 @@ LIMITS = st.sampled_from(
     [
         CutLimits(),
         CutLimits(max_bins=3),
-        CutLimits(max_bins=2, width_floor=0.2),
-        CutLimits(width_floor=0.15),
+        CutLimits(max_bins=2, min_width=0.2),
+        CutLimits(min_width=0.15),
         CutLimits(min_bin_count=5),
-        CutLimits(max_bins=4, width_floor=0.1, min_bin_count=3),
+        CutLimits(max_bins=4, min_width=0.1, min_bin_count=3),
     ]
 )
 
@@ -89,7 +89,7 @@ def test_priced_variable_has_the_best_cuts_of_all(
 def test_pricing_all_variables_in_turn_ends_where_none_alone_can_be_cut_better(
     seed: int, method: tuple[str, float]
 ) -> None:
-    limits = CutLimits(width_floor=0.02)
+    limits = CutLimits(min_width=0.02)
     variables = tied_variables(seed, 40, "ccdc", n_distinct=8)
     problem, pricer = priced_problem(variables, limits, method[0], cut_cost=method[1])
     genotype = random_genotype(problem, seed)

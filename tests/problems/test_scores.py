@@ -178,7 +178,7 @@ def test_fixed_cuts_are_kept() -> None:
 # ---------------------------------------------------------------- scores of families
 
 
-def test_the_density_node_of_the_fact_sheet() -> None:
+def test_a_density_counts_widths_and_parameters_of_bins() -> None:
     x = np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.25, 0.5, 1.0])
     variable = ScoredVariable("x", x, 0, (fixed(x, 0.25),))
     score = make_scorer([variable]).score([Family((0, 0))])[0]
@@ -450,13 +450,19 @@ def test_unknown_methods_and_parameters_are_refused() -> None:
         scoring_method("mdl")
     bic = scoring_method("density-bic")
     for options, message in (
-        ({"penalty": "bid"}, "penalty must be 'bic', 'literal', 'aic' or a number of nats >= 0, got 'bid'"),
+        (
+            {"penalty": "bid"},
+            "penalty must be 'bic', 'literal', 'aic' or a finite number of at least 0, got 'bid'",
+        ),
         ({"penalty": -1.0}, "got -1.0"),
         ({"penalty": math.nan}, "got nan"),
         ({"penalty": True}, "got True"),
-        ({"prior": "jeffreys"}, "prior must be 'dirichlet' or 'bdeu', got 'jeffreys'"),
-        ({"equivalent_sample_size": 0.0}, "equivalent_sample_size must be positive"),
-        ({"equivalent_sample_size": 1e7}, "at most a million rows, got 10000000.0"),
+        ({"prior": "jeffreys"}, "prior must be one of 'dirichlet', 'bdeu', got 'jeffreys'"),
+        (
+            {"equivalent_sample_size": 0.0},
+            "equivalent_sample_size must be a finite number above 0 and at most 1e.06, got 0.0",
+        ),
+        ({"equivalent_sample_size": 1e7}, "at most 1e.06, got 10000000.0"),
     ):
         with pytest.raises(GomeaBnError, match=message):
             score_rule(bic, 100, **options)

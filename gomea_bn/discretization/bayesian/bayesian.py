@@ -1,56 +1,58 @@
-"""Bayesian discretization: the most probable cuts given a graph (Chen, Wheeler & Kochenderfer 2017)."""
+"""Bayesian discretization: the most probable cuts of every column given a graph (Chen et al. 2017)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gomea_bn.discretization.base import (
-    CodedColumn,
     Cuts,
     DiscretizationTask,
     Discretizer,
-    coded_bins,
+    check_each_once,
     starting_cuts,
 )
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
-from gomea_bn.errors import GomeaBnError, is_integer, nearest
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
+from gomea_bn.problems.blanket import CodedColumn, DueColumns, ParentSets, coded_bins
+from gomea_bn.problems.interval_counts import SortedColumns
 
 __all__ = ["BayesianDiscretizer", "CycleResult", "check_bayesian_options", "discretize_all"]
 
 
 class BayesianDiscretizer(Discretizer):
-    """The most probable bins of every column given its Markov blanket.
+    """Cuts every column into its most probable bins given its Markov blanket (Chen, Wheeler & Kochenderfer 2017).
 
     Parameters
     ----------
     cardinality_over : {"table", "blanket"}
-        Whose largest number of bins or levels sets the prior's expected number of cuts: all columns' (the authors'
-        code, which gives their published cuts), or the Markov blanket's (their paper).
+        Columns whose largest number of bins or levels sets the prior's expected number of cuts: all columns (the
+        authors' code, which gives their published cuts), or the Markov blanket (their paper).
     max_cycles : int
-        Most passes over the columns.
+        Largest number of passes over the columns.
     order : sequence of str, optional
-        The columns in the order of a pass; by default children before their parents. Other orders may end in other
-        cuts, since the method has no objective that is common to all columns.
+        Names of all continuous columns in the order of a pass; by default children come before their parents. The cuts
+        may depend on the order, since the columns have no common objective.
     start : {"equal-width", "equal-frequency", "network"}
-        The bins before the first pass; "network" takes those of the given network.
+        Bins before the first pass; "network" takes the cuts of the network given to `fit`.
     max_candidates : int or None
-        Up to so many distinct values a column is cut exactly; above, the cuts are chosen among so many candidates and
-        then moved to the best place between their neighbours. None is always exact, in time quadratic in the rows.
+        Largest number of distinct values of a column that is cut exactly. For more values, cuts are chosen among this
+        number of candidates and then moved to the best position between their neighbours. None is always exact, in
+        time quadratic in the number of rows.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns not reached by then keep the cuts they had.
+        Deadline in seconds; columns that are not reached keep their starting cuts.
 
     Attributes
     ----------
     costs_ : dict of str to float
-        The objective of every column with a Markov blanket when it was last cut, in nats, lower is better.
+        Objective of every column with a Markov blanket when it was last cut, in nats; lower is better.
     n_cycles_ : int
+        Number of passes.
 
     Notes
     -----
@@ -63,8 +65,8 @@ class BayesianDiscretizer(Discretizer):
     - lnG(g + J_P) - lnG(J_P) - sum_q ln n_q! for an interval of g rows, n_q of them with parent configuration q,
     - and for every child c and configuration s of its other parents lnG(n_s + J_c) - lnG(J_c) - sum_v ln n_sv!.
 
-    The minimum is found by dynamic programming in O(m n (1 + children)) time and O(n) memory. A column without parents
-    and children keeps its starting bins.
+    Dynamic programming finds the minimum in O(m n (1 + children)) time and O(n) memory. A column without parents and
+    children keeps its starting bins.
     """
 
     def __init__(
@@ -90,40 +92,70 @@ class BayesianDiscretizer(Discretizer):
         self.max_levels = max_levels
         self.max_seconds = max_seconds
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_bayesian_options(self.cardinality_over, self.max_cycles, self.max_candidates)
-        if self.start not in ("equal-width", "equal-frequency", "network"):
-            raise GomeaBnError(
-                f"start must be 'equal-width', 'equal-frequency' or 'network', got {self.start!r}."
-            )
+        check_choice("start", self.start, ("equal-width", "equal-frequency", "network"))
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_bayesian_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        found = discretize_all(
+        result = discretize_all(
             task,
             starting_cuts(task, self.start),
             _visiting_order(self.order, task),
             cardinality_over=self.cardinality_over,
             max_cycles=self.max_cycles,
             max_candidates=self.max_candidates,
+            sorted_columns=SortedColumns(lambda v: task.table.columns[v].values),
         )
-        self.costs_ = {task.table.names[v]: cost for v, cost in sorted(found.costs.items())}
-        self.n_cycles_ = found.n_cycles
-        if not found.converged:
+        self.costs_ = {task.table.names[v]: cost for v, cost in sorted(result.costs.items())}
+        self.n_cycles_ = result.n_cycles
+        if not result.converged:
             self.stopped_by_ = "max_cycles"
-        return found.cuts
+        return result.cuts
 
 
 @dataclass(frozen=True, slots=True)
 class CycleResult:
-    """The cuts after some passes, the objective of every column when it was last cut, and how it ended."""
+    """Cuts after some passes, the objective of every column when it was last cut, and whether nothing would change."""
 
     cuts: Cuts
     costs: dict[int, float]
     n_cycles: int
     converged: bool
+
+
+class _PublishedPasses(DueColumns):
+    """Passes as the authors' code makes them.
+
+    They differ from `DueColumns` in two points. The prior of a column depends on the largest cardinality among
+    others, so that a column is also due when this has changed. And the passes end with a whole pass without a change,
+    which counts.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[int],
+        graph: ParentSets,
+        max_passes: int,
+        largest_cardinality: Callable[[int], int],
+    ) -> None:
+        super().__init__(order, graph, max_passes)
+        self._largest_cardinality = largest_cardinality
+        self.largest: dict[int, int] = {}
+        """Largest cardinality at the last visit, by column."""
+
+    def is_due(self, v: int) -> bool:
+        largest = self._largest_cardinality(v)
+        is_due = super().is_due(v) or self.largest[v] != largest
+        self.largest[v] = largest
+        return is_due
+
+    def needs_pass(self) -> bool:
+        return self.n_passes == 0 or self.changed_in_pass
 
 
 def discretize_all(
@@ -134,41 +166,32 @@ def discretize_all(
     cardinality_over: str,
     max_cycles: int,
     max_candidates: int | None,
-    sorted_columns: dict[int, SortedColumn] | None = None,
+    sorted_columns: SortedColumns,
 ) -> CycleResult:
-    """Return the cuts after passes over the columns until none changes, each cut given all others' bins.
-
-    A column whose blanket and largest cardinality are as at its last visit is left, for its optimum is the same.
-    """
-    columns = {} if sorted_columns is None else sorted_columns
+    """Return the cuts after passes over the columns until none changes, each cut given all others' bins."""
     cuts = dict(start)
     coded = task.coded(cuts)
     costs: dict[int, float] = {}
-    seen: dict[int, tuple[int, dict[int, CodedColumn]]] = {}
+
+    def largest_cardinality(v: int) -> int:
+        among: Iterable[CodedColumn] = coded
+        if cardinality_over == "blanket":
+            among = (coded[u] for u in task.graph.blanket(v))
+        return max(column.cardinality for column in among)
+
     visited = [v for v in order if task.graph.blanket(v)]
-    for n_cycles in range(1, max_cycles + 1):
-        changed = False
-        for v in visited:
-            blanket = {u: coded[u] for u in task.graph.blanket(v)}
-            among = blanket.values() if cardinality_over == "blanket" else coded
-            largest = max(one.cardinality for one in among)
-            if v in seen and seen[v][0] == largest and all(seen[v][1][u] is blanket[u] for u in blanket):
-                continue
-            seen[v] = largest, blanket
-            if v not in columns:
-                columns[v] = SortedColumn(task.table.columns[v].values)
-            problem = BayesianCuts(columns[v], task.graph.neighbourhood(v, coded), largest)
-            found, cost = problem.optimal(max_candidates, incumbent=cuts[v], task=task)
-            if task.expired:
-                return CycleResult(cuts, costs, n_cycles, False)
-            costs[v] = cost
-            if not np.array_equal(found, cuts[v]):
-                changed = True
-                cuts[v] = found
-                coded[v] = coded_bins(task.table.columns[v].values, found)
-        if not changed:
-            return CycleResult(cuts, costs, n_cycles, True)
-    return CycleResult(cuts, costs, max_cycles, False)
+    passes = _PublishedPasses(visited, task.graph, max_cycles, largest_cardinality)
+    for v in passes:
+        problem = BayesianCuts(sorted_columns[v], task.graph.neighbourhood(v, coded), passes.largest[v])
+        best, cost = problem.optimal(max_candidates, incumbent=cuts[v], task=task)
+        if task.expired:
+            return CycleResult(cuts, costs, passes.n_passes, False)
+        costs[v] = cost
+        if not np.array_equal(best, cuts[v]):
+            cuts[v] = best
+            coded[v] = coded_bins(task.table.columns[v].values, best)
+            passes.note_change(v)
+    return CycleResult(cuts, costs, passes.n_passes, not passes.changed_in_pass)
 
 
 def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> list[int]:
@@ -177,29 +200,19 @@ def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> li
         return [v for v in task.graph.reverse_topological_order() if v in task.movable]
     names = task.table.names
     if isinstance(order, str) or not isinstance(order, Iterable):
-        raise GomeaBnError(f"order must be a list of column names, got {order!r}.")
+        raise GomeaBnError(f"order must be a list of column names, got {order!r:.80}.")
+    movable = [names[v] for v in task.movable]
     for name in order:
-        if name not in names or names.index(name) not in task.movable:
+        if name not in movable:
             raise GomeaBnError(
-                f"order: no continuous column {name!r} whose cuts are wanted.{nearest(str(name), names)}"
+                f"order: {name!r} is not a continuous column with free cuts.{nearest(str(name), movable)}"
             )
-    found = [names.index(name) for name in order]
-    left = [names[v] for v in task.movable if v not in found]
-    if left or len(set(found)) < len(found):
-        raise GomeaBnError(
-            "order must name every continuous column once; it "
-            + (f"lacks {left}." if left else f"repeats a name: {list(order)}.")
-        )
-    return found
+    check_each_once(order, movable, "continuous column")
+    return [names.index(name) for name in order]
 
 
 def check_bayesian_options(cardinality_over: Any, max_cycles: Any, max_candidates: Any) -> None:
-    """Refuse options of the method that are out of range."""
-    if cardinality_over not in ("table", "blanket"):
-        raise GomeaBnError(f"cardinality_over must be 'table' or 'blanket', got {cardinality_over!r}.")
-    if not is_integer(max_cycles) or max_cycles < 1:
-        raise GomeaBnError(f"max_cycles must be an integer of at least 1, got {max_cycles!r}.")
-    if max_candidates is not None and (not is_integer(max_candidates) or max_candidates < 10):
-        raise GomeaBnError(
-            f"max_candidates must be an integer of at least 10 or None, got {max_candidates!r}."
-        )
+    """Raise `GomeaBnError` for options of the method that are out of range."""
+    check_choice("cardinality_over", cardinality_over, ("table", "blanket"))
+    check_integer("max_cycles", max_cycles, 1)
+    check_integer("max_candidates", max_candidates, 10, optional=True)

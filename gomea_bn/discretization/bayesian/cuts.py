@@ -1,4 +1,4 @@
-"""The most probable cuts of one column given its Markov blanket: objective and exact minimum (Chen et al. 2017)."""
+"""Objective of the cuts of one column given its Markov blanket, and its exact minimum (Chen et al. 2017)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import (
-    CodedColumn,
-    CodedFamily,
-    DiscretizationTask,
-    Neighbourhood,
-    joint_codes,
-)
+from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.bayesian.kernels import (
     CostRule,
     PartitionWork,
@@ -22,16 +16,18 @@ from gomea_bn.discretization.bayesian.kernels import (
     best_split,
     partition_cost,
 )
-from gomea_bn.problems.interval_dp import SortedColumn
-from gomea_bn.problems.kernels.intervals import Cells, IntervalTables, fill_cells
+from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood, joint_codes
+from gomea_bn.problems.interval_counts import NO_STOP, CountTable, IntervalCounts, SortedColumn
+from gomea_bn.problems.kernels.intervals import Cells
+from gomea_bn.problems.kernels.score import LEAST_GAIN
 
 __all__ = ["BayesianCuts", "compile_bayesian_kernels"]
 
-_NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
-_LARGE = 400  # candidates, from which bounds by a thinned programme pay
+# number of candidates from which bounds by a thinned programme pay
+_LARGE = 400
 _THINNING = 8
-_MAX_ROUNDS = 5  # of refining a thinned programme; two are the rule
-_LEAST_GAIN = 1e-9  # nats; smaller differences are rounding
+# of refining a thinned programme; two are the rule
+_MAX_ROUNDS = 5
 
 
 class BayesianCuts:
@@ -42,7 +38,7 @@ class BayesianCuts:
     column : SortedColumn
     around : Neighbourhood
     largest_cardinality : int
-        L of the prior.
+        Largest cardinality L in the prior; see `BayesianDiscretizer`.
     """
 
     def __init__(self, column: SortedColumn, around: Neighbourhood, largest_cardinality: int) -> None:
@@ -50,47 +46,34 @@ class BayesianCuts:
         n_rows = column.n_rows
         tables = [_table(around.parents, (), n_rows)] if around.parents else []
         tables += [_table((family.child,), family.spouses, n_rows) for family in around.families]
-        tables = [table for table in tables if table.row_size > 1]  # others cost nothing
-        n_cells = sum(table.n_rows * table.row_cells for table in tables)
-        row_of = np.full(n_cells + sum(table.n_rows for table in tables), -1, np.int32)
-        table_of = np.full(len(row_of), -1, np.int32)
-        codes = np.empty((len(tables), n_rows), np.int32)
-        row_costs = np.zeros((len(tables), n_rows + 1))
+        # other tables cost nothing
+        tables = [table for table in tables if table.row_size > 1]
+        self._counts = IntervalCounts(column, [table.counts for table in tables])
         log_factorials = np.zeros(n_rows + 1)
         log_factorials[1:] = np.cumsum(np.log(np.arange(1, n_rows + 1)))
-        cell, row = 0, n_cells
-        for t, table in enumerate(tables):
-            size = table.n_rows * table.row_cells
-            codes[t] = (table.cells + cell)[column.order]
-            row_of[cell : cell + size] = row + np.repeat(np.arange(table.n_rows), table.row_cells)
-            table_of[row : row + table.n_rows] = t
-            row_costs[t, 1:] = np.cumsum(np.log(table.row_size + np.arange(n_rows)))
-            cell, row = cell + size, row + table.n_rows
-        self._tables = IntervalTables(codes, row_of, np.zeros(1, np.int64))
-        self._sizes = [
-            min(n_rows, size) for table in tables for size in (table.n_rows * table.row_cells, table.n_rows)
-        ]
-        # joining intervals of g1 and g2 rows saves at most ln C(g2 + J - 1, J - 1) for each row of a table, since
-        # multinomial coefficients multiply to at most that of the sums
-        totals = [np.bincount(table.cells // table.row_cells) for table in tables]
-        self._slack = sum(
-            float(np.sum(costs[total] - log_factorials[total])) for costs, total in zip(row_costs, totals)
-        )
-        self._table_of = table_of
+        row_costs = np.zeros((len(tables), n_rows + 1))
+        self._slack = 0.0
+        for costs, table in zip(row_costs, tables):
+            costs[1:] = np.cumsum(np.log(table.row_size + np.arange(n_rows)))
+            # joining intervals of g1 and g2 rows saves at most ln C(g2 + J - 1, J - 1) for each row of a table, since
+            # multinomial coefficients multiply to at most that of the sums
+            row_cells = table.counts.n_cells // table.counts.n_table_rows
+            totals = np.bincount(table.counts.codes // row_cells)
+            self._slack += float(np.sum(costs[totals] - log_factorials[totals]))
         self._row_costs = row_costs
         self._log_factorials = log_factorials
-        width = column.high - column.low  # divided by first: its inverse may overflow
+        # divided by first: its inverse may overflow
+        width = column.high - column.low
         with np.errstate(divide="ignore"):
             self._edge_costs = -np.log(-np.expm1(-largest_cardinality * (np.diff(column.distinct) / width)))
-        self._edge_costs[column.cuts <= column.low] = (
-            np.inf
-        )  # between neighbouring floats there is no inner cut
+        # between two neighbouring floats the only cut is the lower one: as the minimum it is no cut
+        self._edge_costs[column.cuts <= column.low] = np.inf
         self._positions = largest_cardinality * ((column.distinct - column.low) / width)
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
-        """Return the objective of given cuts in nats; each counts as lying in its gap between distinct values."""
+        """Return the objective of any cuts in nats; a cut counts as any other one between the same distinct values."""
         chosen = self.column.gaps(cut_points) if len(cut_points) else np.empty(0, np.int64)
-        cells, rule, work = self._programme(chosen, _NO_STOP)
+        cells, rule, work = self._programme(chosen, NO_STOP)
         return float(partition_cost(cells, rule, work, np.arange(len(chosen) + 2)))
 
     def optimal(
@@ -106,11 +89,11 @@ class BayesianCuts:
         ----------
         max_candidates : int or None
         incumbent : ndarray of shape (k,), optional
-            Cuts whose gaps are candidates also where these are thinned.
+            Cuts whose gaps are candidates even if the others are thinned.
         task : DiscretizationTask, optional
-            Whose deadline ends the search; the result is then of no use.
+            Task with the deadline that ends the search; the result is then meaningless.
         """
-        stop = _NO_STOP if task is None else task.stop.flag
+        stop = NO_STOP if task is None else task.stop.flag
 
         def solve() -> tuple[NDArray[np.int64], float]:
             return self._solve(max_candidates, incumbent, stop)
@@ -126,29 +109,28 @@ class BayesianCuts:
         if max_candidates is None or n_gaps <= max_candidates:
             return self._best(np.arange(n_gaps), stop)
         grid = self._grid(max_candidates)
-        known = np.empty(0, np.int64)
+        added = np.empty(0, np.int64)
         if incumbent is not None and len(incumbent):
-            known = self.column.gaps(incumbent)
+            added = self.column.gaps(incumbent)
         raw = self._programme(np.arange(n_gaps), stop)
-        best, best_cost = known, np.inf
+        best, best_cost = added, np.inf
         for _ in range(_MAX_ROUNDS):
-            chosen, _cost = self._best(np.union1d(grid, known), stop)
+            chosen, _cost = self._best(np.union1d(grid, added), stop)
             if stop[0]:
                 break
             chosen = self._moved(chosen, raw)
             cost = float(partition_cost(*raw, np.concatenate(([0], chosen + 1, [n_gaps + 1]))))
-            if cost >= best_cost - _LEAST_GAIN:
+            if cost >= best_cost - LEAST_GAIN:
                 break
             best, best_cost = chosen, cost
-            known = np.union1d(known, chosen)
+            added = np.union1d(added, chosen)
         return best, best_cost
 
     def _grid(self, n_candidates: int) -> NDArray[np.int64]:
-        """Return the gap that costs least in each of so many groups of about equally many rows."""
+        """Return the cheapest gap of each of `n_candidates` groups of about equal numbers of rows."""
         group = self.column.below * n_candidates // self.column.n_rows
         order = np.lexsort((self._edge_costs, group))
-        found: NDArray[np.int64] = order[np.flatnonzero(np.diff(group[order], prepend=-1))]
-        return found
+        return np.asarray(order[np.flatnonzero(np.diff(group[order], prepend=-1))], np.int64)
 
     def _best(
         self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
@@ -164,9 +146,9 @@ class BayesianCuts:
     def _partitions(
         self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Return the least cost before every candidate edge, and where its last interval begins.
+        """Return the least cost before every candidate edge, and the first cell of its last interval.
 
-        The costs of a thinned programme bound those of a large one, which then can end most of its sweeps early.
+        The costs of a thinned programme are bounds that let a large one end most of its sweeps early.
         """
         cells, rule, work = self._programme(candidates, stop)
         if len(candidates) > _LARGE:
@@ -178,19 +160,19 @@ class BayesianCuts:
     def _moved(
         self, chosen: NDArray[np.int64], raw: tuple[Cells, CostRule, PartitionWork]
     ) -> NDArray[np.int64]:
-        """Return cuts of which none alone can be moved between its neighbours, or left out, at a gain."""
+        """Return the cuts after moving or leaving out single ones, between their neighbours, until none gains."""
         edges = [0, *(chosen + 1).tolist(), len(self.column.cuts) + 1]
         due = set(edges[1:-1])
         while due and not raw[2].stop[0]:
             edge = min(due)
             due.discard(edge)
             k = edges.index(edge)
-            place, gain = best_split(*raw, edges[k - 1], edges[k + 1])
-            if place == edge:
+            best_edge, gain = best_split(*raw, edges[k - 1], edges[k + 1])
+            if best_edge == edge:
                 continue
-            edges[k : k + 1] = [place] if gain > 0.0 else []
+            edges[k : k + 1] = [best_edge] if gain > 0.0 else []
             due.update(edges[max(k - 1, 1) : k + 2])
-            due -= {place, edges[0], edges[-1]}
+            due -= {best_edge, edges[0], edges[-1]}
         return np.array(edges[1:-1], np.int64) - 1
 
     def _programme(
@@ -199,45 +181,39 @@ class BayesianCuts:
         """Return the counted cells between candidate gaps, their costs, and work space."""
         column = self.column
         n_cells = len(candidates) + 1
-        most = sum(min(column.n_rows, n_cells * size) for size in self._sizes)
-        counts = np.zeros(len(self._table_of), np.int32)
-        cells = Cells(
-            np.concatenate(([column.low], column.cuts[candidates], [column.high])),
-            np.concatenate(([0], column.below[candidates], [column.n_rows])).astype(np.int64),
-            np.zeros(n_cells + 1, np.int64),
-            np.zeros(n_cells, np.int64),
-            np.empty(most, np.int32),
-            np.empty(most, np.int32),
-        )
-        fill_cells(self._tables, cells, counts)
+        cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
         rule = CostRule(
-            self._table_of,
-            self._log_factorials,
-            self._row_costs,
-            self._positions[np.concatenate(([0], candidates + 1))],
-            self._positions[np.concatenate((candidates, [len(column.cuts)]))],
-            np.concatenate((self._edge_costs[candidates], [0.0])),
-            self._slack,
+            table_of=self._counts.table_of,
+            log_factorials=self._log_factorials,
+            row_costs=self._row_costs,
+            first=self._positions[np.concatenate(([0], candidates + 1))],
+            last=self._positions[np.concatenate((candidates, [len(column.cuts)]))],
+            edge_costs=np.concatenate((self._edge_costs[candidates], [0.0])),
+            slack=self._slack,
         )
-        bounds = np.full(n_cells + 1, np.inf)
-        work = PartitionWork(counts, np.zeros(n_cells + 1), bounds, np.zeros(n_cells + 1, np.int32), stop)
+        work = PartitionWork(
+            counts=self._counts.counts,
+            costs=np.zeros(n_cells + 1),
+            bounds=np.full(n_cells + 1, np.inf),
+            origins=np.zeros(n_cells + 1, np.int32),
+            stop=stop,
+        )
         return cells, rule, work
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One table of counts around the column: `n_rows` rows of `row_cells` numbered cells."""
+    """A table of counts around the column, and the number of cells per row that its prior knows, seen or not."""
 
-    cells: NDArray[np.int32]
-    n_rows: int
-    row_cells: int
-    row_size: float  # cells that the prior knows, seen or not
+    counts: CountTable
+    row_size: float
 
 
-def _table(own: tuple[CodedColumn, ...], given: tuple[CodedColumn, ...], n_rows: int) -> _Table:
-    values, n_values, n_all = joint_codes(own, n_rows)
-    rows, n_numbered, _ = joint_codes(given, n_rows)
-    return _Table(rows * np.int32(n_values) + values, n_numbered, n_values, n_all)
+def _table(members: tuple[CodedColumn, ...], conditions: tuple[CodedColumn, ...], n_rows: int) -> _Table:
+    values, n_values, row_size = joint_codes(members, n_rows)
+    rows, n_observed, _ = joint_codes(conditions, n_rows)
+    cells = rows * np.int32(n_values) + values
+    return _Table(CountTable(cells, n_observed * n_values, n_observed), row_size)
 
 
 @cache

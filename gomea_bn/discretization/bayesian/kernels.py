@@ -1,4 +1,4 @@
-"""Compiled dynamic programming over the intervals of one variable under the Bayesian objective of Chen et al."""
+"""Kernels of the dynamic programme over intervals of one column under the Bayesian objective of Chen et al."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.intervals import Cells
+from gomea_bn.problems.kernels.score import LEAST_GAIN
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["CostRule", "PartitionWork", "best_partition", "best_split", "partition_cost"]
-
-_LEAST_GAIN = 1e-10  # of a cost in nats: smaller differences are rounding
 
 
 class CostRule(NamedTuple):
@@ -28,7 +27,9 @@ class CostRule(NamedTuple):
     first: NDArray[np.float64]  # (n_cells,) L / range times the lowest value of a cell
     last: NDArray[np.float64]  # (n_cells,) L / range times the highest value of a cell
     edge_costs: NDArray[np.float64]  # (n_cells,) of a cut above a cell, infinite where none may be; last 0
-    slack: float  # two intervals cost at most so much more than the one that joins them, edge cost apart
+    slack: (
+        float  # most by which two intervals can cost more than the one that joins them, without the edge cost
+    )
 
 
 class PartitionWork(NamedTuple):
@@ -37,13 +38,13 @@ class PartitionWork(NamedTuple):
     counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
     costs: NDArray[np.float64]  # (n_cells + 1,) least cost of the cells before an edge, the edge included
     bounds: NDArray[np.float64]  # (n_cells + 1,) upper bounds of `costs`, infinite where none is known
-    origins: NDArray[np.int32]  # (n_cells + 1,) where the last interval of that best begins
+    origins: NDArray[np.int32]  # (n_cells + 1,) first cell of the last interval of that best
     stop: NDArray[np.uint8]  # (1,) raised to give up
 
 
 @kernel
 def _absorb(cells: Cells, c: int, rule: CostRule, counts: NDArray[np.int32]) -> float:
-    """Add cell `c` to an interval's `counts` and return by how much its cost grows."""
+    """Add cell `c` to an interval's `counts` and return the growth of its cost."""
     entries, amounts = cells.entries, cells.amounts
     grown = 0.0
     for e in range(cells.middles[c], cells.starts[c + 1]):
@@ -99,7 +100,7 @@ def best_partition(cells: Cells, rule: CostRule, work: PartitionWork) -> None:
                 end = b + 1
                 break
             total += rule.edge_costs[b]
-            if total < costs[b + 1] - _LEAST_GAIN:
+            if total < costs[b + 1] - LEAST_GAIN:
                 costs[b + 1] = total
                 origins[b + 1] = a
         _clear(cells, a, end, counts)
@@ -119,14 +120,14 @@ def best_split(cells: Cells, rule: CostRule, work: PartitionWork, low: int, high
     whole = costs[high]
     _clear(cells, low, high, counts)
     cost = 0.0
-    best, place = whole, low
+    best, edge = whole, low
     for a in range(high - 1, low, -1):
         cost += _absorb(cells, a, rule, counts)
         total = costs[a] + rule.edge_costs[a - 1] + cost + rule.last[high - 1] - rule.first[a]
-        if total < best - _LEAST_GAIN:
-            best, place = total, a
+        if total < best - LEAST_GAIN:
+            best, edge = total, a
     _clear(cells, low + 1, high, counts)
-    return place, whole - best
+    return edge, whole - best
 
 
 @kernel

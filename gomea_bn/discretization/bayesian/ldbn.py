@@ -1,4 +1,4 @@
-"""LDBN: structure and bins together, K2 coupled with Bayesian discretization (Chen et al. 2017)."""
+"""LDBN: K2 coupled with Bayesian discretization learns structure and bins together (Chen et al. 2017)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import (
-    Cuts,
-    DiscretizationTask,
-    Discretizer,
-    Graph,
-    Network,
-    starting_cuts,
-)
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.bayesian.bayesian import check_bayesian_options, discretize_all
 from gomea_bn.discretization.bayesian.cuts import compile_bayesian_kernels
+from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.k2 import (
     Parents,
     best_parent,
@@ -33,7 +27,7 @@ from gomea_bn.discretization.structure_search.k2 import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,30 +36,31 @@ __all__ = ["LDBN"]
 
 
 class LDBN(Discretizer):
-    """Learns structure and bins together: K2 finds edges, and after every edge all columns are cut anew.
+    """Learns structure and bins together: K2 adds edges, and after every edge all columns are cut again.
 
     Parameters
     ----------
     order : sequence of str, optional
-        The columns, each after all that may be its parents; by default random orders, of which the best result is
-        kept.
+        Names of all columns, each after the columns that may be its parents. By default random orders, of which the
+        best result is the final one.
     max_indegree : int
-        Most parents of a column.
+        Largest number of parents of a column.
     n_restarts : int
-        How many random orders (the paper: 50); without effect where `order` is given.
+        Number of random orders (the paper: 50); not used if `order` is given.
     max_cycles : int
-        Most passes of a discretization.
+        Largest number of passes of a discretization.
     cardinality_over : {"table", "blanket"}
+        See `BayesianDiscretizer`.
     max_candidates : int or None
-        Of the discretization; see `BayesianDiscretizer`.
+        See `BayesianDiscretizer`.
     pseudo_count : float
-        Smoothing of the network's tables, per row of a table.
+        Pseudo-count per row of the network's tables.
     random_state : int, optional
         Seed of the orders.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; the best result so far is kept.
+        Deadline in seconds; the best result so far is kept.
 
     Attributes
     ----------
@@ -74,9 +69,9 @@ class LDBN(Discretizer):
     score_ : float
         ln of the K2 score of the discretized table, in nats; higher is better.
     order_ : list of str
-        The order of the best result.
+        Order of the best result.
     n_restarts_ : int
-        Orders that were tried.
+        Number of orders that were tried.
     stopped_by_ : str
         "n_restarts", "max_seconds" or "interrupt".
     cut_points_, levels_, table_, fit_seconds_, feature_names_in_, n_features_in_
@@ -84,12 +79,12 @@ class LDBN(Discretizer):
 
     Notes
     -----
-    As in the authors' code, a column's parents grow while a further one raises the score that the column had when its
-    last parent was accepted, before the bins changed; and orders are compared by the K2 score of tables that are cut
-    differently, which favours few bins.
+    As in the authors' code, a column gets further parents while these raise the score that it had when its last parent
+    was accepted, before the bins changed. Orders are compared by the K2 score of tables with different bins, which
+    favours few bins.
 
-    Each pass of the discretization visits the columns against the order. It begins with equal-width bins after every
-    new edge.
+    Each pass of the discretization visits the columns in reverse order. After every new edge it begins with equal-width
+    bins.
     """
 
     def __init__(
@@ -135,9 +130,9 @@ class LDBN(Discretizer):
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
             Never changed. An array's columns are named x0, x1, ...
         y : ignored
-            Present for scikit-learn's tools; a class belongs into the table as a column.
+            Present for scikit-learn's tools; classes must be a column of the table.
         network : None
-            The structure is learned; `BayesianDiscretizer` takes one that is given.
+            Must be None, since the structure is learned; `BayesianDiscretizer` takes a network.
 
         Raises
         ------
@@ -146,7 +141,7 @@ class LDBN(Discretizer):
         """
         if network is not None:
             raise GomeaBnError(
-                "LDBN learns the graph itself; leave network out, or use BayesianDiscretizer, which keeps it."
+                "LDBN learns the graph itself; leave network out, or use BayesianDiscretizer to keep the graph."
             )
         super().fit(X)
         self.network_ = DiscretizedBayesNet.from_table(
@@ -158,11 +153,13 @@ class LDBN(Discretizer):
         )
         return self
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_bayesian_options(self.cardinality_over, self.max_cycles, self.max_candidates)
         check_k2_options(self.max_indegree, self.n_restarts, self.max_seconds, self.random_state)
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_bayesian_kernels()
         compile_k2_kernels()
 
@@ -171,10 +168,10 @@ class LDBN(Discretizer):
         bins = _Bins(task, self)
         best, best_order, tried = None, list[int](), 0
         for order in orders:
-            found = self._along(order, task, bins)
+            learned = self._along(order, task, bins)
             tried += 1
-            if best is None or found.score > best.score:
-                best, best_order = found, order
+            if best is None or learned.score > best.score:
+                best, best_order = learned, order
             if task.expired:
                 break
         assert best is not None
@@ -186,23 +183,23 @@ class LDBN(Discretizer):
         return best.cuts
 
     def _along(self, order: Sequence[int], task: DiscretizationTask, bins: _Bins) -> _Learned:
-        """Return what one order gives; the last complete state once the time is up."""
+        """Return the result for one order; at the deadline, the last complete state."""
         parents: Parents = [()] * len(order)
         cuts = bins.start
         scorer = bins.scorer(cuts)
-        for place, child in enumerate(order):
+        for position, child in enumerate(order):
             score = float(scorer.score([Family((child, 0))])[0])
-            while len(parents[child]) < min(self.max_indegree, place) and not task.expired:
-                candidates = [v for v in order[:place] if v not in parents[child]]
+            while len(parents[child]) < min(self.max_indegree, position) and not task.expired:
+                candidates = [v for v in order[:position] if v not in parents[child]]
                 new, grown = best_parent(scorer, child, parents[child], candidates)
                 if not grown > score:
                     break
                 grown_parents = [*parents]
                 grown_parents[child] = (*parents[child], new)
-                found = bins.for_graph(grown_parents, order)
-                if found is None:
+                grown_cuts = bins.for_graph(grown_parents, order)
+                if grown_cuts is None:
                     break
-                parents, cuts, score = grown_parents, found, grown
+                parents, cuts, score = grown_parents, grown_cuts, grown
                 scorer = bins.scorer(cuts)
             if task.expired:
                 break
@@ -211,7 +208,7 @@ class LDBN(Discretizer):
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What one order gives."""
+    """Result for one order."""
 
     parents: Parents
     cuts: Cuts
@@ -219,19 +216,19 @@ class _Learned:
 
 
 class _Bins:
-    """Bins for any graph over one table, its columns sorted once."""
+    """Bins for any graph over one table, whose columns are sorted once."""
 
     def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
         self._task = task
         self._options = options
-        self._columns: dict[int, SortedColumn] = {}
+        self._columns = SortedColumns(lambda v: task.table.columns[v].values)
         self.start = starting_cuts(task)
 
     def for_graph(self, parents: Parents, order: Sequence[int]) -> Cuts | None:
-        """Return the cuts for a graph, columns visited against the order; None once the time is up."""
+        """Return the cuts for a graph, columns visited in reverse order; None at the deadline."""
         task = self._task
-        graph = Graph(task.table.names, tuple(tuple(sorted(found)) for found in parents))
-        found = discretize_all(
+        graph = Graph(task.table.names, tuple(tuple(sorted(own)) for own in parents))
+        result = discretize_all(
             replace(task, graph=graph),
             self.start,
             [v for v in reversed(order) if v in task.movable],
@@ -240,8 +237,8 @@ class _Bins:
             max_candidates=self._options.max_candidates,
             sorted_columns=self._columns,
         )
-        return None if task.expired else found.cuts
+        return None if task.expired else result.cuts
 
     def scorer(self, cuts: Cuts) -> FamilyScorer:
-        """Return the K2 scorer of the table under given cuts."""
+        """Return the K2 scorer of the table under the cuts."""
         return k2_scorer(self._task.table.names, self._task.coded(cuts))

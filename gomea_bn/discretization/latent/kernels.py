@@ -1,4 +1,4 @@
-"""Compiled EM of a mixture over mixed columns, and the scan for the cut that tells its classes apart best."""
+"""Kernels of EM for a mixture over mixed columns, and of the search for the cut that best separates its classes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ __all__ = [
     "fill_memberships",
 ]
 
+# slots of `MixtureWork.reached`
+LOG_LIKELIHOOD, OBJECTIVE, CONVERGED = 0, 1, 2
+
 _ROWS_PER_CHECK = 4096
-_TIE = 1e-12  # relative: smaller differences of entropies are rounding
+# relative: smaller differences of entropies are rounding
+_TIE = 1e-12
 
 
 class MixtureRows(NamedTuple):
@@ -53,7 +57,9 @@ class MixtureWork(NamedTuple):
     precisions: NDArray[np.float64]  # (n_continuous, K) 1 / (2 variance)
     logs: NDArray[np.float64]  # (n_levels, K) of the probabilities
     row: NDArray[np.float64]  # (K,)
-    reached: NDArray[np.float64]  # (3,) log likelihood and objective of the last whole pass; 1 if converged
+    reached: NDArray[
+        np.float64
+    ]  # (3,) LOG_LIKELIHOOD and OBJECTIVE of the last whole pass; CONVERGED is 1 or 0
     stop: NDArray[np.uint8]  # (1,) raised to give up
 
 
@@ -162,13 +168,13 @@ def expect(rows: MixtureRows, state: MixtureState, work: MixtureWork) -> float:
     """Fill the statistics under the parameters and return the log likelihood, or NaN if stopped."""
     _prepare(state, work)
     _clear(work)
-    found = 0.0
+    log_likelihood = 0.0
     for i in range(rows.values.shape[0]):
         if i % _ROWS_PER_CHECK == 0 and work.stop[0] != 0:
             return nan
-        found += _row_memberships(rows, i, state.means, work)
+        log_likelihood += _row_memberships(rows, i, state.means, work)
         _count(rows, i, state.means, work)
-    return found
+    return log_likelihood
 
 
 @kernel
@@ -204,14 +210,14 @@ def _maximise(state: MixtureState, work: MixtureWork, rule: MixtureRule) -> bool
 
 @kernel
 def _log_prior(state: MixtureState, rule: MixtureRule) -> float:
-    """Return what the pseudo-counts add to the log likelihood, up to a constant for each living class."""
-    found = 0.0
+    """Return the log prior of the pseudo-counts, up to a constant for each living class."""
+    log_prior = 0.0
     if rule.pseudo_count > 0.0:
         for v in range(state.probabilities.shape[0]):
             for k in range(state.weights.shape[0]):
                 if state.weights[k] > 0.0:
-                    found += rule.pseudo_counts[v] * log(state.probabilities[v, k])
-    return found
+                    log_prior += rule.pseudo_counts[v] * log(state.probabilities[v, k])
+    return log_prior
 
 
 @kernel
@@ -220,8 +226,8 @@ def em_steps(
 ) -> int:
     """Take up to `n_steps` steps, each new parameters and a pass over the rows; return how many were taken.
 
-    The statistics must be there. Ends early where the objective (log likelihood and log prior) gains no more than the
-    tolerance, or if stopped; then the last parameters have no pass.
+    The statistics must have been computed. Ends early if the objective (log likelihood plus log prior) gains no more
+    than the tolerance, or if stopped; after a stop the last parameters have no pass.
     """
     reached = work.reached
     for step in range(n_steps):
@@ -230,11 +236,11 @@ def em_steps(
         if log_likelihood != log_likelihood:
             return step
         objective = log_likelihood + _log_prior(state, rule)
-        gain = objective - reached[1]
-        reached[0] = log_likelihood
-        reached[1] = objective
+        gain = objective - reached[OBJECTIVE]
+        reached[LOG_LIKELIHOOD] = log_likelihood
+        reached[OBJECTIVE] = objective
         if gain <= rule.tolerance and not died:
-            reached[2] = 1.0
+            reached[CONVERGED] = 1.0
             return step + 1
     return n_steps
 
@@ -255,7 +261,7 @@ def fill_memberships(
 def best_class_cut(
     below: NDArray[np.float64], rows_below: NDArray[np.int64], low: int, high: int
 ) -> tuple[int, float]:
-    """Return before which of the distinct values `low` to `high` - 1 to cut, and the classes' entropy after it.
+    """Return the best cut of the distinct values `low` to `high` - 1, as the value above it, and the entropy after it.
 
     The entropy is summed over the rows of the block, in nats; of equally good cuts the lowest is taken.
 
@@ -265,7 +271,7 @@ def best_class_cut(
     rows_below : (n_distinct + 1,) their number
     low, high : the block, at least two distinct values
     """
-    best, place = inf, low
+    best, cut = inf, low
     for i in range(low + 1, high):
         n_left = float(rows_below[i] - rows_below[low])
         n_right = float(rows_below[high] - rows_below[i])
@@ -277,6 +283,6 @@ def best_class_cut(
                 total -= left * log(left)
             if right > 0.0:
                 total -= right * log(right)
-        if place == low or total < best - _TIE * (n_left + n_right):
-            best, place = total, i
-    return place, best
+        if cut == low or total < best - _TIE * (n_left + n_right):
+            best, cut = total, i
+    return cut, best

@@ -1,4 +1,4 @@
-"""Bins that tell the classes of a latent variable apart (Monti & Cooper 1999)."""
+"""Latent discretization: bins that separate the classes of a latent variable (Monti & Cooper 1999)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from math import inf, log2
+from math import log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,97 +24,97 @@ from gomea_bn.discretization.latent.mixture import (
     MixtureTable,
     compile_latent_kernels,
 )
-from gomea_bn.discretization.mdl.mdl import check_choice, check_count
-from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.scores import is_gain
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ClassCuts", "LatentDiscretizer"]
 
-_MIXTURE_SHARE = 0.6  # of the time; sorting and cutting the columns takes less than EM
-_LEAST_GAIN = 1e-9  # bits per row; less is rounding
+# of the time; sorting and cutting the columns takes less than EM
+_MIXTURE_SHARE = 0.6
 
 
 class LatentDiscretizer(Discretizer):
     """Cuts every continuous column where the classes of a latent variable change.
 
-    A finite mixture over all columns, normal for continuous and multinomial for discrete ones, independent within a
-    class, is fitted by EM. Every column is then split recursively so that the bins tell most about the classes, while
-    that shortens their description (the MDLPC rule of Fayyad & Irani 1993, with the soft class memberships in place
-    of counts).
+    EM fits a finite mixture over all columns that are independent within a class: normal if continuous, multinomial if
+    discrete. Every column is then split recursively at the cut that is most informative about the classes, while this
+    shortens their description (the MDLPC rule of Fayyad & Irani 1993, with soft class memberships instead of counts).
 
-    No graph is needed: `network=` is accepted, decides the kinds of its columns and keeps cuts that a user has fixed,
-    and its edges have no influence. `y` has none either; leave classes in the table to let them shape the mixture.
-    A table of one column works: its classes are then the normal parts of its density. Where one class describes the
-    table best, nothing can be told apart, and every column gets one bin.
+    The edges of `network=` and the classes `y` have no influence. A network decides the kinds of its columns and keeps
+    cuts that a user has fixed. Classes that are a column of the table take part in the mixture. A table of one column
+    works: its classes are the normal components of its density. If one class describes the table best, every column
+    gets one bin.
 
     Parameters
     ----------
     n_classes : int, optional
-        Classes of the latent variable; by default the number of highest BIC. Classes that lose all their rows during
-        EM are left out, so there can be fewer.
+        Number of classes of the latent variable; by default the number with the highest BIC. Classes that lose all
+        their rows during EM are dropped, so that there may be fewer.
     max_classes : int
-        Most classes that BIC chooses among: 1, 2, ... until two in a row are no improvement.
+        Largest number of classes among which BIC chooses; 1, 2, ... are tried until two in a row are no improvement.
     memberships : {"soft", "hard"}
-        Whether a row counts for every class by its probability (the paper), or for its most probable class alone.
+        Whether a row counts for every class by its probability (the paper), or only for its most probable class.
     class_counts : {"all", "expected", "share"}
-        Which classes count as present in a set of rows, in the stopping rule; open in the paper for soft memberships.
-        "all": all of them, which as a rule gives fewest cuts; "expected": those with at least one expected row;
-        "share": those with at least 5 % of the set.
+        Classes that count as present in a set of rows by the stopping rule; the paper leaves this open for soft
+        memberships. "all": all classes, which usually gives the fewest cuts. "expected": classes with at least one
+        expected row. "share": classes with at least 5 % of the set.
     min_bins : int
-        So many bins at least, as long as a cut tells anything about the classes: the best ones are taken although
-        the stopping rule refuses them. 1 is the paper's rule, which can leave a column whole.
+        Number of bins up to which the best informative cuts are made even if the stopping rule refuses them. 1 is the
+        paper's rule, which can leave a column uncut.
     max_bins : int
-        Most bins of a column; the splits with the largest gain over all their rows come first.
+        Largest number of bins of a column; the splits with the largest gain over all their rows come first.
     n_restarts : int
-        Starts of EM for every number of classes.
+        Number of starts of EM for every number of classes.
     start : {"both", "spread", "random"}
-        Classes to start from: around seeds that lie far apart, or drawn at random; or one and the other in turn.
+        First classes: "spread" builds them around seeds that lie far apart, "random" draws them, "both" alternates.
     start_rows : int
-        The starts are compared on a sample of so many rows, if there are more.
+        Number of rows of the sample on which starts are compared, for larger tables.
     tol : float
-        EM ends where a step gains at most so many nats per row.
+        EM ends when a step gains at most this, in nats per row.
     max_iterations : int
-        Most EM steps from the best start, after short runs of at most 30 steps from every start.
+        Largest number of EM steps from the best start, after at most 30 steps from every start.
     sd_floor : float
-        Smallest standard deviation within a class, as a share of the column's; repeated values would make the
-        likelihood infinite without it.
+        Smallest standard deviation within a class, as a share of the column's. With 0, repeated values would make the
+        likelihood infinite.
     pseudo_count : float
-        Rows added to every class, spread evenly over the levels of a discrete column.
+        Number of rows added to every class, spread evenly over the levels of a discrete column.
     min_class_rows : float
-        A class with fewer expected rows is left out.
+        Classes with fewer expected rows are dropped.
     kinds, missing, max_levels
-        See `gomea_bn.data.table.read_table`.
+        See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; three fifths are for the mixture, of which the best so far is kept. Columns not reached stay one bin.
+        Deadline in seconds; three fifths are for the mixture, whose best fit so far is kept. Columns that are not
+        reached get one bin.
     random_state : int, optional
-        Of the starts. The order of the rows has no influence.
+        Seed of the starts. The order of the rows has no influence.
 
     Attributes
     ----------
     mixture_ : Mixture or None
-        Weights, means, standard deviations and level probabilities of the classes; None if a deadline came before.
+        Weights, means, standard deviations and level probabilities of the classes; None if the deadline came first.
     n_classes_ : int
-        Classes of the mixture; 0 without one.
+        Number of classes of the mixture; 0 without a mixture.
     bic_ : dict of int to float
-        BIC of every number of classes that was tried, in nats, higher is better.
+        BIC in nats of every number of classes that was tried; higher is better.
     class_entropy_ : dict of str to float
-        Of every column that was cut, entropy in bits of the class of a row whose bin is known, on average.
+        Entropy in bits of the class given the bin, averaged over the rows, for every column that was cut.
 
     Notes
     -----
-    BIC is the log likelihood less (ln n)/2 nats for every one of (K - 1) + K (2 continuous columns + sum (levels - 1))
-    parameters. For a set S of N rows with expected class shares p_h, Ent(S) = -sum p_h log2 p_h. Of all mid-points
-    between distinct values the one is taken with the smallest E = (N1 Ent(S1) + N2 Ent(S2)) / N, and accepted if
+    BIC is the log likelihood minus (ln n)/2 nats per parameter; there are (K - 1) + K (2 continuous columns +
+    sum (levels - 1)) parameters. For a set S of N rows with expected class shares p_h, Ent(S) = -sum p_h log2 p_h. The
+    cut is the mid-point of distinct values with the smallest E = (N1 Ent(S1) + N2 Ent(S2)) / N. It is accepted if
     Ent(S) - E > (log2(N - 1) + log2(3^k - 2) - k Ent(S) + k1 Ent(S1) + k2 Ent(S2)) / N, where k, k1, k2 are the
-    numbers of classes in the set and its parts. The more rows, the more cuts: soft memberships keep changing with the
-    values.
+    numbers of classes in the set and its parts. The number of cuts grows with the number of rows, since soft
+    memberships change with the values.
 
-    scikit-learn has mixtures of normal densities only, none with discrete columns, so EM is our own and compiled; on
-    continuous columns its steps are those of ``GaussianMixture(covariance_type="diag")``.
+    On continuous columns the steps of EM are those of scikit-learn's ``GaussianMixture(covariance_type="diag")``, which
+    has no discrete columns.
 
     Examples
     --------
@@ -198,29 +198,31 @@ class LatentDiscretizer(Discretizer):
                 codes.append(encode_levels(series, name, self.levels_[name]).astype(np.int32))
             else:
                 numbers.append(numeric_values(series, name))
-        found = self.mixture_.memberships(self.mixture_.table.rows_of(numbers, codes))
-        return pd.DataFrame(found, index=frame.index)
+        memberships = self.mixture_.memberships(self.mixture_.table.rows_of(numbers, codes))
+        return pd.DataFrame(memberships, index=frame.index)
 
-    def _check_options(self) -> None:
-        check_count("n_classes", self.n_classes, 1, None, optional=True)
-        check_count("max_classes", self.max_classes, 1, None)
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_integer("n_classes", self.n_classes, 1, optional=True)
+        check_integer("max_classes", self.max_classes, 1)
         check_choice("memberships", self.memberships, ("soft", "hard"))
         check_choice("class_counts", self.class_counts, tuple(_PRESENCE))
-        check_count("min_bins", self.min_bins, 1, MAX_CARDINALITY)
-        check_count("max_bins", self.max_bins, 1, MAX_CARDINALITY)
+        check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
+        check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY)
         if self.min_bins > self.max_bins:
             raise GomeaBnError(f"min_bins must be at most max_bins={self.max_bins}, got {self.min_bins}.")
-        check_count("n_restarts", self.n_restarts, 1, None)
+        check_integer("n_restarts", self.n_restarts, 1)
         check_choice("start", self.start, STARTS)
-        check_count("start_rows", self.start_rows, 2, None)
-        _check_number("tol", self.tol, 0.0)
-        check_count("max_iterations", self.max_iterations, 1, None)
-        _check_number("sd_floor", self.sd_floor, 1e-6, 1.0)
-        _check_number("pseudo_count", self.pseudo_count, 1e-9)
-        _check_number("min_class_rows", self.min_class_rows, 1e-9)
-        check_count("random_state", self.random_state, 0, None, optional=True)
+        check_integer("start_rows", self.start_rows, 2)
+        check_number("tol", self.tol, 0.0)
+        check_integer("max_iterations", self.max_iterations, 1)
+        check_number("sd_floor", self.sd_floor, 1e-6, 1.0)
+        check_number("pseudo_count", self.pseudo_count, 1e-9)
+        check_number("min_class_rows", self.min_class_rows, 1e-9)
+        check_integer("random_state", self.random_state, 0, optional=True)
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_latent_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
@@ -228,9 +230,9 @@ class LatentDiscretizer(Discretizer):
         self.mixture_ = self._find_mixture(task, table)
         self.n_classes_ = 0 if self.mixture_ is None else self.mixture_.n_classes
         self.class_entropy_ = {}
-        found: Cuts = {v: np.empty(0) for v in task.movable}
+        cuts: Cuts = {v: np.empty(0) for v in task.movable}
         if self.mixture_ is None:
-            return found
+            return cuts
         if not self.mixture_.converged:
             self.stopped_by_ = "max_seconds" if self._out_of_time(task) else "max_iterations"
         memberships = self.mixture_.memberships()
@@ -241,23 +243,23 @@ class LatentDiscretizer(Discretizer):
                 break
             column = task.table.columns[v]
             cutter = ClassCuts(column.values[table.order], memberships, self.class_counts)
-            found[v] = cutter.find(self.min_bins, self.max_bins, lambda: task.expired)
-            self.class_entropy_[column.name] = cutter.expected_entropy(found[v])
-        return found
+            cuts[v] = cutter.find(self.min_bins, self.max_bins, lambda: task.expired)
+            self.class_entropy_[column.name] = cutter.expected_entropy(cuts[v])
+        return cuts
 
     def _find_mixture(self, task: DiscretizationTask, table: MixtureTable) -> Mixture | None:
-        """Return the mixture of the wanted or of the best number of classes."""
+        """Return the mixture with `n_classes` classes, or with the best number of classes."""
         search = MixtureSearch(
             table,
             MixtureOptions(
-                self.n_restarts,
-                self.start,
-                self.start_rows,
-                self.tol,
-                self.max_iterations,
-                self.sd_floor,
-                self.pseudo_count,
-                self.min_class_rows,
+                n_restarts=self.n_restarts,
+                start=self.start,
+                start_rows=self.start_rows,
+                tol=self.tol,
+                max_iterations=self.max_iterations,
+                sd_floor=self.sd_floor,
+                pseudo_count=self.pseudo_count,
+                min_class_rows=self.min_class_rows,
             ),
             self.random_state,
             run=task.interruptible,
@@ -270,10 +272,10 @@ class LatentDiscretizer(Discretizer):
                 raise GomeaBnError(
                     f"n_classes must be at most the number of rows, {table.n_rows}, got {self.n_classes}."
                 )
-            found = search.fit(self.n_classes)
-            if found is not None:
-                self.bic_[self.n_classes] = found.bic
-            return found
+            mixture = search.fit(self.n_classes)
+            if mixture is not None:
+                self.bic_[self.n_classes] = mixture.bic
+            return mixture
         selected = search.select(self.max_classes)
         if self._out_of_time(task):
             self.stopped_by_ = "max_seconds"
@@ -289,7 +291,7 @@ class LatentDiscretizer(Discretizer):
 
 
 _PRESENCE = {"all": (0.0, 0.0), "expected": (1.0, 0.0), "share": (0.0, 0.05)}
-"""Fewest expected rows, and least share of a set, of a class that counts as present in it."""
+"""Smallest number of expected rows, and smallest share of a set, of a class that counts as present in it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -298,7 +300,7 @@ class _Split:
 
     rank: tuple[bool, float]
     low: int
-    place: int
+    middle: int
     high: int
 
 
@@ -312,7 +314,7 @@ class ClassCuts:
     memberships : ndarray of shape (n_rows, n_classes), float64
         Every row sums to 1.
     class_counts : {"all", "expected", "share"}
-        Which classes count in the stopping rule; see `LatentDiscretizer`.
+        Classes that count in the stopping rule; see `LatentDiscretizer`.
     """
 
     def __init__(
@@ -328,24 +330,23 @@ class ClassCuts:
     def find(
         self, min_bins: int = 1, max_bins: int = MAX_CARDINALITY, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.float64]:
-        """Return the cuts, ascending; those found so far if `expired` says so."""
-        found: list[int] = []
+        """Return the cuts, ascending; the cuts so far once `expired` returns true."""
+        gaps: list[int] = []
         waiting: list[_Split] = []
         self._offer(0, len(self.rows_below) - 1, waiting)
-        while waiting and len(found) + 1 < max_bins and not expired():
+        while waiting and len(gaps) + 1 < max_bins and not expired():
             split = heappop(waiting)
             refused = split.rank[0]
-            if refused and len(found) + 1 >= min_bins:
+            if refused and len(gaps) + 1 >= min_bins:
                 break
-            found.append(split.place - 1)
-            self._offer(split.low, split.place, waiting)
-            self._offer(split.place, split.high, waiting)
-        cuts = self.column.cuts[sorted(found)]
-        kept: NDArray[np.float64] = cuts[cuts > self.column.low]
-        return kept
+            gaps.append(split.middle - 1)
+            self._offer(split.low, split.middle, waiting)
+            self._offer(split.middle, split.high, waiting)
+        cuts = self.column.cuts[sorted(gaps)]
+        return np.asarray(cuts[cuts > self.column.low], np.float64)
 
     def expected_entropy(self, cuts: NDArray[np.float64]) -> float:
-        """Return the entropy of the class of a row whose bin is known, in bits, on average over the rows."""
+        """Return the entropy in bits of the class given the bin, averaged over the rows."""
         edges = np.concatenate(([0], np.searchsorted(self.column.distinct, cuts, side="right"), [-1]))
         rows = np.diff(self.rows_below[edges])
         entropies = [_entropy(shares) for shares in np.diff(self.below[edges], axis=0) / rows[:, None]]
@@ -355,9 +356,9 @@ class ClassCuts:
         """Add the best split of the distinct values `low` to `high` - 1, if one gains anything."""
         if high - low < 2:
             return
-        place, _ = best_class_cut(self.below, self.rows_below, low, high)
-        n, n_left = self._rows(low, high), self._rows(low, place)
-        whole, left, right = (self._shares(*block) for block in ((low, high), (low, place), (place, high)))
+        middle, _ = best_class_cut(self.below, self.rows_below, low, high)
+        n, n_left = self._rows(low, high), self._rows(low, middle)
+        whole, left, right = (self._shares(*block) for block in ((low, high), (low, middle), (middle, high)))
         entropy, entropy_left, entropy_right = (_entropy(shares) for shares in (whole, left, right))
         gain = entropy - (n_left * entropy_left + (n - n_left) * entropy_right) / n
         k, k_left, k_right = (
@@ -366,15 +367,14 @@ class ClassCuts:
         )
         spread = k * entropy - k_left * entropy_left - k_right * entropy_right
         price = log2(n - 1) + k * log2(3) + log2(1 - 2 * 3.0**-k) - spread
-        if gain > _LEAST_GAIN:
-            heappush(waiting, _Split((n * gain <= price, -n * gain), low, place, high))
+        if is_gain(gain, entropy):
+            heappush(waiting, _Split((n * gain <= price, -n * gain), low, middle, high))
 
     def _rows(self, low: int, high: int) -> int:
         return int(self.rows_below[high] - self.rows_below[low])
 
     def _shares(self, low: int, high: int) -> NDArray[np.float64]:
-        shares: NDArray[np.float64] = (self.below[high] - self.below[low]) / self._rows(low, high)
-        return shares
+        return np.asarray((self.below[high] - self.below[low]) / self._rows(low, high), np.float64)
 
     def _n_present(self, shares: NDArray[np.float64], n_rows: int) -> int:
         present = np.count_nonzero((shares >= self.least_share) & (shares * n_rows >= self.least_rows))
@@ -383,12 +383,5 @@ class ClassCuts:
 
 def _entropy(shares: NDArray[np.float64]) -> float:
     """Return the entropy of class shares in bits."""
-    kept = shares[shares > 0.0]
-    return -float(kept @ np.log2(kept))
-
-
-def _check_number(option: str, value: object, least: float, most: float = inf) -> None:
-    """Refuse what is no number in the range."""
-    if not is_real(value) or not least <= value <= most or value == inf:  # type: ignore[operator]
-        wanted = f"of at least {least:g}" if most == inf else f"from {least:g} to {most:g}"
-        raise GomeaBnError(f"{option} must be a number {wanted}, got {value!r}.")
+    positive = shares[shares > 0.0]
+    return -float(positive @ np.log2(positive))

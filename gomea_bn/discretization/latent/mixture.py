@@ -1,4 +1,4 @@
-"""Finite mixtures over continuous and discrete columns, fitted by EM; the number of classes by BIC."""
+"""Finite mixtures over continuous and discrete columns, fitted by EM with a number of classes chosen by BIC."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Column, Table
 from gomea_bn.discretization.latent.kernels import (
+    CONVERGED,
+    LOG_LIKELIHOOD,
     MixtureRows,
     MixtureRule,
     MixtureState,
@@ -33,15 +35,19 @@ __all__ = [
 ]
 
 STARTS = ("both", "spread", "random")
-_SHORT_STEPS = 30  # of EM from every start, before the best one goes on
-_SHORT_TOLERANCE = 1e-4  # nats per row
-_ENTRIES_PER_CALL = 10_000_000  # of rows times classes times columns, a fraction of a second
-_FARTHEST = 1e100  # standard deviations; the squares of more would not be numbers
+# EM steps from every start, before the best one goes on
+_SHORT_STEPS = 30
+# nats per row
+_SHORT_TOLERANCE = 1e-4
+# rows times classes times columns of one compiled call, which takes a fraction of a second
+_ENTRIES_PER_CALL = 10_000_000
+# standard deviations; the squares of larger numbers overflow
+_FARTHEST = 1e100
 
 
 @dataclass(frozen=True, slots=True)
 class MixtureOptions:
-    """How mixtures are fitted; see `LatentDiscretizer`."""
+    """Options of the fit of mixtures; see the parameters of `LatentDiscretizer`."""
 
     n_restarts: int = 20
     start: str = "both"
@@ -54,26 +60,26 @@ class MixtureOptions:
 
 
 class MixtureTable:
-    """The columns of a table as a mixture sees them: numbers standardised, levels numbered through.
+    """The columns of a table for a mixture: numbers are standardised, the levels of all columns numbered through.
 
-    Rows are sorted, so that their order in the table has no influence on what is found.
+    Rows are sorted, so that their order in the table has no influence on the mixture.
 
     Parameters
     ----------
     table : Table
-        No continuous column of one value.
+        Without constant continuous columns.
 
     Attributes
     ----------
     columns : tuple of Column
     order : ndarray of shape (n_rows,), int64
-        The table's row at every position of `rows`.
+        Row of the table at every position of `rows`.
     rows : MixtureRows
     location, scale : ndarray of shape (n_continuous,)
         Mean and standard deviation of every continuous column, in the data's units.
     level_counts : ndarray of shape (n_discrete,), int64
     first_levels : list of int
-        Where the levels of each discrete column begin.
+        Number of the first level of each discrete column.
     """
 
     def __init__(self, table: Table) -> None:
@@ -109,28 +115,29 @@ class MixtureTable:
 
     @property
     def n_levels(self) -> int:
-        """The levels of all discrete columns together."""
+        """Return the number of levels of all discrete columns together."""
         return int(self.level_counts.sum())
 
     @property
     def log_scale(self) -> float:
-        """Return how much lower a row's log density is in the data's units than in standard ones."""
+        """Return the difference in nats between a row's log density in standard units and in the data's units."""
         return float(np.log(self._range).sum() + np.log(self._unit_sd).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Classes within which all columns are independent: normal where continuous.
+    """Classes within which all columns are independent, and normal if continuous.
 
     Attributes
     ----------
     weights : ndarray of shape (n_classes,)
-        Of the classes, largest first.
+        Shares of the classes, largest first.
     log_likelihood : float
-        Of the table, in nats, densities in the data's units; where a deadline ended EM, of the last whole pass.
+        Log likelihood of the table in nats, in the data's units; if a deadline ended EM, that of the last whole pass.
     n_iterations : int
-        EM steps over all rows.
+        Number of EM steps over all rows.
     converged : bool
+        Whether EM ended by its tolerance.
     """
 
     table: MixtureTable
@@ -157,7 +164,7 @@ class Mixture:
 
     @property
     def bic(self) -> float:
-        """Return the log likelihood less (ln n)/2 nats for every free parameter; higher is better."""
+        """Return the log likelihood minus (ln n)/2 nats per free parameter; higher is better."""
         return self.log_likelihood - self.n_parameters * log(self.table.n_rows) / 2
 
     @property
@@ -201,7 +208,7 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class MixtureSelection:
-    """The mixture of highest BIC, and the BIC by the number of classes that was tried."""
+    """The mixture of highest BIC, and the BIC of every number of classes that was tried."""
 
     mixture: Mixture
     bic: dict[int, float]
@@ -215,13 +222,13 @@ class MixtureSearch:
     table : MixtureTable
     options : MixtureOptions
     seed : int or None
-        One seed always gives the same mixtures; those of K classes do not depend on which other K are tried.
+        The same seed gives the same mixtures. A mixture of K classes does not depend on the other K that are tried.
     run : callable
-        Calls a compiled function, such as `DiscretizationTask.interruptible`.
+        Calls a compiled function and returns its result, such as `DiscretizationTask.interruptible`.
     expired : callable
-        Whether to end; asked several times a second.
+        Returns whether to end; called several times a second.
     stop : ndarray of shape (1,), uint8
-        Raised to leave a running pass.
+        Raised by another thread to leave a running pass.
     """
 
     def __init__(
@@ -237,48 +244,48 @@ class MixtureSearch:
         self.table = table
         self.options = options
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-        self._run = run
-        self._expired = expired
-        self._stop = np.zeros(1, np.uint8) if stop is None else stop
+        self.run = run
+        self.expired = expired
+        self.stop = np.zeros(1, np.uint8) if stop is None else stop
 
     def select(self, max_classes: int) -> MixtureSelection | None:
-        """Return the best of 1, 2, ... up to `max_classes` classes, or None if no time was left for one.
+        """Return the best of 1, 2, ... up to `max_classes` classes, or None if the deadline came before the first.
 
-        Ends where two numbers in a row were no improvement.
+        The search ends after two numbers in a row without improvement.
         """
         best: Mixture | None = None
         bic: dict[int, float] = {}
         worse = 0
         for n_classes in range(1, min(max_classes, self.table.n_rows) + 1):
-            found = self.fit(n_classes)
-            if found is None:
+            mixture = self.fit(n_classes)
+            if mixture is None:
                 break
-            bic[n_classes] = found.bic
+            bic[n_classes] = mixture.bic
             worse += 1
-            if best is None or found.bic > best.bic:
-                best, worse = found, 0
-            if worse == 2 or self._expired():
+            if best is None or mixture.bic > best.bic:
+                best, worse = mixture, 0
+            if worse == 2 or self.expired():
                 break
         return None if best is None else MixtureSelection(best, bic)
 
     def fit(self, n_classes: int) -> Mixture | None:
-        """Return a mixture of at most so many classes, or None if no time was left for one pass.
+        """Return a mixture of at most `n_classes` classes, or None if the deadline came before the end of one pass.
 
-        Short runs of EM from several starts, on a sample where there are many rows; the best goes on with all rows
-        (Biernacki, Celeux & Govaert 2003). Classes that lose their rows on the way are left out.
+        EM makes short runs from several starts, on a sample if there are many rows; the best one goes on with all rows
+        (Biernacki, Celeux & Govaert 2003). Classes that lose their rows are dropped.
         """
         generator = np.random.default_rng([n_classes, self._seed])
         rows = self._sample(generator)
         short: _Run | None = None
         for n_tried in range(1 if n_classes == 1 else self.options.n_restarts):
-            if short is not None and self._expired():
+            if short is not None and self.expired():
                 break
             spread = self.options.start == "spread" or (self.options.start == "both" and n_tried % 2 == 0)
             start = self._spread_classes if spread else _random_classes
-            found = self._from_labels(rows, start(rows, n_classes, generator))
-            found.advance(_SHORT_STEPS, max(_SHORT_TOLERANCE, self.options.tol))
-            if short is None or found.log_likelihood > short.log_likelihood:
-                short = found
+            run = self._from_labels(rows, start(rows, n_classes, generator))
+            run.advance(_SHORT_STEPS, max(_SHORT_TOLERANCE, self.options.tol))
+            if short is None or run.log_likelihood > short.log_likelihood:
+                short = run
         assert short is not None
         if short.rows is self.table.rows:
             whole = short
@@ -292,8 +299,8 @@ class MixtureSearch:
     ) -> NDArray[np.int64]:
         """Return for every row the nearest of seeds drawn far apart as in k-means++ (Arthur & Vassilvitskii 2007).
 
-        Two rows are on average as far apart in a discrete column as in a standardised continuous one: a mismatch
-        counts 2 / (probability of a mismatch). There are fewer classes where there are fewer distinct rows.
+        A mismatch in a discrete column counts 2 / (probability of a mismatch): the mean distance of two rows is then
+        that in a standardised continuous column. There are fewer classes if there are fewer distinct rows.
         """
         n_rows = len(rows.values)
         nearest = np.full(n_rows, inf)
@@ -306,19 +313,20 @@ class MixtureSearch:
             labels[closer] = k
             nearest[closer] = distance[closer]
             total = np.cumsum(nearest)
-            if total[-1] == 0.0:  # no distinct rows are left
+            # no distinct rows are left
+            if total[-1] == 0.0:
                 break
             chosen = int(np.searchsorted(total, generator.random() * total[-1], side="right"))
         return labels
 
     @cached_property
     def _mismatch_costs(self) -> NDArray[np.float64]:
-        found = np.zeros(len(self.table.level_counts))
+        costs = np.zeros(len(self.table.level_counts))
         for d, first in enumerate(self.table.first_levels):
             shares = np.bincount(self.table.rows.codes[:, d] - first) / self.table.n_rows
             mismatch = 1.0 - float((shares**2).sum())
-            found[d] = 2.0 / mismatch if mismatch > 0.0 else 0.0
-        return found
+            costs[d] = 2.0 / mismatch if mismatch > 0.0 else 0.0
+        return costs
 
     def _sample(self, generator: np.random.Generator) -> MixtureRows:
         rows, most = self.table.rows, self.options.start_rows
@@ -349,11 +357,11 @@ class MixtureSearch:
         pseudo_count = self.options.pseudo_count if self.table.n_levels else 0.0
         sizes = self.table.level_counts
         return MixtureRule(
-            self.options.sd_floor**2,
-            np.repeat(pseudo_count / sizes, sizes),
-            pseudo_count,
-            self.options.min_class_rows,
-            tolerance,
+            least_variance=self.options.sd_floor**2,
+            pseudo_counts=np.repeat(pseudo_count / sizes, sizes),
+            pseudo_count=pseudo_count,
+            least_rows=self.options.min_class_rows,
+            tolerance=tolerance,
         )
 
 
@@ -363,40 +371,40 @@ def _random_classes(rows: MixtureRows, n_classes: int, generator: np.random.Gene
 
 
 class _Run:
-    """EM on some rows; goes on where it was left."""
+    """A run of EM on some rows, which can be continued."""
 
     def __init__(self, search: MixtureSearch, rows: MixtureRows, state: MixtureState) -> None:
         self.search = search
         self.rows = rows
         self.state = state
-        self.work = _work(state, search._stop)
+        self.work = _work(state, search.stop)
         self.n_steps = 0
         self.log_likelihood = -inf
 
     def expect(self) -> None:
-        """Make the statistics of the parameters."""
-        self.search._run(lambda: int(expect(self.rows, self.state, self.work) < 0.0))
+        """Compute the statistics of the present parameters."""
+        self.search.run(lambda: int(expect(self.rows, self.state, self.work) < 0.0))
 
     def advance(self, max_steps: int, tol: float) -> None:
-        """Take up to so many more steps, or until one gains at most `tol` nats per row."""
+        """Take up to `max_steps` more steps, until one gains at most `tol` nats per row."""
         n_rows, n_classes = len(self.rows.values), len(self.state.weights)
         per_step = n_rows * n_classes * (1 + self.rows.values.shape[1] + self.rows.codes.shape[1])
         per_call = max(_ENTRIES_PER_CALL // per_step, 1)
         rule = self.search.rule(tol * n_rows)
-        self.work.reached[2] = 0.0
+        self.work.reached[CONVERGED] = 0.0
         left = max_steps
-        while left and not self.converged and not self.search._stop[0]:
+        while left and not self.converged and not self.search.stop[0]:
             n_steps = min(left, per_call)
             step = partial(em_steps, self.rows, self.state, self.work, rule, n_steps)
-            self.n_steps += self.search._run(step)
-            self.log_likelihood = float(self.work.reached[0])
+            self.n_steps += self.search.run(step)
+            self.log_likelihood = float(self.work.reached[LOG_LIKELIHOOD])
             left -= n_steps
-            if self.search._expired():
+            if self.search.expired():
                 break
 
     @property
     def converged(self) -> bool:
-        return bool(self.work.reached[2])
+        return bool(self.work.reached[CONVERGED])
 
     def mixture(self, table: MixtureTable) -> Mixture | None:
         """Return the living classes, largest first, or None before the first whole pass."""
@@ -404,27 +412,26 @@ class _Run:
             return None
         order = np.argsort(-self.state.weights, kind="stable")
         living = order[self.state.weights[order] > 0.0]
-        state = MixtureState(
-            *(np.ascontiguousarray(part[..., living]) for part in self.state)  # classes are the last axis
-        )
-        found = self.log_likelihood - table.n_rows * table.log_scale
-        return Mixture(table, state, found, self.n_steps, self.converged)
+        # classes are the last axis
+        state = MixtureState(*(np.ascontiguousarray(part[..., living]) for part in self.state))
+        log_likelihood = self.log_likelihood - table.n_rows * table.log_scale
+        return Mixture(table, state, log_likelihood, self.n_steps, self.converged)
 
 
 def _work(state: MixtureState, stop: NDArray[np.uint8] | None = None) -> MixtureWork:
     n_classes = len(state.weights)
     columns, levels = state.means.shape, state.probabilities.shape
     return MixtureWork(
-        np.zeros(n_classes),
-        np.zeros(columns),
-        np.zeros(columns),
-        np.zeros(levels),
-        np.zeros(n_classes),
-        np.zeros(columns),
-        np.zeros(levels),
-        np.zeros(n_classes),
-        np.array([-inf, -inf, 0.0]),
-        np.zeros(1, np.uint8) if stop is None else stop,
+        mass=np.zeros(n_classes),
+        sums=np.zeros(columns),
+        squares=np.zeros(columns),
+        counts=np.zeros(levels),
+        constants=np.zeros(n_classes),
+        precisions=np.zeros(columns),
+        logs=np.zeros(levels),
+        row=np.zeros(n_classes),
+        reached=np.array([-inf, -inf, 0.0]),
+        stop=np.zeros(1, np.uint8) if stop is None else stop,
     )
 
 
@@ -435,8 +442,8 @@ def compile_latent_kernels() -> None:
     codes: NDArray[np.int32] = np.repeat(np.arange(2, dtype=np.int32), 4)
     table = Table((Column("x", values, None, ""), Column("k", codes, (0, 1), "")), 8, ())
     search = MixtureSearch(MixtureTable(table), MixtureOptions(start_rows=4))
-    found = search.fit(2)
-    assert found is not None
-    memberships = found.memberships()
-    below = np.concatenate((np.zeros((1, found.n_classes)), np.cumsum(memberships, axis=0)))
+    mixture = search.fit(2)
+    assert mixture is not None
+    memberships = mixture.memberships()
+    below = np.concatenate((np.zeros((1, mixture.n_classes)), np.cumsum(memberships, axis=0)))
     best_class_cut(below, np.arange(9, dtype=np.int64), 0, 8)

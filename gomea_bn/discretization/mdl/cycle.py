@@ -1,4 +1,4 @@
-"""One variable after the other cut anew, the graph given, until none shortens the description."""
+"""Cuts of one column after another under one description length, until no step shortens it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import DiscretizationTask
+from gomea_bn.discretization.base import Cuts, DiscretizationTask
 from gomea_bn.discretization.mdl.description_length import (
     Criterion,
     Described,
@@ -15,18 +15,13 @@ from gomea_bn.discretization.mdl.description_length import (
     total_length,
 )
 from gomea_bn.discretization.mdl.search import SearchOptions, ThresholdProblem, Thresholds
-from gomea_bn.discretization.neighbourhood import CodedColumn, Graph, coded_bins
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.discretization.neighbourhood import Graph
+from gomea_bn.problems.blanket import CodedColumn, DueColumns, coded_bins
+from gomea_bn.problems.interval_counts import SortedColumns
+from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 
-__all__ = ["Cuts", "MDLColumns", "MDLCycle"]
-
-Cuts = dict[int, NDArray[np.float64]]
-"""Inner cuts by position; of a grouped column, cuts of its level codes."""
-
-_LEAST_GAIN = (
-    1e-10  # of the description's length: smaller gains are rounding, and would keep the cycle from ending
-)
+__all__ = ["MDLColumns", "MDLCycle"]
 
 
 class MDLColumns:
@@ -43,7 +38,7 @@ class MDLColumns:
         self.task = task
         self.grouped = frozenset(grouped)
         self.movable = frozenset(task.movable) | self.grouped
-        self._sorted: dict[int, SortedColumn] = {}
+        self.sorted = SortedColumns(self.values)
         self._value_counts: dict[int, NDArray[np.int64]] = {}
         self.n_columns = len(task.table.columns) + (task.target is not None)
 
@@ -51,12 +46,6 @@ class MDLColumns:
         """Return whether a column is continuous or grouped."""
         columns = self.task.table.columns
         return v in self.grouped or (v < len(columns) and columns[v].is_continuous)
-
-    def sorted(self, v: int) -> SortedColumn:
-        """Return a column that is cut, sorted once."""
-        if v not in self._sorted:
-            self._sorted[v] = SortedColumn(self.values(v))
-        return self._sorted[v]
 
     def values(self, v: int) -> NDArray[np.float64]:
         """Return the values of a column that is cut; levels as their codes."""
@@ -92,7 +81,7 @@ class MDLColumns:
 
 
 class MDLCycle:
-    """Steps of one variable after the other under one description length, which no step may raise.
+    """Steps of one column after another under one description length, which no step may raise.
 
     Parameters
     ----------
@@ -100,16 +89,17 @@ class MDLCycle:
     criterion : Criterion
     options : SearchOptions
     published : bool
-        Price children by the distinct values of raw columns, as the code behind a published comparison does. There
-        is no common length then, every step is taken, and cycles may go round for ever.
+        Price children by the distinct values of raw columns, as the code behind a published comparison does. The
+        columns then have no common length: every step is taken, and passes need not come to an end.
 
     Attributes
     ----------
     history : list of HistoryEntry
-        The description length after every step that was taken; `n_eval` counts steps tried.
+        Description length after every step that was taken; `n_eval` is the number of steps tried.
     n_cycles : int
+        Number of passes over the columns.
     degenerate : dict of int to str
-        For the columns whose last step was degenerate (see `ThresholdProblem`), why.
+        Reasons for the columns whose last step was degenerate; see `ThresholdProblem`.
     """
 
     def __init__(
@@ -138,48 +128,48 @@ class MDLCycle:
         cuts = dict(cuts)
         coded = [self.columns.coded(v, cuts) for v in range(self.columns.n_columns)]
         length = self.length(cuts, graph).total
-        due = set(order)
-        first = self.n_cycles
-        while due and not task.expired and (max_cycles is None or self.n_cycles < first + max_cycles):
-            self.n_cycles += 1
-            for v in order:
-                if v not in due:
-                    continue
-                due.discard(v)
-                shorter, found = self._step(v, cuts[v], coded, graph)
-                if task.expired or found is None:
-                    return cuts
-                if self.published:
-                    taken = not np.array_equal(found.cut_points, cuts[v])
-                else:
-                    taken = shorter > _LEAST_GAIN * max(1.0, abs(length))
-                if taken:
-                    cuts[v] = found.cut_points
-                    coded[v] = self.columns.coded(v, cuts)
-                    length = self.length(cuts, graph).total if self.published else length - shorter
-                    self.note(length)
-                    due |= graph.blanket(v) & set(order)
+        passes = DueColumns(order, graph, max_cycles)
+        before = self.n_cycles
+        for v in passes:
+            if task.expired:
+                break
+            self.n_cycles = before + passes.n_passes
+            gain, thresholds = self._step(v, cuts[v], coded, graph)
+            if task.expired or thresholds is None:
+                break
+            if self.published:
+                is_taken = not np.array_equal(thresholds.cut_points, cuts[v])
+            else:
+                is_taken = is_gain(gain, length)
+            if is_taken:
+                cuts[v] = thresholds.cut_points
+                coded[v] = self.columns.coded(v, cuts)
+                length = self.length(cuts, graph).total if self.published else length - gain
+                self.note(length)
+                passes.note_change(v)
         return cuts
 
     def _step(
         self, v: int, cuts: NDArray[np.float64], coded: Sequence[CodedColumn], graph: Graph
     ) -> tuple[float, Thresholds | None]:
-        """Return by how much new thresholds of one variable shorten the description, and these."""
+        """Return the gain of new thresholds of one variable in nats, and the thresholds; None if it was stopped."""
         self.n_steps += 1
         task = self.columns.task
 
         def search() -> tuple[float, Thresholds | None]:
             problem = ThresholdProblem(
-                self.columns.sorted(v),
+                self.columns.sorted[v],
                 graph.neighbourhood(v, coded),
                 self.criterion,
                 self._raw_child_parameters(v, coded, graph) if self.published else None,
             )
-            found = problem.find(self.options, incumbent=cuts, stop=task.stop.flag)
+            thresholds = problem.find(self.options, incumbent=cuts, stop=task.stop.flag)
             self.degenerate.pop(v, None)
             if problem.degenerate:
                 self.degenerate[v] = problem.degenerate
-            return (0.0, None) if found is None else (problem.value(cuts) - found.value, found)
+            if thresholds is None:
+                return 0.0, None
+            return problem.value(cuts) - thresholds.value, thresholds
 
         return task.interruptible(search)
 

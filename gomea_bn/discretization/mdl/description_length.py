@@ -1,4 +1,4 @@
-"""The description length of a discretized network with its data, part by part."""
+"""Description length of a discretized network with its data, part by part."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.neighbourhood import CodedColumn, Graph, coded_bins, joint_codes
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.discretization.neighbourhood import Graph
+from gomea_bn.errors import GomeaBnError, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.blanket import CodedColumn, coded_bins, joint_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ CRITERIA = ("mdl", "bic", "aic")
 
 
 class Criterion:
-    """What parameters, partitions and edges cost, in nats.
+    """Costs of parameters, partitions and edges in nats.
 
     Parameters
     ----------
@@ -35,19 +36,19 @@ class Criterion:
         "mdl": (ln n)/2 per parameter, and the codes of partitions, numbers of bins and edges. "bic" and "aic":
         (ln n)/2 or 1 per parameter, and nothing else.
     n_rows : int
+        Number of rows n of the table.
 
     Attributes
     ----------
     weight : float
         Nats per free parameter.
     codes_partitions : bool
-        Whether partitions, numbers of bins and edges cost too.
+        Whether partitions, numbers of bins and edges have a cost.
     x_log_x : ndarray of shape (n_rows + 1,)
     """
 
     def __init__(self, name: str, n_rows: int) -> None:
-        if name not in CRITERIA:
-            raise GomeaBnError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {name!r}.")
+        check_choice("criterion", name, CRITERIA)
         self.name = name
         self.n_rows = n_rows
         self.weight = 1.0 if name == "aic" else log(n_rows) / 2
@@ -57,7 +58,7 @@ class Criterion:
         self.x_log_x[1:] = x[1:] * np.log(x[1:])
 
     def partition(self, n_values: int, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the code length of which thresholds are used: (m-1) H((k-1)/(m-1)), shape of `n_bins`."""
+        """Return the code length of the choice of thresholds, (m-1) H((k-1)/(m-1)), in the shape of `n_bins`."""
         if not self.codes_partitions or n_values < 2:
             return np.zeros(len(n_bins))
         share = (n_bins - 1) / (n_values - 1)
@@ -68,27 +69,27 @@ class Criterion:
         return length
 
     def cardinality(self, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the code length of the number of bins, ln k, shape of `n_bins`."""
+        """Return the code length of the number of bins, ln k, in the shape of `n_bins`."""
         return np.log(n_bins) if self.codes_partitions else np.zeros(len(n_bins))
 
 
 @dataclass(frozen=True, slots=True)
 class DescriptionLength:
-    """How long it takes to say a network, its bins and the data, in nats; the fields are the parts.
+    """Description length of a network, its bins and the data in nats; the fields are the parts.
 
     Attributes
     ----------
     partitions : float
-        Which thresholds are used: sum of (m-1) H((k-1)/(m-1)) over the variables that are cut or grouped, m the
-        distinct values, k the bins, H the binary entropy.
+        Choice of thresholds: sum of (m-1) H((k-1)/(m-1)) over the variables that are cut or grouped, with m distinct
+        values, k bins and the binary entropy H.
     graph : float
-        Numbers of bins and parents: sum over all N variables of ln k + (1 + number of parents) ln N.
+        Numbers of bins, and parents: sum over all N variables of ln k + (1 + number of parents) ln N.
     parameters : float
         (ln n)/2 per free probability, or 1 under AIC.
     data : float
-        The bins given the network: n sum H(X* | parents*).
+        Bins given the network: n sum H(X* | parents*).
     recovery : float
-        The values given their bins: n sum H(X | X*).
+        Values given their bins: n sum H(X | X*).
 
     Notes
     -----
@@ -103,13 +104,13 @@ class DescriptionLength:
 
     @property
     def total(self) -> float:
-        """The sum of the parts."""
+        """Return the sum of the parts."""
         return self.partitions + self.graph + self.parameters + self.data + self.recovery
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A variable as bins, with how often each of its distinct values occurs; None where it is not cut or grouped."""
+    """A variable as bins, with the number of rows of each distinct value; None if it is not cut or grouped."""
 
     coded: CodedColumn
     value_counts: NDArray[np.int64] | None = None
@@ -121,17 +122,17 @@ def total_length(variables: Sequence[Described], graph: Graph, criterion: Criter
     n_rows, n_variables = criterion.n_rows, len(variables)
     partitions = edges = parameters = data = recovery = 0.0
     for variable, parents in zip(variables, graph.parents):
-        own = variable.coded
+        coded = variable.coded
         rows, n_numbered, n_all = joint_codes([variables[p].coded for p in parents], n_rows)
-        cells = np.bincount(rows.astype(np.int64) * own.cardinality + own.codes)
+        cells = np.bincount(rows.astype(np.int64) * coded.cardinality + coded.codes)
         data += float(phi[np.bincount(rows, minlength=n_numbered)].sum() - phi[cells].sum())
-        parameters += criterion.weight * n_all * (own.cardinality - 1)
+        parameters += criterion.weight * n_all * (coded.cardinality - 1)
         if criterion.codes_partitions:
-            edges += log(own.cardinality) + (1 + len(parents)) * log(n_variables)
+            edges += log(coded.cardinality) + (1 + len(parents)) * log(n_variables)
         if variable.value_counts is not None:
             counts = variable.value_counts
-            partitions += float(criterion.partition(len(counts), np.array([own.cardinality]))[0])
-            recovery += float(phi[np.bincount(own.codes)].sum() - phi[counts].sum())
+            partitions += float(criterion.partition(len(counts), np.array([coded.cardinality]))[0])
+            recovery += float(phi[np.bincount(coded.codes)].sum() - phi[counts].sum())
     return DescriptionLength(partitions, edges, parameters, data, recovery)
 
 
@@ -144,17 +145,17 @@ def description_length(
 ) -> DescriptionLength:
     """Return the description length of a table by a network's graph and bins, in nats.
 
-    Lengths of any two networks over the same table can be compared, whatever their graphs and bins.
+    The lengths of any two networks over the same table can be compared.
 
     Parameters
     ----------
     network : DiscretizedBayesNet
-        Its tables do not count: the probabilities are the relative frequencies of the table.
+        Graph and bins; the probabilities are the relative frequencies of the data, not those of the network.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
     criterion : {"mdl", "bic", "aic"}
-        What is counted besides the data; see `DescriptionLength`.
+        Costs other than those of the data; see `Criterion`.
     level_groups : mapping of str to sequence of sequences, optional
-        Groups of adjacent levels of discrete columns, as in ``MDLDiscretizer.level_groups_``.
+        Groups of adjacent levels of discrete columns, as ``MDLDiscretizer.level_groups_``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Greedy search for the graph that describes coded columns in the fewest nats, one edge at a time."""
+"""Greedy search for the graph with the shortest description of coded columns, one edge at a time."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.mdl.description_length import Criterion
-from gomea_bn.discretization.neighbourhood import CodedColumn
+from gomea_bn.problems.blanket import CodedColumn
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
 
 __all__ = ["GreedyStructure", "compile_greedy_kernels"]
 
-_LEAST_GAIN = 1e-9  # of the graph's length: smaller gains are rounding
 Parents = list[set[int]]
 
 
 class GreedyStructure:
-    """Adds, removes or reverses the edge that shortens the description most, until none does.
+    """Adds, removes or reverses the edge that shortens the description most, until none shortens it.
 
     Parameters
     ----------
     coded : sequence of CodedColumn
-        The columns under fixed bins.
+        Columns under fixed bins.
     names : sequence of str
     criterion : Criterion
         An edge costs its parameters and, under MDL, ln N for naming the parent among N variables.
@@ -38,11 +37,13 @@ class GreedyStructure:
     def __init__(
         self, coded: Sequence[CodedColumn], names: Sequence[str], criterion: Criterion, rules: EdgeRules
     ) -> None:
-        self.cardinality = [one.cardinality for one in coded]
+        self.cardinality = [column.cardinality for column in coded]
         self.rules = rules
         self.edge_cost = log(len(coded)) if criterion.codes_partitions else 0.0
         method = scoring_method("aic" if criterion.name == "aic" else "bic")
-        variables = [ScoredVariable(name, one.codes, one.cardinality) for name, one in zip(names, coded)]
+        variables = [
+            ScoredVariable(name, column.codes, column.cardinality) for name, column in zip(names, coded)
+        ]
         self.scorer = FamilyScorer(variables, method, score_rule(method, criterion.n_rows))
         n = self.n = len(coded)
         allowed = rules.allowed
@@ -57,8 +58,9 @@ class GreedyStructure:
         Ties go to additions before removals before reversals, and then to the first parent and child.
         """
         n = self.n
-        parents: Parents = [set(found) for found in start]
-        without = np.full((n, n), np.inf)  # [p, c]: what removing or adding the edge p -> c changes, in nats
+        parents: Parents = [set(columns) for columns in start]
+        # [p, c]: change of the length by removing, or adding, the edge p -> c, in nats
+        without = np.full((n, n), np.inf)
         added = np.full((n, n), np.inf)
         due = list(range(n))
         length = 0.0
@@ -70,7 +72,7 @@ class GreedyStructure:
                 [np.where(reach.T, np.inf, added), without, self._reversed(parents, without, added)]
             )
             best = int(np.argmin(moves))
-            if not moves.reshape(-1)[best] < -_LEAST_GAIN * max(1.0, length):
+            if not is_gain(-float(moves.reshape(-1)[best]), length):
                 break
             kind, p, c = (int(i) for i in np.unravel_index(best, moves.shape))
             if kind == 0:
@@ -80,7 +82,7 @@ class GreedyStructure:
             if kind == 2:
                 parents[p].add(c)
             due = [c, p] if kind == 2 else [c]
-        return tuple(tuple(sorted(found)) for found in parents)
+        return tuple(tuple(sorted(columns)) for columns in parents)
 
     def _price(
         self, c: int, own: set[int], without: NDArray[np.float64], added: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Compiled searches for the thresholds of one variable under a description length that is additive over intervals."""
+"""Kernels of searches for thresholds of one column under a description length that is additive over intervals."""
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
 
@@ -30,10 +30,9 @@ class LayerWork(NamedTuple):
     """Work space and result of `best_partitions`; mutated."""
 
     counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
-    values: NDArray[
-        np.float64
-    ]  # (n_layers + 1, n_cells + 1) largest sum of gains of k intervals before an edge
-    origin: NDArray[np.int32]  # same shape: where the last of these intervals begins
+    # (n_layers + 1, n_cells + 1) largest sum of gains of k intervals before an edge
+    values: NDArray[np.float64]
+    origin: NDArray[np.int32]  # same shape: first cell of the last of these intervals
     stop: NDArray[np.uint8]  # (1,) raised to give up
 
 
@@ -113,7 +112,7 @@ def interval_gains(
 
 @kernel
 def _release(cells: Cells, c: int, table: NDArray[np.float64], counts: NDArray[np.int32]) -> float:
-    """Take cell `c` out of an interval's `counts` and return by how much its gain grows."""
+    """Take cell `c` out of an interval's `counts` and return the growth of its gain."""
     grown = 0.0
     for e in range(cells.starts[c], cells.starts[c + 1]):
         j = cells.entries[e]
@@ -211,9 +210,9 @@ def _settle(work: MergeWork, leaf: int) -> None:
 
 @kernel
 def merge_path(data: MergeData, work: MergeWork, stop: NDArray[np.uint8]) -> int:
-    """Merge the two neighbours that lose least, until one interval is left; returns how many merges were done.
+    """Merge the two neighbours that lose least until one interval is left; return the number of merges.
 
-    Neighbours in work.after and work.before, losses and tree are set up here.
+    Fills ``work.after``, ``work.before``, ``work.loss`` and ``work.tree`` first.
     """
     n_cells = data.start.shape[0]
     n_leaves = work.loss.shape[0]

@@ -1,4 +1,4 @@
-"""Bins that shorten the description of a network and its data (Friedman & Goldszmidt 1996)."""
+"""MDL discretization: bins that shorten the description of a network and its data (Friedman & Goldszmidt 1996)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,25 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
+from gomea_bn.discretization.base import (
+    Cuts,
+    DiscretizationTask,
+    Discretizer,
+    NoNeighbourWarning,
+    check_each_once,
+    starting_cuts,
+)
 from gomea_bn.discretization.levels import LevelGroups, grouped_columns, level_groups
-from gomea_bn.discretization.mdl.cycle import Cuts, MDLColumns, MDLCycle
+from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, DescriptionLength
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.discretization.neighbourhood import CodedColumn, CodedFamily, Graph, Neighbourhood, Network
-from gomea_bn.errors import GomeaBnError, is_integer, nearest
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.discretization.neighbourhood import Graph, Network
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
+from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.runtime.limits import HistoryEntry
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,66 +42,69 @@ STARTS = ("equal-width", "equal-frequency", "network")
 
 
 class MDLDiscretizer(Discretizer):
-    """Cuts the columns of a network so that the network, its bins and the data take least to describe.
+    """Cuts columns so that the description of the network, its bins and the data is short.
 
-    One column after the other gets its best thresholds, given the bins of all others, and is visited again once
-    something around it has changed. All steps share one description length, and no step is taken that lengthens it.
-    A column without neighbours gets one bin: without a graph or `y` there is nothing to preserve.
+    One column after another gets its best thresholds, given the bins of all others. A column is visited again once the
+    bins of its Markov blanket have changed. All steps share one description length, and no step lengthens it. A column
+    without neighbours gets one bin: without a graph or `y` there is no dependence to preserve.
 
     Parameters
     ----------
     search : {"exact", "merge", "split", "single-threshold"}
-        How the thresholds of one column are found. "exact": dynamic programming, one layer per number of bins.
-        "merge": from all thresholds, the two neighbours that lose least merge until one bin is left, and the best
-        partition on the whole path counts. "split": thresholds are added, the best first, until none helps (the
-        original paper's way). "single-threshold": every threshold goes whose lone removal from among all of them does
-        not lengthen the description (Corcoran, Tran & Levine 2014); meant for discrete columns and many rows, and
-        degenerate on others: a warning says so.
+        Search for the thresholds of one column. "exact": dynamic programming, one layer per number of bins. "merge":
+        starting from all thresholds, the two neighbours that lose least are merged until one bin is left; the best
+        partition on the path is chosen. "split": thresholds are added, the best first, until none helps (as in the
+        original paper). "single-threshold": starting from all thresholds, every threshold is dropped whose removal
+        alone does not lengthen the description (Corcoran, Tran & Levine 2014); meant for discrete columns and many
+        rows, and degenerate for others, which a warning says.
     criterion : {"mdl", "bic", "aic"}
         The description length, or only its data part with (ln n)/2 or 1 nat per parameter.
     variant : {"corrected", "published"}
-        "published" counts the distinct values of *raw* children and spouses in the price of a bin, as the code behind
-        the MDL results of Chen, Wheeler & Kochenderfer (2017) does; it leaves almost every column in one bin. Steps
-        then have no common length: all are taken, for at most `max_cycles`, 10 by default.
+        "published" counts the distinct values of *raw* children and spouses in the cost of a bin, as the code behind
+        the MDL results of Chen, Wheeler & Kochenderfer (2017) does; it leaves almost every column in one bin. The steps
+        then have no common length: all are taken, for at most `max_cycles` passes, 10 by default.
     aggregate_levels : "ordered" or sequence of str, optional
-        Discrete columns whose adjacent levels may be grouped: all those with at least three levels that are numbers
-        or come from an ordered pandas categorical, or the named ones, which must have an order. All other discrete
-        columns keep their levels.
+        Discrete columns whose adjacent levels may be grouped. "ordered": all columns with at least three levels that
+        are numbers or come from an ordered pandas categorical. Names: these columns, whose levels must have an order.
+        All other discrete columns keep their levels.
     start : {"equal-width", "equal-frequency", "network"}
-        First bins of every column.
+        First bins of every column; "network" takes the cuts of the network given to `fit`.
     start_bins : int, optional
-        Their number, and that of first groups of levels (of equal frequency). By default as many bins as the largest
-        discrete column has levels (see `base.starting_cuts`), and every level apart.
+        Number of first bins, and of first groups of levels (of equal frequency). By default the number of levels of the
+        largest discrete column (see `base.starting_cuts`), and one group per level.
     order : sequence of str, optional
-        The order of a cycle, all columns that are cut or grouped; by default children before their parents.
+        Names of all columns that are cut or grouped, in the order of a pass; by default children come before their
+        parents.
     max_bins : int
-        Most bins or groups of a column.
+        Largest number of bins or groups of a column.
     n_cells : int, optional
-        Candidates are the borders of so many cells of equal frequency, instead of all mid-points between
-        neighbouring values. The exact search is exact up to so many distinct values, 1,000 by default; above, it solves
-        a grid of so many cells, 400 by default, and refines it around the chosen thresholds until they lie between
-        neighbouring values.
+        Number of cells of equal frequency whose borders are the candidates, instead of all mid-points of neighbouring
+        values. The exact search is exact up to this number of distinct values, 1,000 by default. For more values it
+        solves a grid of this number of cells, 400 by default, and refines the grid around the chosen thresholds until
+        they lie between neighbouring values.
     max_cycles : int, optional
+        Largest number of passes over the columns.
     kinds, missing, max_levels
         See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; the best so far is kept.
+        Deadline in seconds; the best result so far is kept.
 
     Attributes
     ----------
     level_groups_ : dict of str to tuple of tuples
-        Groups of every column that `aggregate_levels` names, in code order; `transform` gives their positions.
+        Groups of levels of every column that `aggregate_levels` names, in code order; `transform` returns the
+        positions of groups.
     description_length_ : DescriptionLength
-        Parts and total, in nats (corrected, for either variant), of the last `fit`.
+        Parts and total in nats; the corrected length for either variant.
     history_ : list of HistoryEntry
-        The length after every step that was taken.
+        Description length after every step that was taken.
     n_cycles_ : int
+        Number of passes over the columns.
 
     Notes
     -----
-    The local description length is given at `ThresholdProblem`. The search by dynamic programming takes O(C m)
-    count updates plus O(max_bins C^2) steps for C candidate cells and m their distinct values; "merge" takes
-    O(n log n) merges.
+    `ThresholdProblem` defines the local description length. Dynamic programming takes O(C m) count updates plus
+    O(max_bins C^2) steps for C candidate cells with m distinct values; "merge" takes O(n log n) merges.
 
     Examples
     --------
@@ -144,7 +156,7 @@ class MDLDiscretizer(Discretizer):
     def transform(self, X: Any) -> pd.DataFrame:
         """Return the codes of the fitted columns, int32 (n_rows, n_features_in_), with the frame's index.
 
-        As for every discretizer, but columns in `level_groups_` get the positions of their groups.
+        The codes of columns in `level_groups_` are the positions of their groups.
         """
         codes = super().transform(X)
         for name, groups in self.level_groups_.items():
@@ -152,22 +164,25 @@ class MDLDiscretizer(Discretizer):
             codes[name] = group_of[codes[name].to_numpy()]
         return codes
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_search(self.search, self.max_bins, self.n_cells)
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("variant", self.variant, VARIANTS)
         check_choice("start", self.start, STARTS)
-        check_count("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
-        check_count("max_cycles", self.max_cycles, 1, None, optional=True)
+        check_integer("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
+        check_integer("max_cycles", self.max_cycles, 1, optional=True)
         if self.variant == "published" and self.criterion != "mdl":
             raise GomeaBnError(f"variant='published' needs criterion='mdl', got {self.criterion!r}.")
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_mdl_kernels()
 
-    def _read(self, source: Any, network: Network | None) -> Table:
+    def read(self, source: Any, network: Network | None = None) -> Table:
+        """Return the source as a table; see `Discretizer.read`."""
         frame = None if isinstance(source, Table) else source_frame(source)
-        table = super()._read(source if frame is None else frame, network)
+        table = super().read(source if frame is None else frame, network)
         self._grouped = grouped_columns(self.aggregate_levels, table, frame)
         return table
 
@@ -178,7 +193,7 @@ class MDLDiscretizer(Discretizer):
             warnings.warn(
                 "No column has a neighbour, so every column gets one bin: pass network=, or classes as y=, or learn "
                 "the graph too with MDLNetwork.",
-                UserWarning,
+                NoNeighbourWarning,
                 stacklevel=3,
             )
         criterion = Criterion(self.criterion, task.table.n_rows)
@@ -191,30 +206,30 @@ class MDLDiscretizer(Discretizer):
         }
         cycle.note(cycle.length(cuts, graph).total)
         max_cycles = 10 if published and self.max_cycles is None else self.max_cycles
-        found = cycle.run(cuts, graph, self._order_of(columns, graph), max_cycles)
+        cuts = cycle.run(cuts, graph, self._order_of(columns, graph), max_cycles)
         if max_cycles is not None and cycle.n_cycles >= max_cycles:
             self.stopped_by_ = "max_cycles"
         self._warn_of_degenerate(cycle)
-        return self._keep(cycle, found, graph)
+        return self._set_result(cycle, cuts, graph)
 
     def _warn_of_degenerate(self, cycle: MDLCycle) -> None:
-        """Warn, once, of the columns for which the single-threshold rule decided without looking at the data."""
+        """Warn once about the columns for which the single-threshold rule does not depend on the data."""
         reasons = cycle.degenerate
         if not reasons:
             return
         names = cycle.columns.task.table.names
-        listed = "; ".join(f"{names[v]!r}: {reasons[v]}" for v in sorted(reasons)[:3])
-        more = f"; and {len(reasons) - 3} columns more" if len(reasons) > 3 else ""
+        shown = "; ".join(f"{names[v]!r}: {reasons[v]}" for v in sorted(reasons)[:3])
+        more = f"; and {counted(len(reasons) - 3, 'more column')}" if len(reasons) > 3 else ""
         warnings.warn(
-            f"search='single-threshold' is degenerate, whatever the data say, for {listed}{more}. Such steps are kept "
+            f"search='single-threshold' is degenerate, whatever the data say, for {shown}{more}. Such steps are kept "
             "only if they shorten the description. Set n_cells to fewer cells, say 20 to 100, or use "
             "search='exact' or 'merge'.",
             UserWarning,
             stacklevel=4,
         )
 
-    def _keep(self, cycle: MDLCycle, cuts: Cuts, graph: Graph) -> Cuts:
-        """Set the attributes of a result and return the cuts of the continuous columns."""
+    def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: Graph) -> Cuts:
+        """Set the fitted attributes and return the cuts of the continuous columns."""
         columns = cycle.columns
         table = columns.task.table
         self.description_length_ = cycle.length(cuts, graph)
@@ -227,65 +242,45 @@ class MDLDiscretizer(Discretizer):
         return {v: cuts[v] for v in columns.task.movable}
 
     def _order_of(self, columns: MDLColumns, graph: Graph) -> list[int]:
-        """Return the columns that move in the order of a cycle."""
+        """Return the columns that move, in the order of a pass."""
         if self.order is None:
             return [v for v in graph.reverse_topological_order() if v in columns.movable]
         names = columns.task.table.names
-        listed = list(self.order) if isinstance(self.order, Iterable) else [self.order]
-        wanted = {names[v] for v in columns.movable}
-        for name in listed:
-            if name not in wanted:
+        if isinstance(self.order, str) or not isinstance(self.order, Iterable):
+            raise GomeaBnError(f"order must be a list of column names, got {self.order!r:.80}.")
+        movable = [names[v] for v in sorted(columns.movable)]
+        for name in self.order:
+            if name not in movable:
                 raise GomeaBnError(
-                    f"order: {name!r} is no column that is cut or grouped.{nearest(str(name), wanted)}"
+                    f"order: {name!r} is not a column that is cut or grouped.{nearest(str(name), movable)}"
                 )
-        if isinstance(self.order, str) or len(listed) != len(wanted) or set(listed) != wanted:
-            raise GomeaBnError(f"order must hold each of {sorted(wanted)} once, got {listed!r}.")
-        return [names.index(name) for name in listed]
+        check_each_once(self.order, movable, "column that is cut or grouped")
+        return [names.index(name) for name in self.order]
 
 
 def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
-    """Return the task's graph, with the classes as one more variable, a parent of every column that moves."""
+    """Return the task's graph with the classes as a further variable, a parent of every column that moves."""
     graph = task.graph
     if task.target is None:
         return graph
     target = len(graph.names)
-    parents = tuple(
-        (*found, target) if v in columns.movable else found for v, found in enumerate(graph.parents)
-    )
+    parents = tuple((*own, target) if v in columns.movable else own for v, own in enumerate(graph.parents))
     return Graph((*graph.names, "classes given as y"), (*parents, ()))
 
 
 def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
-    """Return first cuts of the grouped columns: so many groups of equal frequency, or all levels apart."""
+    """Return first cuts of the grouped columns: `n_groups` groups of equal frequency, or every level by itself."""
     return {
-        v: columns.sorted(v).cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
+        v: columns.sorted[v].cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
         for v in columns.grouped
     }
 
 
-def check_choice(option: str, value: object, known: Sequence[str]) -> None:
-    """Refuse what is none of the known names."""
-    if not isinstance(value, str) or value not in known:
-        hint = nearest(value, known) if isinstance(value, str) else ""
-        raise GomeaBnError(f"{option} must be one of {', '.join(map(repr, known))}, got {value!r}.{hint}")
-
-
-def check_count(option: str, value: object, least: int, most: int | None, *, optional: bool = False) -> None:
-    """Refuse what is no integer in the range."""
-    if optional and value is None:
-        return
-    if not is_integer(value) or value < least or (most is not None and value > most):  # type: ignore[operator]
-        wanted = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        raise GomeaBnError(
-            f"{option} must be an integer {wanted}{' or None' if optional else ''}, got {value!r}."
-        )
-
-
 def check_search(search: str, max_bins: int, n_cells: int | None) -> None:
-    """Refuse options of the search out of range."""
+    """Raise `GomeaBnError` for options of the search that are out of range."""
     check_choice("search", search, SEARCHES)
-    check_count("max_bins", max_bins, 1, MAX_CARDINALITY)
-    check_count("n_cells", n_cells, 2, None, optional=True)
+    check_integer("max_bins", max_bins, 1, MAX_CARDINALITY)
+    check_integer("n_cells", n_cells, 2, optional=True)
 
 
 @cache

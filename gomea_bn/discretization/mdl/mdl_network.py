@@ -1,36 +1,34 @@
-"""Graph and bins together, in turn, under one description length (Friedman & Goldszmidt 1996)."""
+"""Learning graph and bins in turn under one description length (Friedman & Goldszmidt 1996)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_frame
-from gomea_bn.discretization.base import DiscretizationTask, starting_cuts
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, starting_cuts
 from gomea_bn.discretization.levels import level_groups, network_over_levels
-from gomea_bn.discretization.mdl.cycle import Cuts, MDLColumns, MDLCycle
+from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion
 from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure, compile_greedy_kernels
 from gomea_bn.discretization.mdl.mdl import (
     STARTS,
     MDLDiscretizer,
-    check_choice,
-    check_count,
     check_search,
     starting_groups,
 )
 from gomea_bn.discretization.mdl.search import SearchOptions
 from gomea_bn.discretization.neighbourhood import Graph
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.discretization.structure_search.tabu import permitted_start
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 
 if TYPE_CHECKING:
@@ -38,12 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MDLNetwork"]
 
-_LEAST_GAIN = 1e-10  # of the description's length: a round that gains less has come to its end
-
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Bins and graph, what they take to describe, and how that came down."""
+    """Bins, graph, their description length in nats, and its history."""
 
     cuts: Cuts
     graph: Graph
@@ -54,55 +50,56 @@ class _State:
 class MDLNetwork(MDLDiscretizer):
     """Learns the graph and the bins in turn, each to shorten the description of network, bins and data.
 
-    From equal-frequency bins, a round improves the graph by greedy hill climbing (adding, removing, turning the edge
-    that helps most) under the bins, and then the bins under the graph as `MDLDiscretizer` does. Rounds go on until
-    neither helps; then columns that ended in one bin get their first bins back for one more round, which counts only
-    if it ends shorter. Nothing that lengthens the description is kept, and the shortest of several starts is the
-    result, since lengths can be compared whatever the bins.
+    A round improves the graph under the bins by greedy hill climbing (adding, removing or reversing the edge that helps
+    most), and then the bins under the graph as `MDLDiscretizer` does. Rounds go on until neither helps. Then columns
+    that ended in one bin get their first bins back for one more round, which counts only if it ends shorter. Nothing
+    that lengthens the description is kept. Lengths can be compared whatever the bins, so that the shortest of several
+    starts is the result.
 
     Parameters
     ----------
     search, criterion, aggregate_levels, max_bins, n_cells
         See `MDLDiscretizer`.
     start : {"equal-frequency", "equal-width", "network"}
-        First bins of every column; "network" takes those of the network given to `fit`.
+        First bins of every column; "network" takes the cuts of the network given to `fit`.
     start_bins : sequence of int
-        Numbers of first bins, and of first groups of levels; one start each.
+        Numbers of first bins and of first groups of levels, one for each start.
     max_indegree : int, optional
-        Most parents of a column.
+        Largest number of parents of a column.
     knowledge : ExpertKnowledge, optional
-        Edges that are required or forbidden, tiers, and limits.
+        Required and forbidden edges, tiers, and limits.
     pseudo_count : float
         Smoothing of the network's tables, per table row.
     max_rounds : int, optional
-        Most rounds of a start.
+        Largest number of rounds of a start.
     kinds, missing, max_levels
         See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; the best so far is kept.
+        Deadline in seconds; the best result so far is kept.
 
     Attributes
     ----------
     network_ : DiscretizedBayesNet
-        Over all levels of grouped columns: its tables depend on them through their groups alone.
+        Network over all levels of grouped columns; its tables depend only on the groups.
     n_rounds_ : int
-        Rounds of all starts.
+        Number of rounds of all starts.
 
     See Also
     --------
-    MDLDiscretizer : the other attributes, and the bins alone.
+    MDLDiscretizer : learns only the bins; describes the other attributes.
 
     Notes
     -----
     The graph's part of the description is that of `DescriptionLength`: BIC, and ln N nats per edge. `fit` takes a
-    first graph as ``network=``; classes belong into the table as a column. Greedy climbing was chosen since it goes
-    on from the graph of the round before, under the common length, and gives the same result on every run.
+    first graph as ``network=``; classes must be a column of the table. Greedy climbing continues from the graph of the
+    round before, under the common length, and gives the same result on every run.
     """
 
     network_: DiscretizedBayesNet
     n_rounds_: int
 
-    def __init__(  # not that of the discretizer: these are the parameters that scikit-learn's tools see
+    # not that of the discretizer: these are the parameters that scikit-learn's tools see
+    def __init__(
         self,
         search: str = "exact",
         *,
@@ -145,36 +142,35 @@ class MDLNetwork(MDLDiscretizer):
             )
         return self.network_.score(source_frame(X))
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         check_search(self.search, self.max_bins, self.n_cells)
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("start", self.start, STARTS)
-        check_count("max_indegree", self.max_indegree, 0, None, optional=True)
-        check_count("max_rounds", self.max_rounds, 1, None, optional=True)
+        check_integer("max_indegree", self.max_indegree, 0, optional=True)
+        check_integer("max_rounds", self.max_rounds, 1, optional=True)
         if not isinstance(self.start_bins, Iterable) or not list(self.start_bins):
             raise GomeaBnError(f"start_bins must be a sequence of integers, got {self.start_bins!r}.")
         for n_bins in self.start_bins:
-            check_count("start_bins", n_bins, 2, MAX_CARDINALITY)
+            check_integer("start_bins", n_bins, 2, MAX_CARDINALITY)
         if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
-        if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < inf:
-            raise GomeaBnError(
-                f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
-            )
+        check_number("pseudo_count", self.pseudo_count, 0)
 
-    def _compile(self) -> None:
-        super()._compile()
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
+        super().compile()
         compile_greedy_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.target is not None:
-            raise GomeaBnError(
-                "MDLNetwork learns from one table: put the classes into it as a column, not y."
-            )
+            raise GomeaBnError("MDLNetwork does not use y; put the classes into the table as a column.")
         columns = MDLColumns(task, self._grouped)
         rules = self._edge_rules(task, columns)
-        first = _first_graph(task.graph, rules, self.knowledge)
-        found: list[tuple[_State, MDLCycle]] = []
+        n_columns = len(task.table.columns)
+        parents = permitted_start(task.graph, rules, self.knowledge, [1] * n_columns)
+        first = Graph(task.table.names, parents)
+        starts: list[tuple[_State, MDLCycle]] = []
         self.n_rounds_ = 0
         for n_bins in self.start_bins:  # type: ignore[union-attr]
             cycle = MDLCycle(
@@ -182,18 +178,18 @@ class MDLNetwork(MDLDiscretizer):
                 Criterion(self.criterion, task.table.n_rows),
                 SearchOptions(self.search, self.max_bins, self.n_cells),
             )
-            found.append((self._improve(cycle, first, n_bins, rules), cycle))
+            starts.append((self._improve(cycle, first, n_bins, rules), cycle))
             if task.expired or self.start == "network":
                 break
-        best, cycle = min(found, key=lambda pair: pair[0].length)
+        best, cycle = min(starts, key=lambda pair: pair[0].length)
         self._warn_of_degenerate(cycle)
-        kept = self._keep(cycle, best.cuts, best.graph)
+        cuts = self._set_result(cycle, best.cuts, best.graph)
         self.history_ = list(best.history)
         self.network_ = self._network(task, best)
-        return kept
+        return cuts
 
     def _improve(self, cycle: MDLCycle, first: Graph, n_bins: int, rules: EdgeRules) -> _State:
-        """Return what rounds from one start come to."""
+        """Return the state after all rounds from one start."""
         task = cycle.columns.task
         start = {**starting_cuts(task, self.start, n_bins), **starting_groups(cycle.columns, n_bins)}
         length = cycle.length(start, first).total
@@ -206,11 +202,11 @@ class MDLNetwork(MDLDiscretizer):
             if opened:
                 cuts = {v: cuts[v] if len(cuts[v]) else start[v] for v in cuts}
             cycle.history[:] = best.history
-            found = self._round(cycle, cuts, best.graph, rules)
+            state = self._round(cycle, cuts, best.graph, rules)
             self.n_rounds_ += 1
             rounds += 1
-            if found.length < best.length - _LEAST_GAIN * max(1.0, abs(best.length)):
-                best, opened = found, False
+            if is_gain(best.length - state.length, best.length):
+                best, opened = state, False
             elif opened or all(len(best.cuts[v]) for v in cycle.columns.movable):
                 break
             else:
@@ -229,17 +225,18 @@ class MDLNetwork(MDLDiscretizer):
         before = len(cycle.history)
         climbed = HistoryEntry(task.stop.seconds, cycle.n_steps, cycle.length(cuts, better).total, 0)
         order = [v for v in better.reverse_topological_order() if v in columns.movable]
-        found = cycle.run(cuts, better, order)
-        length = cycle.length(found, better).total
+        cuts = cycle.run(cuts, better, order)
+        length = cycle.length(cuts, better).total
         steps = [climbed, *cycle.history[before:]]
         history = list(cycle.history[:before])
-        for entry in steps:  # the way of a column back to its first bins may lead up at first
+        # a column that gets its first bins back may lengthen the description at first
+        for entry in steps:
             if entry.objective < history[-1].objective:
                 history.append(entry)
-        return _State(found, better, length, tuple(history))
+        return _State(cuts, better, length, tuple(history))
 
     def _edge_rules(self, task: DiscretizationTask, columns: MDLColumns) -> EdgeRules:
-        """Return what the knowledge and the limits allow."""
+        """Return the rules of the knowledge and of the limits."""
         fewest = [
             1 if v in columns.movable else len(column.levels or task.known_cuts[v]) + column.is_continuous
             for v, column in enumerate(task.table.columns)
@@ -265,23 +262,8 @@ class MDLNetwork(MDLDiscretizer):
                 "description_length": state.length,
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(table.names[v] for v in set(continuous) - set(task.movable)),
-                "level_groups": {name: [list(group) for group in found] for name, found in groups.items()},
+                "level_groups": {
+                    name: [list(group) for group in column_groups] for name, column_groups in groups.items()
+                },
             },
         )
-
-
-def _first_graph(given: Graph, rules: EdgeRules, knowledge: ExpertKnowledge | None) -> Graph:
-    """Return the given graph with the required edges.
-
-    Raises
-    ------
-    GomeaBnError
-        If it breaks the knowledge.
-    """
-    edges = {*given.edges, *(knowledge.required_edges if knowledge else ())}
-    graph = Graph.of(sorted(edges), given.names)
-    places = [(p, c) for c, found in enumerate(graph.parents) for p in found]
-    broken = rules.violations(given.names, places, np.ones(len(given.names), np.int64).tolist())
-    if broken:
-        raise GomeaBnError(f"The graph given as network= breaks the knowledge: {'; '.join(broken)}.")
-    return graph

@@ -1,4 +1,4 @@
-"""Four searches for the thresholds of one variable that shorten the description, everything else fixed."""
+"""Four searches for the thresholds of one column that shorten the description, with all other bins fixed."""
 
 from __future__ import annotations
 
@@ -21,25 +21,29 @@ from gomea_bn.discretization.mdl.kernels import (
     merge_path,
     pair_losses,
 )
-from gomea_bn.discretization.neighbourhood import Neighbourhood, joint_codes
-from gomea_bn.problems.interval_dp import SortedColumn, zoomed
-from gomea_bn.problems.kernels.intervals import Cells, IntervalTables, fill_cells
+from gomea_bn.problems.blanket import Neighbourhood, joint_codes
+from gomea_bn.problems.interval_counts import (
+    NO_STOP,
+    CountTable,
+    IntervalCounts,
+    SortedColumn,
+    search_by_zooming,
+)
+from gomea_bn.problems.kernels.intervals import Cells
 from gomea_bn.problems.policies import equal_frequency_cuts
 
 __all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
 
 SEARCHES = ("exact", "merge", "split", "single-threshold")
-EXACT_CELLS, GRID_CELLS = (
-    1000,
-    400,
-)  # distinct values that are solved at once, and cells of a grid for more of them
-_MAX_ZOOMS = 40
-_NO_STOP: NDArray[np.uint8] = np.zeros(1, np.uint8)
+# up to this number of distinct values, all are candidates at once
+EXACT_CELLS = 1000
+# cells of a grid for more distinct values
+GRID_CELLS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How thresholds are searched for; the fields are those of `MDLDiscretizer`."""
+    """Options of the search for thresholds; see the parameters of `MDLDiscretizer`."""
 
     search: str = "exact"
     max_bins: int = 30
@@ -48,41 +52,41 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Inner cut points, and the description length of equation 14 with them, in nats."""
+    """Inner cut points, and the local description length with them in nats; see `ThresholdProblem`."""
 
     cut_points: NDArray[np.float64]
     value: float
 
 
 class ThresholdProblem:
-    """The thresholds of one variable, given the bins of its parents, children and spouses.
+    """The thresholds of one column, given the bins of its Markov blanket.
 
     Parameters
     ----------
     column : SortedColumn
-        The variable; levels of a discrete one as their codes.
+        The column; levels of a discrete one as their codes.
     around : Neighbourhood
-        The coded parents, children and spouses.
+        Coded parents, children and spouses.
     criterion : Criterion
     child_parameters : float, optional
-        Parameters of the children's tables per bin of the variable, by default sum over children of
-        ``||S_c|| (||X_c|| - 1)``, S_c the child's other parents.
+        Number of parameters of the children's tables per bin of the column. By default the sum over children c of
+        ``||S_c|| (||X_c|| - 1)``, where S_c are the child's other parents.
 
     Attributes
     ----------
     degenerate : str
-        Why the answer of the last "single-threshold" search follows from its penalty alone; empty where it does not.
+        Reason why the result of the last "single-threshold" search follows from its penalty alone; else empty.
 
     Notes
     -----
-    The description length is the local part of Friedman & Goldszmidt (1996, equation 14), m = distinct values,
-    k = bins, n = rows::
+    The description length is the local part of Friedman & Goldszmidt (1996, equation 14), for m distinct values,
+    k bins and n rows::
 
         (m-1) H((k-1)/(m-1)) + ln k + (ln n)/2 [ ||Pa|| (k-1) + k sum_c ||S_c|| (||X_c||-1) ]
             - n [ I(X*; Pa) + sum_c I(X_c; Pa_c*) ]
 
-    H is the binary entropy, I mutual information in the data, * a discretized variable. The information is a sum
-    over intervals, the rest depends on k alone.
+    H is the binary entropy, I the mutual information in the data, and * marks a discretized variable. The information
+    is a sum over intervals; the other terms depend on k alone.
     """
 
     def __init__(
@@ -96,58 +100,41 @@ class ThresholdProblem:
         self.criterion = criterion
         self.degenerate = ""
         phi, n_rows = criterion.x_log_x, column.n_rows
-        self.n_blocks = bool(around.parents) + len(around.families)
-        n_per_bin = 0.0
-        codes, sizes, row_of_cell, n_table_rows = [], [], [], []
+        tables: list[CountTable] = []
+        parameters_per_bin = 0.0
         self._offset = 0.0
         self.n_configurations = 1.0
         if around.parents:
-            own, n_own, self.n_configurations = joint_codes(around.parents, n_rows)
-            codes.append(own)
-            sizes.append(n_own)
-            row_of_cell.append(np.zeros(n_own, np.int64))
-            n_table_rows.append(1)
-            self._offset += float(phi[n_rows] - phi[np.bincount(own)].sum())
+            configurations, n_observed, self.n_configurations = joint_codes(around.parents, n_rows)
+            tables.append(CountTable(configurations, n_observed, n_table_rows=1))
+            self._offset += float(phi[n_rows] - phi[np.bincount(configurations)].sum())
         for family in around.families:
-            r = family.child.cardinality
+            child = family.child
             rows, n_observed, n_all = joint_codes(family.spouses, n_rows)
-            codes.append((rows * r + family.child.codes).astype(np.int32))
-            sizes.append(n_observed * r)
-            row_of_cell.append(np.repeat(np.arange(n_observed), r))
-            n_table_rows.append(n_observed)
-            self._offset += float(phi[n_rows] - phi[np.bincount(family.child.codes)].sum())
-            n_per_bin += n_all * (r - 1)
-        self.child_parameters = n_per_bin if child_parameters is None else child_parameters
-        self._first_row = sum(sizes)
-        n_counters = self._first_row + sum(n_table_rows)
-        row_of = np.full(n_counters, -1, np.int32)
-        ordered = np.empty((len(codes), n_rows), np.int32)
-        base, row = 0, self._first_row
-        for t, one in enumerate(codes):
-            ordered[t] = (one + base)[column.order]
-            row_of[base : base + sizes[t]] = row + row_of_cell[t]
-            base += sizes[t]
-            row += n_table_rows[t]
-        self._sizes = [*sizes, *n_table_rows]
+            cells = (rows * child.cardinality + child.codes).astype(np.int32)
+            tables.append(CountTable(cells, n_observed * child.cardinality, n_observed))
+            self._offset += float(phi[n_rows] - phi[np.bincount(child.codes)].sum())
+            parameters_per_bin += n_all * (child.cardinality - 1)
+        self.n_tables = len(tables)
+        self.child_parameters = parameters_per_bin if child_parameters is None else child_parameters
+        self._counts = IntervalCounts(column, tables)
         # between two neighbouring floats the only cut is the lower one: as the minimum it is no cut
         self._candidates = np.flatnonzero(column.cuts > column.low)
-        self._tables = IntervalTables(ordered, row_of, np.zeros(n_counters, np.int64))
-        self._counts = np.zeros(n_counters, np.int32)
 
     @property
     def n_values(self) -> int:
-        """The number m of distinct values."""
+        """Return the number m of distinct values."""
         return len(self.column.distinct)
 
     def layers(self, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the part of the description length that depends on the number of bins alone, in nats."""
+        """Return the part of the description length in nats that depends on the number of bins alone."""
         parameters = self.n_configurations * (n_bins - 1) + self.child_parameters * n_bins
         codes = self.criterion.partition(self.n_values, n_bins) + self.criterion.cardinality(n_bins)
         return codes + self.criterion.weight * parameters
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
-        """Return the description length of equation 14 with given cut points, in nats."""
-        cells = self._cells(self.column.rows_below(cut_points))
+        """Return the local description length of any cut points in nats."""
+        cells = self._counts.cells(cut_points, self.column.rows_below(cut_points))
         gain = float(self._gains(cells).sum())
         return float(self.layers(np.array([len(cut_points) + 1]))[0]) - gain - self._offset
 
@@ -156,9 +143,9 @@ class ThresholdProblem:
         options: SearchOptions,
         *,
         incumbent: NDArray[np.float64] | None = None,
-        stop: NDArray[np.uint8] = _NO_STOP,
+        stop: NDArray[np.uint8] = NO_STOP,
     ) -> Thresholds | None:
-        """Return the thresholds that the chosen search finds, or None once `stop` is raised.
+        """Return the thresholds that the chosen search finds, or None if `stop` was raised.
 
         Parameters
         ----------
@@ -166,11 +153,11 @@ class ThresholdProblem:
         incumbent : ndarray of shape (k,), optional
             Cut points whose gaps are always among the candidates of the exact search.
         stop : ndarray of shape (1,), uint8
-            Raised from elsewhere to give up.
+            Raised by another thread to give up.
         """
-        if not self.n_blocks:  # thresholds of a variable without neighbours tell nothing
-            none = np.empty(0)
-            return Thresholds(none, self.value(none))
+        # thresholds of a column without neighbours preserve no dependence
+        if not self.n_tables:
+            return Thresholds(np.empty(0), self.value(np.empty(0)))
         if options.search == "exact":
             return self._exact(options, incumbent, stop)
         if options.n_cells is None:
@@ -178,51 +165,42 @@ class ThresholdProblem:
         else:
             cuts = equal_frequency_cuts(self.column.values, options.n_cells)
             candidates = self.column.gaps(cuts) if len(cuts) else np.empty(0, np.int64)
-        found: Callable[[NDArray[np.int64], int, NDArray[np.uint8]], NDArray[np.int64] | None] = {
+        search: Callable[[NDArray[np.int64], int, NDArray[np.uint8]], NDArray[np.int64] | None] = {
             "merge": self._merged,
             "split": self._split,
             "single-threshold": self._single_threshold,
         }[options.search]
-        kept = found(candidates, options.max_bins, stop)
-        if kept is None:
+        chosen = search(candidates, options.max_bins, stop)
+        if chosen is None:
             return None
-        cut_points = self.column.cuts[kept]
+        cut_points = self.column.cuts[chosen]
         return Thresholds(cut_points, self.value(cut_points))
 
     def _exact(
         self, options: SearchOptions, incumbent: NDArray[np.float64] | None, stop: NDArray[np.uint8]
     ) -> Thresholds | None:
-        """Return the best thresholds: exact for at most `n_cells` distinct values, else by ever finer grids."""
+        """Return the best thresholds: exact for at most `n_cells` distinct values, else on finer and finer grids."""
         column = self.column
         if len(column.cuts) < (options.n_cells or EXACT_CELLS):
             return self._programme(self._candidates, options.max_bins, stop)[0]
-        n_cells = options.n_cells or GRID_CELLS
-        candidates = column.grid(n_cells)
-        if incumbent is not None and len(incumbent):
-            candidates = np.union1d(candidates, column.gaps(incumbent))
-        best, chosen = self._programme(candidates, options.max_bins, stop)
-        for _ in range(_MAX_ZOOMS):
-            if best is None or not len(chosen):
-                break
-            candidates, is_raw = zoomed(candidates, chosen, len(column.cuts), n_cells)
-            if is_raw:
-                break
-            found, chosen_now = self._programme(candidates, options.max_bins, stop)
-            if found is None or found.value > best.value:
-                break
-            best, chosen = found, chosen_now
-        return best
+        return search_by_zooming(
+            column,
+            lambda candidates: self._programme(candidates, options.max_bins, stop),
+            lambda thresholds, best: thresholds.value > best.value,
+            options.n_cells or GRID_CELLS,
+            incumbent,
+        )
 
     def _programme(
         self, candidates: NDArray[np.int64], max_bins: int, stop: NDArray[np.uint8]
     ) -> tuple[Thresholds | None, NDArray[np.int64]]:
         """Return the best thresholds among the candidate indices, and their indices."""
         candidates = np.intersect1d(candidates, self._candidates, assume_unique=True)
-        cells = self._cells(self.column.below[candidates])
+        cells = self._cells(candidates)
         n_cells = len(candidates) + 1
         shape = (min(max_bins, n_cells) + 1, n_cells + 1)
-        work = LayerWork(self._counts, np.empty(shape), np.zeros(shape, np.int32), stop)
-        best_partitions(cells, self._tables.shift, self.criterion.x_log_x, work)
+        work = LayerWork(self._counts.counts, np.empty(shape), np.zeros(shape, np.int32), stop)
+        best_partitions(cells, self._counts.tables.shift, self.criterion.x_log_x, work)
         if stop[0]:
             return None, np.empty(0, np.int64)
         totals = self.layers(np.arange(1, shape[0])) - work.values[1:, n_cells] - self._offset
@@ -239,21 +217,21 @@ class ThresholdProblem:
     def _merged(
         self, candidates: NDArray[np.int64], max_bins: int, stop: NDArray[np.uint8]
     ) -> NDArray[np.int64] | None:
-        """Return the candidates of the best partition on the path of least losing merges, from all to one."""
-        cells = self._cells(self.column.below[candidates])
+        """Return the candidates of the best partition on the path of merges that each lose least."""
+        cells = self._cells(candidates)
         n_cells = len(candidates) + 1
         data = self._merge_data(cells)
         n_leaves = 1 << max(1, (n_cells - 1).bit_length())
-        most = max(1, min(len(self._counts), len(data.entries)))
+        most = max(1, min(len(self._counts.counts), len(data.entries)))
         work = MergeWork(
-            np.empty(n_cells + 1, np.int64),
-            np.empty(n_cells + 1, np.int64),
-            np.full(n_leaves, inf),
-            np.empty(2 * n_leaves, np.int64),
-            np.empty(most, np.int32),
-            np.empty(most, np.int32),
-            np.empty(n_cells - 1, np.int64),
-            np.empty(n_cells - 1),
+            after=np.empty(n_cells + 1, np.int64),
+            before=np.empty(n_cells + 1, np.int64),
+            loss=np.full(n_leaves, inf),
+            tree=np.empty(2 * n_leaves, np.int64),
+            held_entries=np.empty(most, np.int32),
+            held_amounts=np.empty(most, np.int32),
+            removed=np.empty(n_cells - 1, np.int64),
+            lost=np.empty(n_cells - 1),
         )
         gain = float(self._gains(cells).sum())
         if merge_path(data, work, stop) < n_cells - 1:
@@ -262,17 +240,19 @@ class ThresholdProblem:
         gains = gain - np.concatenate(([0.0], np.cumsum(work.lost)))[::-1]
         totals = (self.layers(n_bins) - gains)[:max_bins]
         kept = np.sort(work.removed[n_cells - 1 - int(np.argmin(totals)) :]) - 1
-        chosen: NDArray[np.int64] = candidates[kept]
-        return chosen
+        return np.asarray(candidates[kept], np.int64)
 
     def _split(
         self, candidates: NDArray[np.int64], max_bins: int, stop: NDArray[np.uint8]
     ) -> NDArray[np.int64] | None:
-        """Return the candidates that are added one by one, the best first, until none shortens the description."""
-        cells = self._cells(self.column.below[candidates])
+        """Return the candidates that are added, the best first, until none shortens the description."""
+        cells = self._cells(candidates)
         n_cells = len(candidates) + 1
         work = SplitWork(
-            self._counts, np.zeros_like(self._counts), np.full(n_cells, -inf), np.full(n_cells, -1, np.int64)
+            self._counts.counts,
+            np.zeros_like(self._counts.counts),
+            np.full(n_cells, -inf),
+            np.full(n_cells, -1, np.int64),
         )
         price = np.diff(self.layers(np.arange(1, min(max_bins, n_cells) + 1)))
         ends = {0: n_cells}
@@ -281,44 +261,41 @@ class ThresholdProblem:
             for first in due:
                 if stop[0]:
                     return None
-                best_split(cells, self._tables.shift, self.criterion.x_log_x, first, ends[first], work)
+                best_split(cells, self._counts.tables.shift, self.criterion.x_log_x, first, ends[first], work)
             first = int(np.argmax(work.gain))
             if not work.gain[first] > cost:
                 break
             place = int(work.place[first])
             ends[first], ends[place] = place, ends[first]
             due = [first, place]
-        chosen: NDArray[np.int64] = candidates[np.array(sorted(ends)[1:], np.int64) - 1]
-        return chosen
+        return np.asarray(candidates[np.array(sorted(ends)[1:], np.int64) - 1])
 
     def _single_threshold(
         self, candidates: NDArray[np.int64], max_bins: int, stop: NDArray[np.uint8]
     ) -> NDArray[np.int64] | None:
-        """Return the candidates whose lone removal from among all of them would lengthen the description.
+        """Return the candidates whose removal alone from the set of all candidates would lengthen the description.
 
-        Of more than `max_bins` - 1 those stay whose removal would lose most.
+        If these are more than `max_bins` - 1, those are returned whose removal would lose most.
         """
         n_cells = len(candidates) + 1
         if n_cells < 2:
             return candidates
-        below = self.column.below[candidates]
         losses = np.empty(n_cells - 1)
-        pair_losses(self._merge_data(self._cells(below)), losses)
+        pair_losses(self._merge_data(self._cells(candidates)), losses)
         fewer, all_of_them = self.layers(np.array([n_cells - 1, n_cells])).tolist()
         saved = all_of_them - fewer
-        self.degenerate = self._why_decided(
-            np.diff(np.concatenate(([0], below, [self.column.n_rows]))), saved
-        )
+        rows = np.diff(np.concatenate(([0], self.column.below[candidates], [self.column.n_rows])))
+        self.degenerate = self._why_decided(rows, saved)
         kept = np.flatnonzero(losses > saved)
         if len(kept) >= max_bins:
             kept = np.sort(kept[np.argsort(-losses[kept], kind="stable")[: max_bins - 1]])
-        chosen: NDArray[np.int64] = candidates[kept]
-        return chosen
+        return np.asarray(candidates[kept], np.int64)
 
     def _why_decided(self, rows: NDArray[np.int64], saved: float) -> str:
-        """Return why the rule's answer follows from its penalty, whatever the data say; empty where it does not.
+        """Return the reason why the result follows from the penalty, whatever the data say; empty if it does not.
 
-        Merging cells of a and b rows loses between 0 and phi(a+b) - phi(a) - phi(b) per neighbour, phi(x) = x ln x.
+        Merging cells of a and b rows loses between 0 and phi(a+b) - phi(a) - phi(b) per neighbour, with
+        phi(x) = x ln x.
         """
         if len(rows) < 3:
             return ""
@@ -327,12 +304,12 @@ class ThresholdProblem:
         if saved < 0:
             return (
                 f"removing one of {len(rows) - 1} thresholds lengthens the code of the partition by more than it "
-                "saves elsewhere, so none goes"
+                "saves elsewhere, so that none is removed"
             )
-        if saved >= self.n_blocks * float((phi[a + b] - phi[a] - phi[b]).max()):
+        if saved >= self.n_tables * float((phi[a + b] - phi[a] - phi[b]).max()):
             return (
-                f"no two neighbouring cells hold enough rows to be worth the {saved:.3g} nats of a threshold, so "
-                "all go"
+                f"no two neighbouring cells hold enough rows to be worth the {saved:.3g} nats of a threshold, so that "
+                "all are removed"
             )
         return ""
 
@@ -343,31 +320,20 @@ class ThresholdProblem:
         entries, amounts = cells.entries[:total], cells.amounts[:total]
         order = np.lexsort((entries, np.repeat(np.arange(len(lengths)), lengths)))
         return MergeData(
-            cells.starts[:-1].copy(),
-            lengths,
-            entries[order],
-            amounts[order],
-            self.criterion.x_log_x,
-            self._first_row,
+            start=cells.starts[:-1].copy(),
+            length=lengths,
+            entries=entries[order],
+            amounts=amounts[order],
+            table=self.criterion.x_log_x,
+            first_row=self._counts.first_total,
         )
 
     def _gains(self, cells: Cells) -> NDArray[np.float64]:
         """Return the gain of every cell as an interval, shape (n_cells,)."""
         gains = np.empty(len(cells.middles))
-        interval_gains(cells, self._tables.shift, self.criterion.x_log_x, self._counts, gains)
+        interval_gains(cells, self._counts.tables.shift, self.criterion.x_log_x, self._counts.counts, gains)
         return gains
 
-    def _cells(self, below: NDArray[np.int64]) -> Cells:
-        """Return the counted cells between cut points that have `below` rows below them."""
-        n_rows, n_cells = self.column.n_rows, len(below) + 1
-        most = sum(min(n_rows, n_cells * size) for size in self._sizes)
-        cells = Cells(
-            np.empty(0),  # the description length knows no widths
-            np.concatenate(([0], below, [n_rows])).astype(np.int64),
-            np.zeros(n_cells + 1, np.int64),
-            np.zeros(n_cells, np.int64),
-            np.empty(most, np.int32),
-            np.empty(most, np.int32),
-        )
-        fill_cells(self._tables, cells, self._counts)
-        return cells
+    def _cells(self, candidates: NDArray[np.int64]) -> Cells:
+        """Return the counted cells between candidate indices."""
+        return self._counts.cells(self.column.cuts[candidates], self.column.below[candidates])

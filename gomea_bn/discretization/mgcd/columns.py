@@ -1,34 +1,29 @@
-"""The columns that MGCD cuts, one after the other, given a graph and the bins of all others."""
+"""Passes of MGCD over the columns, each cut given a graph and the bins of all others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from math import inf, prod
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import (
-    CodedColumn,
-    Cuts,
-    DiscretizationTask,
-    Graph,
-    coded_bins,
-    starting_cuts,
-)
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, starting_cuts
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
-    MixtureOptions,
-    MixtureSearch,
     SharedMixture,
+    SharedMixtureOptions,
+    SharedMixtureSearch,
     separating_cuts,
 )
+from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.discretization.structure_search.tabu import Parents
+from gomea_bn.problems.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.interval_counts import SortedColumn
 from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.scores import score_rule, scoring_method
 
@@ -37,16 +32,16 @@ __all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "d
 
 @dataclass(frozen=True, slots=True)
 class MGCDOptions:
-    """How columns are cut; see `MGCDiscretizer`."""
+    """Options of the cuts; see the parameters of `MGCDiscretizer`."""
 
-    mixture: MixtureOptions
+    mixture: SharedMixtureOptions
     univariate: bool
     weighted_cuts: bool
     start: str
     start_bins: int | None
     max_cycles: int
     min_deviation: float
-    width_floor: float
+    min_width: float
     min_bin_count: int
     n_cells: int
     seed: int | None
@@ -61,12 +56,16 @@ class MGCDState:
     mixtures: dict[int, SharedMixture]
 
     def key(self) -> tuple[Parents, tuple[bytes, ...]]:
-        """Return what tells states apart."""
+        """Return a value that is equal for equal graphs and cuts."""
         return self.graph.parents, tuple(self.cuts[v].tobytes() for v in sorted(self.cuts))
 
 
 class MGCDColumns:
-    """The columns of a table, each sorted once; remembers what every column was last fitted to."""
+    """The columns of a table, each sorted once, with the last mixture of each and what it was fitted to.
+
+    The passes are not those of `DueColumns`: as published, a pass visits all columns, and the last one changes no row's
+    bin. A column whose blanket has the same codes as at its last fit keeps its mixture, also from one graph to another.
+    """
 
     def __init__(self, task: DiscretizationTask, options: MGCDOptions) -> None:
         self.task = task
@@ -91,7 +90,7 @@ class MGCDColumns:
         return cuts
 
     def discretized(self, state: MGCDState, max_table_cells: float = inf) -> MGCDState:
-        """Return the state after passes over the columns, children first, until no row changes its bin."""
+        """Return the state after passes over the columns, children first, until no row's bin changes."""
         cuts, mixtures = dict(state.cuts), dict(state.mixtures)
         order = [v for v in state.graph.reverse_topological_order() if v in self.task.movable]
         coded = self._recoded(cuts)
@@ -112,7 +111,7 @@ class MGCDColumns:
         return MGCDState(state.graph, cuts, mixtures)
 
     def scorer(self, cuts: Cuts) -> FamilyScorer:
-        """Return the scorer of graphs under the bins, by log density, so that different bins compare."""
+        """Return the scorer of graphs under the bins by log density, which can be compared for different bins."""
         table = self.task.table
         method = scoring_method("density-bic")
         variables = [
@@ -136,7 +135,7 @@ class MGCDColumns:
         return [self._coded[v][1] for v in range(len(self.task.table.columns))]
 
     def _mixture(self, v: int, blanket: list[CodedColumn], most: int) -> SharedMixture | None:
-        """Return the best mixture of one column given others; None once the time is up."""
+        """Return the best mixture of one column given its blanket; None at the deadline."""
         if self.task.expired:
             return None
         near = None
@@ -148,7 +147,7 @@ class MGCDColumns:
         if v not in self._cells:
             column = SortedColumn(task.table.columns[v].values)
             self._cells[v] = ColumnCells(column, options.n_cells, options.min_deviation)
-        search = MixtureSearch(
+        search = SharedMixtureSearch(
             self._cells[v],
             Configurations.of(blanket, task.table.n_rows),
             replace(
@@ -160,34 +159,30 @@ class MGCDColumns:
             stop=task.stop.flag,
             run=task.interruptible,
         )
-        found = search.best(near)
-        if found is not None:
-            self._fitted[v] = blanket, most, found
-        return found
+        mixture = search.best(near)
+        if mixture is not None:
+            self._fitted[v] = blanket, most, mixture
+        return mixture
 
     def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
-        """Return the mixture's cuts that separate enough rows and range."""
+        """Return the mixture's cuts without those that leave a bin too narrow or with too few rows."""
         options, column = self.options, self._cells[v].column
-        found = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
-        wide = with_wide_bins(found, (column.low, column.high), options.width_floor)
+        cuts = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
+        wide = with_wide_bins(cuts, (column.low, column.high), options.min_width)
         return with_full_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
 
 
 def density_score(scorer: FamilyScorer, parents: Parents) -> float:
     """Return the "density-bic" of a graph, in nats."""
-    families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(parents)]
+    families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(parents)]
     return float(scorer.score(families).sum())
 
 
 def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:
-    """Return the most bins of a column with which no table outgrows its limit; at least 1."""
+    """Return the largest number of bins of a column with which no table exceeds its limit; at least 1."""
     if max_table_cells == inf:
         return MAX_CARDINALITY
-    others = [
-        prod(float(coded[u].cardinality) for u in (child, *graph.parents[child]) if u != v)
-        for child in (v, *graph.children[v])
-    ]
-    return max(1, min(MAX_CARDINALITY, int(max_table_cells / max(others))))
+    return max(1, min(MAX_CARDINALITY, graph.neighbourhood(v, coded).most_bins(max_table_cells)))
 
 
 @cache
@@ -195,10 +190,10 @@ def compile_mgcd_kernels() -> None:
     """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
     cells = ColumnCells(SortedColumn(np.arange(12.0)), 10, 1e-3)
     halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
-    search = MixtureSearch(
+    search = SharedMixtureSearch(
         cells,
         Configurations.of([halves], 12),
-        MixtureOptions(),
+        SharedMixtureOptions(),
         np.random.default_rng(0),
         stop=np.zeros(1, np.uint8),
         run=lambda call: call(),

@@ -1,4 +1,4 @@
-"""Compiled EM for Gaussians that all configurations of a Markov blanket share, with weights of their own."""
+"""Kernels of EM for Gaussians that all configurations of a Markov blanket share with different weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from gomea_bn.runtime.jit import kernel
 __all__ = ["CountedCells", "EMWork", "SharedGaussians", "expectation_maximisation"]
 
 _HALF_LOG_TWO_PI = 0.9189385332046727
-_SMALL = 1e-280  # of a density relative to the highest: below, sums are formed from logarithms
+# density relative to the highest below which sums are formed from logarithms
+_SMALL = 1e-280
 
 
 class CountedCells(NamedTuple):

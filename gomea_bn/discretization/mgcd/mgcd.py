@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, Graph, Network
+from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
 from gomea_bn.discretization.mgcd.columns import (
     MGCDColumns,
     MGCDOptions,
@@ -20,7 +19,8 @@ from gomea_bn.discretization.mgcd.columns import (
     compile_mgcd_kernels,
     density_score,
 )
-from gomea_bn.discretization.mgcd.shared_gaussians import MixtureOptions, SharedMixture
+from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture, SharedMixtureOptions
+from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.tabu import (
     TabuList,
     TabuSearch,
@@ -28,8 +28,9 @@ from gomea_bn.discretization.structure_search.tabu import (
     compile_tabu_kernels,
     permitted_start,
 )
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY
 
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MGCDiscretizer"]
 
-_LEAST_RANGE = 1e-303  # of a column: deviations of a small share of it must be numbers
+# of a column: deviations of a small share of it must not underflow
+_LEAST_RANGE = 1e-303
 
 _CHOICES = {
     "cut_rule": ("published", "weighted"),
@@ -49,79 +51,83 @@ _CHOICES = {
 
 
 class MGCDiscretizer(Discretizer):
-    """Cuts every column where the Gaussians cross that its Markov blanket mixes; learns the graph if none is given.
+    """Cuts every column between the Gaussians of its mixture given its Markov blanket; can learn the graph too.
 
-    Given the configuration of its blanket under the others' bins, a column is a mixture of Gaussians: the same ones
-    for every configuration, with weights of its own. EM finds them, BIC their number, and a cut lies between every two
-    neighbours.
+    Given the configuration of its blanket under the others' bins, a column is a mixture of Gaussians. All
+    configurations share the Gaussians, and each has its own weights. EM fits the Gaussians, BIC chooses their number,
+    and a cut lies between every two neighbours. Without `network=` in `fit`, the graph is learned in turn by tabu
+    search.
 
     Parameters
     ----------
     univariate : bool
-        Leave the blankets out: one mixture per column. Stands in for the univariate method of Cai et al. (2013), to
-        which the paper compares MGCD.
+        Whether to ignore the blankets: one mixture per column. Similar to the univariate method of Cai et al. (2013),
+        with which the paper compares MGCD.
     min_bins, max_bins : int
-        Fewest and most Gaussians of a column; bins without rows merge afterwards.
+        Smallest and largest number of Gaussians of a column; bins without rows are joined afterwards.
     cut_rule : {"published", "weighted"}
-        Whether two Gaussians count alike at the cut between them, or by their rows.
+        Weights of two Gaussians at the cut between them: equal, or their numbers of rows.
     penalty : {"nml", "observed", "all"}
-        What the weights cost when the number of Gaussians is chosen. "observed" and "all": (ln n)/2 nats each, for the
-        configurations that occur or for all there are (BIC, as published). "nml": the stochastic complexity of the rows
-        of each configuration, see Notes.
+        Cost of the weights in the choice of the number of Gaussians. "observed" and "all": (ln n)/2 nats for each
+        weight, for the configurations that occur or for all possible ones (BIC, as published). "nml": the stochastic
+        complexity of the rows of each configuration; see Notes.
     start : {"equal-frequency", "equal-width", "network", "univariate"}
-        First bins; "univariate" takes those of `univariate`, and "network" those of the network given to `fit`.
+        First bins. "univariate" takes the cuts that ``univariate=True`` gives, "network" those of the network given to
+        `fit`.
     start_bins : int, optional
-        Their number, see `base.starting_cuts`.
+        Number of first bins; see `base.starting_cuts`.
     max_cycles : int
-        Most passes over the columns for one graph.
+        Largest number of passes over the columns for one graph.
     n_starts : int
-        Starts of EM: one from quantiles, all others from rows drawn far apart.
+        Number of starts of EM: one from quantiles, the others from rows drawn far apart.
     min_deviation : float
-        Least standard deviation of a Gaussian, relative to the column's.
-    width_floor : float
-        Least bin width, as a fraction of the column's range; narrower bins join a neighbour, even below `min_bins`.
-        Without it, bins around repeated values would have a density without bound.
+        Smallest standard deviation of a Gaussian, relative to the column's.
+    min_width : float
+        Width of the narrowest bin, as a fraction of the column's range. Narrower bins are joined with a neighbour, even
+        below `min_bins`. With 0, bins around repeated values would have unbounded density.
     min_bin_count : int
-        Fewest rows of a bin; bins with fewer join a neighbour.
+        Smallest number of rows of a bin; bins with fewer are joined with a neighbour.
     n_cells : int
-        Columns with more distinct values are fitted as so many cells of near values.
+        Number of cells of near values that represent a column with more distinct values.
     tabu_steps : int, optional
-        Tabu steps between two discretizations; by default a whole search. The paper makes one step at a time.
+        Number of tabu steps between two discretizations; by default a whole search. The paper makes single steps.
     tabu_length, patience
         See `Tabu`.
     max_rounds : int
-        Most alternations of search and discretization.
+        Largest number of alternations of search and discretization.
     keep : {"best", "last"}
-        Which round is the result: that of the best "density-bic", which can be compared whatever the bins, or the last.
+        Round that is the result: the one with the best "density-bic", which is comparable whatever the bins, or the
+        last one.
     max_indegree, knowledge
-        Of the search; see `Tabu`.
+        Limits of the search; see `Tabu`.
     pseudo_count : float
-        Smoothing of the network's tables, per row of a table.
+        Pseudo-count per row of the network's tables.
     random_state : int, optional
         Seed of the starts.
     kinds, missing, max_levels
         See `gomea_bn.read_table`.
     max_seconds : float, optional
-        Deadline; columns not finished by then stay as they were, and the bins and the graph of an unfinished round are
-        kept if their score is the best.
+        Deadline in seconds. Unfinished columns keep their former cuts. The bins and the graph of an unfinished round
+        are the result if their score is the best.
 
     Attributes
     ----------
     mixtures_ : dict of str to SharedMixture
-        The Gaussians behind the cuts.
+        Gaussians behind the cuts.
     n_cycles_ : int
-        Passes over the columns.
+        Number of passes over the columns.
     edges_, network_, score_, round_scores_
-        Only where the graph was learned: the (parent, child) pairs, the network, its "density-bic" in nats, higher is
-        better, and that of every round.
+        Only if the graph was learned: the (parent, child) pairs, the network, its "density-bic" in nats (higher is
+        better), and the scores of all rounds.
     stopped_by_ : str
         "fixpoint", "cycle" (rounds repeat), "max_cycles", "max_rounds", "max_seconds" or "interrupt".
 
     Notes
     -----
-    BIC for g cuts is ``ln L - (q g + 2 (g + 1)) / 2 ln n``, q the configurations (paper, Section 3). It charges every
-    configuration as if it had all n rows, so that a large blanket leaves hardly a cut; "nml" charges what as many rows
-    as it has can gain (Kontkanen & Myllymaki 2007), and leaves a column of pure noise whole whatever the blanket.
+    BIC for g cuts is ``ln L - (q g + 2 (g + 1)) / 2 ln n`` for q configurations (paper, Section 3). It charges every
+    configuration as if it had all n rows, so that a column with a large blanket gets hardly any cuts. "nml" charges the
+    stochastic complexity of the rows that a configuration has (Kontkanen & Myllymaki 2007); a column of pure noise gets
+    one bin whatever the blanket.
 
     The paper leaves open where the alternation starts and how its rounds compare. Bins are (a, b] here and [a, b) in
     the paper: a cut equal to a value lies just below it, so that the same rows share a bin.
@@ -144,6 +150,7 @@ class MGCDiscretizer(Discretizer):
     score_: float
     round_scores_: list[float]
 
+    @renamed_options(width_floor="min_width")
     def __init__(
         self,
         *,
@@ -157,7 +164,7 @@ class MGCDiscretizer(Discretizer):
         max_cycles: int = 3,
         n_starts: int = 6,
         min_deviation: float = 1e-3,
-        width_floor: float = 1e-3,
+        min_width: float = 1e-3,
         min_bin_count: int = 1,
         n_cells: int = 300,
         tabu_steps: int | None = None,
@@ -184,7 +191,7 @@ class MGCDiscretizer(Discretizer):
         self.max_cycles = max_cycles
         self.n_starts = n_starts
         self.min_deviation = min_deviation
-        self.width_floor = width_floor
+        self.min_width = min_width
         self.min_bin_count = min_bin_count
         self.n_cells = n_cells
         self.tabu_steps = tabu_steps
@@ -229,62 +236,44 @@ class MGCDiscretizer(Discretizer):
             self.__dict__.pop(name, None)
         return super().fit(X, network=network)
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
         for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise GomeaBnError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, got {getattr(self, name)!r}."
-                )
-        for name, least, most in (
-            ("min_bins", 1, MAX_CARDINALITY),
-            ("max_bins", 1, MAX_CARDINALITY),
-            ("start_bins", 1, MAX_CARDINALITY),
-            ("max_cycles", 1, inf),
-            ("n_starts", 1, inf),
-            ("min_bin_count", 1, inf),
-            ("n_cells", 10, inf),
-            ("max_rounds", 1, inf),
-        ):
-            value = getattr(self, name)
-            if not (name == "start_bins" and value is None) and not (
-                is_integer(value) and least <= value <= most
-            ):
-                wanted = f"of at least {least}" if most == inf else f"from {least} to {most}"
-                raise GomeaBnError(f"{name} must be an integer {wanted}, got {value!r}.")
+            check_choice(name, getattr(self, name), known)
+        check_flag("univariate", self.univariate)
+        check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
+        check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY)
         if self.min_bins > self.max_bins:
-            raise GomeaBnError(f"min_bins={self.min_bins} is more than max_bins={self.max_bins}.")
-        if not isinstance(self.univariate, (bool, np.bool_)):
-            raise GomeaBnError(f"univariate must be True or False, got {self.univariate!r}.")
-        if not is_real(self.min_deviation) or not 0 < self.min_deviation < 1:
-            raise GomeaBnError(f"min_deviation must be between 0 and 1, got {self.min_deviation!r}.")
-        if not is_real(self.width_floor) or not 0 <= self.width_floor < 1:
-            raise GomeaBnError(f"width_floor must be from 0 to less than 1, got {self.width_floor!r}.")
-        if not is_real(self.pseudo_count) or not 0 <= self.pseudo_count < inf:
-            raise GomeaBnError(
-                f"pseudo_count must be a finite number of at least 0, got {self.pseudo_count!r}."
-            )
-        if self.random_state is not None and not (is_integer(self.random_state) and self.random_state >= 0):
-            raise GomeaBnError(
-                f"random_state must be a non-negative integer or None, got {self.random_state!r}."
-            )
+            raise GomeaBnError(f"min_bins must be at most max_bins={self.max_bins}, got {self.min_bins}.")
+        check_integer("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
+        check_integer("max_cycles", self.max_cycles, 1)
+        check_integer("n_starts", self.n_starts, 1)
+        check_number("min_deviation", self.min_deviation, 0, 1, above=True, below=True)
+        check_number("min_width", self.min_width, 0, 1, below=True)
+        check_integer("min_bin_count", self.min_bin_count, 1)
+        check_integer("n_cells", self.n_cells, 10)
+        check_integer("max_rounds", self.max_rounds, 1)
+        check_number("pseudo_count", self.pseudo_count, 0)
+        check_integer("random_state", self.random_state, 0, optional=True)
         check_tabu_options(
             self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.tabu_steps, "tabu_steps"
         )
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
         compile_mgcd_kernels()
         compile_tabu_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         options = MGCDOptions(
-            MixtureOptions(self.min_bins, self.max_bins, self.n_starts, penalty=self.penalty),
+            SharedMixtureOptions(self.min_bins, self.max_bins, self.n_starts, penalty=self.penalty),
             univariate=bool(self.univariate),
             weighted_cuts=self.cut_rule == "weighted",
             start=self.start,
             start_bins=self.start_bins,
             max_cycles=self.max_cycles,
             min_deviation=self.min_deviation,
-            width_floor=self.width_floor,
+            min_width=self.min_width,
             min_bin_count=self.min_bin_count,
             n_cells=self.n_cells,
             seed=self.random_state,
@@ -308,7 +297,7 @@ class MGCDiscretizer(Discretizer):
         return {v: state.cuts[v] for v in task.movable}
 
     def _alternate(self, columns: MGCDColumns, start: MGCDState) -> MGCDState:
-        """Return the kept round of search and discretization in turn."""
+        """Return the best or the last round of search and discretization in turn."""
         task, table = columns.task, columns.task.table
         sizes = [1 if column.levels is None else len(column.levels) for column in table.columns]
         rules = edge_rules(self.knowledge, table.names, sizes, max_indegree=self.max_indegree)
@@ -321,14 +310,14 @@ class MGCDiscretizer(Discretizer):
         self.stopped_by_ = "max_rounds"
         for _ in range(self.max_rounds):
             search = TabuSearch(scorer, rules, TabuList(len(table.names), self.tabu_length))
-            found = search.run(
+            result = search.run(
                 state.graph.parents, task.stop, patience=self.patience, max_steps=self.tabu_steps
             )
-            if self.round_scores_ and found.parents == state.graph.parents:
+            if self.round_scores_ and result.parents == state.graph.parents:
                 self.stopped_by_ = "fixpoint"
                 break
             moved = columns.discretized(
-                replace(state, graph=Graph(table.names, found.parents)), rules.max_table_cells
+                replace(state, graph=Graph(table.names, result.parents)), rules.max_table_cells
             )
             if task.expired:
                 searched = replace(state, graph=moved.graph)
@@ -358,10 +347,10 @@ class MGCDiscretizer(Discretizer):
 
     @staticmethod
     def _best_of(
-        columns: MGCDColumns, kept: tuple[MGCDState, float], states: tuple[MGCDState, ...]
+        columns: MGCDColumns, scored: tuple[MGCDState, float], states: tuple[MGCDState, ...]
     ) -> tuple[MGCDState, float]:
-        """Return the best state and its score, of a kept one and of others."""
-        best, best_score = kept
+        """Return the best of a scored state and of others, with its score."""
+        best, best_score = scored
         for state in states:
             score = density_score(columns.scorer(state.cuts), state.graph.parents)
             if score > best_score:

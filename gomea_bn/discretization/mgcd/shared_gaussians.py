@@ -1,4 +1,4 @@
-"""Gaussians that a column mixes given configurations of others, and the cuts between them (Mabrouk et al. 2015)."""
+"""Mixtures of Gaussians shared by all configurations of a blanket, and the cuts between them (Mabrouk et al. 2015)."""
 
 from __future__ import annotations
 
@@ -15,28 +15,31 @@ from gomea_bn.discretization.mgcd.kernels import (
     SharedGaussians,
     expectation_maximisation,
 )
-from gomea_bn.discretization.neighbourhood import CodedColumn, joint_codes
-from gomea_bn.problems.interval_dp import SortedColumn
+from gomea_bn.problems.blanket import CodedColumn, joint_codes
+from gomea_bn.problems.interval_counts import SortedColumn
 
 __all__ = [
     "ColumnCells",
     "Configurations",
-    "MixtureOptions",
-    "MixtureSearch",
     "SharedMixture",
+    "SharedMixtureOptions",
+    "SharedMixtureSearch",
     "gaussian_cut",
     "log_complexity",
     "separating_cuts",
 ]
 
-_SHORT_RUN = 10  # iterations of every start; only the best goes on
-_LEAST_ROWS = 2.0  # a component with fewer is dropped
-_PATIENCE = 2  # numbers of components in a row without a better score
+# iterations of EM from every start; only the best goes on
+_SHORT_RUN = 10
+# components with fewer rows are dropped
+_LEAST_ROWS = 2.0
+# numbers of components in a row without a better score that end the search
+_PATIENCE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class MixtureOptions:
-    """How mixtures are fitted; see `MGCDiscretizer`."""
+class SharedMixtureOptions:
+    """Options of the fit of mixtures; see the parameters of `MGCDiscretizer`."""
 
     min_components: int = 1
     max_components: int = 15
@@ -53,13 +56,13 @@ class SharedMixture:
     Attributes
     ----------
     means, deviations : ndarray of shape (n_components,)
-        In the data's units.
+        Means and standard deviations in the data's units.
     shares : ndarray of shape (n_components,)
-        Of all rows; they sum to 1.
+        Shares of all rows; they sum to 1.
     weights : ndarray of shape (n_configurations, n_components)
-        Of the rows of each configuration.
+        Shares of the rows of each configuration.
     log_likelihood, score : float
-        In nats, higher is better; the score is the likelihood minus what the parameters cost.
+        In nats, higher is better; the score is the log likelihood minus the cost of the parameters.
     """
 
     means: NDArray[np.float64]
@@ -75,16 +78,16 @@ class SharedMixture:
         Parameters
         ----------
         weighted : bool
-            Whether the Gaussians count by their share of the rows; the paper's rule counts all alike.
+            Whether the Gaussians are weighted by their share of the rows; in the paper's rule all are equal.
         """
         means, deviations = self.means.tolist(), self.deviations.tolist()
         shares = self.shares.tolist() if weighted else [1.0] * len(means)
-        found = [
+        cuts = [
             gaussian_cut(means[k], deviations[k], means[k + 1], deviations[k + 1], shares[k], shares[k + 1])
             for k in range(len(means) - 1)
             if means[k] < means[k + 1]
         ]
-        return np.maximum.accumulate(np.array(found)) if found else np.empty(0)
+        return np.maximum.accumulate(np.array(cuts)) if cuts else np.empty(0)
 
 
 def gaussian_cut(
@@ -95,57 +98,58 @@ def gaussian_cut(
     weight_0: float = 1.0,
     weight_1: float = 1.0,
 ) -> float:
-    """Return the cut between two Gaussians, ``mean_0 < mean_1``, that puts least of their mass on the wrong side.
+    """Return the cut between two Gaussians, ``mean_0 < mean_1``, with the least of their mass on the wrong side.
 
-    That is the minimum over [mean_0, mean_1] of ``w0 (1 - Phi((t - m0) / s0)) + w1 Phi((t - m1) / s1)`` (Mabrouk et
-    al. 2015, Eq. 6, there with equal weights, where their Proposition 2 says "highest" for lowest). Inside, the
-    weighted densities cross there; the crossing is the root of a quadratic at which its slope is positive, in the form
-    without cancellation.
+    The cut minimises ``w0 (1 - Phi((t - m0) / s0)) + w1 Phi((t - m1) / s1)`` over t in [mean_0, mean_1] (Mabrouk et
+    al. 2015, Eq. 6, with equal weights; their Proposition 2 says "highest" for lowest). At an inner minimum the
+    weighted densities cross: it is the root of a quadratic at which its slope is positive, computed without
+    cancellation.
     """
     ratio = deviation_1 / deviation_0
-    distance = 2 * ((mean_1 / 2 - mean_0 / 2) / deviation_0)  # halves, for the difference may overflow
+    # halves, since the difference may overflow
+    distance = 2 * ((mean_1 / 2 - mean_0 / 2) / deviation_0)
     curvature = 1 - 1 / ratio**2
     slope = distance / ratio**2
     odds = 2 * log(weight_0 * ratio / weight_1)
     discriminant = (distance / ratio) ** 2 + odds * curvature
-    places = [0.0, distance]
+    positions = [0.0, distance]
     if discriminant >= 0:
         crossing = (distance * slope + odds) / (slope + sqrt(discriminant))
-        places.insert(0, min(max(crossing, 0.0), distance))
+        positions.insert(0, min(max(crossing, 0.0), distance))
 
-    def misplaced(place: float) -> float:
-        return weight_0 * erfc(place / sqrt(2)) + weight_1 * erfc((distance - place) / ratio / sqrt(2))
+    def misplaced(position: float) -> float:
+        return weight_0 * erfc(position / sqrt(2)) + weight_1 * erfc((distance - position) / ratio / sqrt(2))
 
-    return min(max(mean_0 + deviation_0 * min(places, key=misplaced), mean_0), mean_1)
+    return min(max(mean_0 + deviation_0 * min(positions, key=misplaced), mean_0), mean_1)
 
 
 def separating_cuts(cuts: NDArray[np.float64], column: SortedColumn) -> NDArray[np.float64]:
-    """Return ascending cuts as bins (a, b] with rows in all of them.
+    """Return the ascending cuts that separate values, for bins (a, b].
 
-    A cut equal to a value moves just below it: the paper's bins [a, b) put that value into the upper one. Of cuts
-    between the same two values the lowest stays, and cuts beyond the values go.
+    A cut equal to a value moves just below it, since the paper's bins [a, b) put that value into the upper bin. Of
+    cuts between the same two values the lowest stays. Cuts beyond the values are dropped.
     """
-    place = np.searchsorted(column.distinct, cuts, side="left")  # distinct values strictly below
-    inside = (place > 0) & (place < len(column.distinct))
-    cuts, place = cuts[inside], place[inside]
-    _, first = np.unique(place, return_index=True)
-    cuts, place = cuts[first], place[first]
-    moved = np.where(cuts == column.distinct[place], np.nextafter(cuts, -inf), cuts)
-    kept: NDArray[np.float64] = moved[moved > column.low]
-    return kept
+    n_below = np.searchsorted(column.distinct, cuts, side="left")
+    inside = (n_below > 0) & (n_below < len(column.distinct))
+    cuts, n_below = cuts[inside], n_below[inside]
+    _, first = np.unique(n_below, return_index=True)
+    cuts, n_below = cuts[first], n_below[first]
+    moved = np.where(cuts == column.distinct[n_below], np.nextafter(cuts, -inf), cuts)
+    return np.asarray(moved[moved > column.low], np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Configurations:
-    """Which configuration of its blanket every row has.
+    """Configurations of the blanket of a column.
 
     Attributes
     ----------
     codes : ndarray of shape (n_rows,), int32
+        Configuration of every row.
     rows : ndarray of shape (n_observed,), int64
-        Of every configuration that occurs.
+        Number of rows of every configuration that occurs.
     n_all : float
-        How many configurations there are.
+        Number of possible configurations.
     """
 
     codes: NDArray[np.int32]
@@ -160,7 +164,7 @@ class Configurations:
         return cls(codes.astype(np.int32), rows, n_all)
 
     def weight_cost(self, n_components: int, penalty: str) -> float:
-        """Return what the weights of so many components cost, in nats; see `MGCDiscretizer`."""
+        """Return the cost of the weights of `n_components` components in nats; see `MGCDiscretizer`."""
         if penalty == "nml":
             sizes, counts = np.unique(self.rows, return_counts=True)
             return float(counts @ log_complexity(n_components, sizes.astype(np.float64)))
@@ -169,10 +173,10 @@ class Configurations:
 
 
 def log_complexity(n_values: int, n_rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the stochastic complexity of a distribution over so many values for each number of rows, in nats.
+    """Return the stochastic complexity of a distribution over `n_values` values for each number of rows, in nats.
 
-    That is the log of the sum over all samples of their highest likelihood (Kontkanen & Myllymaki 2007, their
-    recurrence from Szpankowski's approximation for two values, which errs by less than one part in a hundred).
+    It is the log of the sum over all samples of their highest likelihood. The recurrence is that of Kontkanen &
+    Myllymaki (2007); it starts from Szpankowski's approximation for two values, whose error is below one per cent.
     """
     before = np.ones(len(n_rows))
     if n_values == 1:
@@ -182,8 +186,7 @@ def log_complexity(n_values: int, n_rows: NDArray[np.float64]) -> NDArray[np.flo
     )
     for k in range(1, n_values - 1):
         before, current = current, current + n_rows / k * before
-    found: NDArray[np.float64] = np.log(current)
-    return found
+    return np.asarray(np.log(current), np.float64)
 
 
 class ColumnCells:
@@ -193,17 +196,17 @@ class ColumnCells:
     ----------
     column : SortedColumn
     n_cells : int
-        Up to so many distinct values each is a cell of its own.
+        Largest number of cells; with fewer distinct values each value is a cell.
     min_deviation : float
-        Least standard deviation of a component, relative to the column's. It is also at least 1 / sqrt(12) times the
-        median gap between distinct values, as for values rounded to such steps.
+        Smallest standard deviation of a component, relative to the column's. It is also at least 1 / sqrt(12) times the
+        median gap between distinct values, as for values that are rounded to such steps.
     """
 
     def __init__(self, column: SortedColumn, n_cells: int, min_deviation: float) -> None:
         self.column = column
         low, high = column.low, column.high
         self._low, self._high = low, high
-        # halves, for the range may overflow
+        # halves, since the range may overflow
         inside = (column.distinct / 2 - low / 2) / (high / 2 - low / 2)
         counts = np.diff(column.below, prepend=0, append=column.n_rows)
         self._centre = float(np.average(inside, weights=counts))
@@ -226,19 +229,22 @@ class ColumnCells:
         joint = configurations.codes.astype(np.int64) * n_cells + self.cell_of_row
         if q * n_cells <= 8 * self.column.n_rows:
             counts = np.bincount(joint, minlength=q * n_cells)
-            held = np.flatnonzero(counts)
-            counts = counts[held]
+            occurring = np.flatnonzero(counts)
+            counts = counts[occurring]
         else:
-            held, counts = np.unique(joint, return_counts=True)
-        starts = np.searchsorted(held, np.arange(q + 1) * n_cells)
-        cells = (held % n_cells).astype(np.int32)
-        return CountedCells(self.means, self.variances, starts, cells, counts.astype(np.float64))
+            occurring, counts = np.unique(joint, return_counts=True)
+        return CountedCells(
+            means=self.means,
+            variances=self.variances,
+            starts=np.searchsorted(occurring, np.arange(q + 1) * n_cells),
+            cells=(occurring % n_cells).astype(np.int32),
+            counts=counts.astype(np.float64),
+        )
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values in the data's units as standardized ones."""
         inside = (values / 2 - self._low / 2) / (self._high / 2 - self._low / 2)
-        found: NDArray[np.float64] = (inside - self._centre) / self._scale
-        return found
+        return np.asarray((inside - self._centre) / self._scale, np.float64)
 
     def units(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return standardized values in the data's units."""
@@ -247,31 +253,31 @@ class ColumnCells:
 
     @property
     def unit(self) -> float:
-        """The column's standard deviation, in the data's units."""
+        """Return the column's standard deviation in the data's units."""
         return 2 * (self._scale * (self._high / 2 - self._low / 2))
 
 
-class MixtureSearch:
-    """Finds the number of Gaussians, and the Gaussians, for one column given configurations.
+class SharedMixtureSearch:
+    """Finds the number of Gaussians and the Gaussians of one column given configurations.
 
     Parameters
     ----------
     cells : ColumnCells
     configurations : Configurations
-    options : MixtureOptions
+    options : SharedMixtureOptions
     generator : Generator
-        Of the random starts.
+        Draws the random starts.
     stop : ndarray of shape (1,), uint8
-        Raised to give up.
+        Raised by another thread to give up.
     run : callable
-        Calls a compiled call; `DiscretizationTask.interruptible`.
+        Calls a compiled function and returns its result, such as `DiscretizationTask.interruptible`.
     """
 
     def __init__(
         self,
         cells: ColumnCells,
         configurations: Configurations,
-        options: MixtureOptions,
+        options: SharedMixtureOptions,
         generator: np.random.Generator,
         *,
         stop: NDArray[np.uint8],
@@ -287,10 +293,10 @@ class MixtureSearch:
         self._run = run
 
     def best(self, near: SharedMixture | None = None) -> SharedMixture | None:
-        """Return the mixture of best score; None when stopped.
+        """Return the mixture with the best score; None if stopped.
 
-        More components are tried until two numbers in a row are no better. Where a mixture is given, the numbers go up
-        and down from its own for as long as they are better.
+        More components are tried until two numbers in a row are no better. With a mixture to start from, the numbers go
+        up and down from its number of components while they are better.
         """
         options = self.options
         most = min(options.max_components, len(self.cells.column.distinct))
@@ -299,11 +305,11 @@ class MixtureSearch:
         best: SharedMixture | None = None
         worse = 0
         for n_components in range(1, most + 1):
-            found = self.fitted(n_components)
-            if found is None:
+            mixture = self.fitted(n_components)
+            if mixture is None:
                 return None
-            if best is None or self._rank(found) > self._rank(best):
-                best, worse = found, 0
+            if best is None or self._rank(mixture) > self._rank(best):
+                best, worse = mixture, 0
             else:
                 worse += 1
             if worse >= _PATIENCE and n_components >= options.min_components:
@@ -311,27 +317,27 @@ class MixtureSearch:
         return best
 
     def _best_near(self, near: SharedMixture, n_components: int, most: int) -> SharedMixture | None:
-        """Return the mixture of best score among the numbers of components around a given one."""
+        """Return the mixture with the best score among the numbers of components around `n_components`."""
         best = self.fitted(n_components, near)
         for step in (1, -1):
             n_tried = n_components + step
             while best is not None and 1 <= n_tried <= most:
-                found = self.fitted(n_tried)
-                if found is None:
+                mixture = self.fitted(n_tried)
+                if mixture is None:
                     return None
-                if self._rank(found) <= self._rank(best):
+                if self._rank(mixture) <= self._rank(best):
                     break
-                best, n_tried = found, n_tried + step
+                best, n_tried = mixture, n_tried + step
         return best
 
-    def _rank(self, found: SharedMixture) -> tuple[int, float]:
-        return min(len(found.means), self.options.min_components), found.score
+    def _rank(self, mixture: SharedMixture) -> tuple[int, float]:
+        return min(len(mixture.means), self.options.min_components), mixture.score
 
     def fitted(self, n_components: int, near: SharedMixture | None = None) -> SharedMixture | None:
-        """Return the best mixture of so many components that the starts lead to; None when stopped.
+        """Return the best mixture of `n_components` components over all starts; None if stopped.
 
-        Components that are left with hardly a row are dropped. A mixture of as many components serves as a start
-        in the place of the random ones.
+        Components with hardly any rows are dropped. If `near` has `n_components` components, it replaces the random
+        starts.
         """
         best = self._climb(self._started(self._quantiles(n_components)), _SHORT_RUN)
         for start in self._further_starts(n_components, near):
@@ -345,18 +351,19 @@ class MixtureSearch:
             mixture, likelihood, rows = self._climb(mixture, self.options.max_iterations)
             if self._stop[0]:
                 return None
-            held = rows >= min(_LEAST_ROWS, rows.max())
-            if held.all():
+            living = rows >= min(_LEAST_ROWS, rows.max())
+            if living.all():
                 return self._described(mixture, likelihood, rows)
-            weights = mixture.weights[:, held] + 1e-9  # a configuration may have had dropped components alone
+            # a configuration may have had dropped components alone
+            weights = mixture.weights[:, living] + 1e-9
             mixture = SharedGaussians(
-                mixture.means[held],
-                mixture.deviations[held],
-                weights / weights.sum(axis=1, keepdims=True),
+                means=mixture.means[living],
+                deviations=mixture.deviations[living],
+                weights=weights / weights.sum(axis=1, keepdims=True),
             )
 
     def _further_starts(self, n_components: int, near: SharedMixture | None) -> Iterator[SharedGaussians]:
-        """Yield what EM starts from besides quantiles."""
+        """Yield the starts of EM other than quantiles."""
         if near is None and n_components > 1:
             for _ in range(self.options.n_starts - 1):
                 yield self._started(self._far_apart(n_components))
@@ -364,11 +371,10 @@ class MixtureSearch:
             yield self._standardized(near)
 
     def _quantiles(self, n_components: int) -> NDArray[np.float64]:
-        """Return the borders, in standardized units, of groups of about as many rows."""
+        """Return the borders, in standardized units, of groups with about equal numbers of rows."""
         below = np.cumsum(self.cells.rows) - self.cells.rows / 2
-        wanted = np.arange(1, n_components) * (self.n_rows / n_components)
-        found: NDArray[np.float64] = np.interp(wanted, below, self.cells.means)
-        return found
+        rows_below = np.arange(1, n_components) * (self.n_rows / n_components)
+        return np.asarray(np.interp(rows_below, below, self.cells.means), np.float64)
 
     def _far_apart(self, n_components: int) -> NDArray[np.float64]:
         """Return the borders between random rows, drawn in proportion to the squared distance to those before.
@@ -380,16 +386,15 @@ class MixtureSearch:
         nearest = np.full(len(values), inf)
         for _ in range(n_components):
             below = np.cumsum(chances)
-            place = np.searchsorted(below, self.generator.random() * below[-1], side="right")
-            centres.append(values[min(place, len(values) - 1)])
+            drawn = np.searchsorted(below, self.generator.random() * below[-1], side="right")
+            centres.append(values[min(drawn, len(values) - 1)])
             nearest = np.minimum(nearest, (values - centres[-1]) ** 2)
             chances = self.cells.rows * nearest
         ordered = np.sort(centres)
-        found: NDArray[np.float64] = (ordered[1:] + ordered[:-1]) / 2
-        return found
+        return np.asarray((ordered[1:] + ordered[:-1]) / 2, np.float64)
 
     def _started(self, borders: NDArray[np.float64]) -> SharedGaussians:
-        """Return the Gaussians of the rows between borders, alike for all configurations."""
+        """Return the Gaussians of the rows between borders, with equal weights for all configurations."""
         cells = self.cells
         k = len(borders) + 1
         group = np.searchsorted(borders, cells.means)
@@ -408,7 +413,7 @@ class MixtureSearch:
         )
 
     def _standardized(self, mixture: SharedMixture) -> SharedGaussians:
-        """Return a mixture in standardized units, its weights alike for all configurations."""
+        """Return a mixture in standardized units, with equal weights for all configurations."""
         return SharedGaussians(
             self.cells.standardized(mixture.means),
             np.maximum(mixture.deviations / self.cells.unit, self.cells.floor),
@@ -418,39 +423,40 @@ class MixtureSearch:
     def _climb(
         self, start: SharedGaussians, max_iterations: int
     ) -> tuple[SharedGaussians, float, NDArray[np.float64]]:
-        """Return where EM leads, its log likelihood and the rows of every component."""
+        """Return the mixture at the end of EM, its log likelihood and the rows of every component."""
         mixture = SharedGaussians(start.means.copy(), start.deviations.copy(), start.weights.copy())
         shape = (len(self.data.means), len(start.means))
         work = EMWork(
-            np.empty(shape),
-            np.empty(shape),
-            np.empty(shape[0]),
-            np.empty(shape),
-            np.empty_like(start.weights),
-            np.empty(shape[1]),
-            np.empty(max_iterations + 1),
-            self._stop,
+            logs=np.empty(shape),
+            ratios=np.empty(shape),
+            highest=np.empty(shape[0]),
+            mass=np.empty(shape),
+            weights=np.empty_like(start.weights),
+            shares=np.empty(shape[1]),
+            trace=np.empty(max_iterations + 1),
+            stop=self._stop,
         )
         tolerance = self.options.tolerance * self.n_rows
-        done = self._run(
+        n_iterations = self._run(
             lambda: expectation_maximisation(self.data, mixture, work, self.cells.floor, tolerance)
         )
-        return mixture, float(work.trace[done]), work.mass.sum(axis=0)
+        return mixture, float(work.trace[n_iterations]), work.mass.sum(axis=0)
 
     def _described(
         self, mixture: SharedGaussians, likelihood: float, rows: NDArray[np.float64]
     ) -> SharedMixture:
         """Return the mixture in the data's units."""
         n_components = len(mixture.means)
-        price = n_components * log(self.n_rows)  # a mean and a deviation each
-        price += self._configurations.weight_cost(n_components, self.options.penalty)
+        # a mean and a deviation each
+        cost = n_components * log(self.n_rows)
+        cost += self._configurations.weight_cost(n_components, self.options.penalty)
         likelihood -= self.n_rows * log(self.cells.unit)
         order = np.argsort(mixture.means, kind="stable")
         return SharedMixture(
-            self.cells.units(mixture.means[order]),
-            mixture.deviations[order] * self.cells.unit,
-            rows[order] / self.n_rows,
-            mixture.weights[:, order],
-            likelihood,
-            likelihood - price,
+            means=self.cells.units(mixture.means[order]),
+            deviations=mixture.deviations[order] * self.cells.unit,
+            shares=rows[order] / self.n_rows,
+            weights=mixture.weights[:, order],
+            log_likelihood=likelihood,
+            score=likelihood - cost,
         )

@@ -1,4 +1,4 @@
-"""K2: a network's structure from discretized columns, greedily along an order (Cooper & Herskovits 1992)."""
+"""K2: greedy search for a network's structure along an order of discretized columns (Cooper & Herskovits 1992)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions, is_missing, level_values, storage
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
-from gomea_bn.discretization.base import CodedColumn
-from gomea_bn.errors import GomeaBnError, is_integer, is_real, nearest, row_list
+from gomea_bn.discretization.base import check_each_once
+from gomea_bn.errors import GomeaBnError, check_integer, check_number, nearest, row_list
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
+from gomea_bn.problems.blanket import CodedColumn
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 Parents = list[tuple[int, ...]]
-"""Positions of every column's parents, in the order in which they were found."""
+"""Positions of every column's parents, in the order in which the search added them."""
 
 
 class K2(Parameters):
@@ -49,18 +50,18 @@ class K2(Parameters):
     Parameters
     ----------
     order : sequence of str, optional
-        The columns, each after all that may be its parents; by default random orders, of which the best result is
-        kept.
+        Names of all columns, each after the columns that may be its parents. By default random orders, of which the
+        best result is the final one.
     max_indegree : int
-        Most parents of a column.
+        Largest number of parents of a column.
     n_restarts : int
-        How many random orders; without effect where `order` is given.
+        Number of random orders; not used if `order` is given.
     pseudo_count : float
-        Smoothing of the network's tables, per row of a table.
+        Pseudo-count per row of the network's tables.
     max_levels : int
-        Most distinct values of a column, at most 255.
+        Largest number of distinct values of a column, at most 255.
     max_seconds : float, optional
-        Deadline; the best result so far is kept.
+        Deadline in seconds; the best result so far is kept.
     random_state : int, optional
         Seed of the orders.
 
@@ -68,14 +69,14 @@ class K2(Parameters):
     ----------
     edges_ : list of (parent, child)
     score_ : float
-        ln of the K2 score (the probability of the table given the graph, with Dirichlet(1) priors), in nats; higher
-        is better.
+        Log of the K2 score (the probability of the table given the graph, with Dirichlet(1) priors) in nats; higher is
+        better.
     order_ : list of str
-        The order of the best result.
+        Order of the best result.
     network_ : DiscretizedBayesNet
-        All columns discrete.
+        Network over discrete columns.
     n_restarts_ : int
-        Orders that were tried.
+        Number of orders that were tried.
     stopped_by_ : str
         "n_restarts", "max_seconds" or "interrupt".
     feature_names_in_ : ndarray of str
@@ -136,11 +137,11 @@ class K2(Parameters):
         best_score, tried = -np.inf, 0
         with stop.catching_interrupts():
             for order in orders:
-                found = k2_parents(scorer, order, self.max_indegree, stop)
+                parents = k2_parents(scorer, order, self.max_indegree, stop)
                 tried += 1
-                score = total_k2_score(scorer, found)
+                score = total_k2_score(scorer, parents)
                 if score > best_score:
-                    best, best_score, best_order = found, score, order
+                    best, best_score, best_order = parents, score, order
                 if stop.reason:
                     break
         self.edges_ = named_edges(best, table.names)
@@ -163,7 +164,7 @@ class K2(Parameters):
 def orders_to_try(
     order: Sequence[str] | None, names: Sequence[str], n_restarts: int, random_state: int | None
 ) -> Iterator[list[int]]:
-    """Return the given order as positions, or so many random orders, drawn when they are asked for."""
+    """Yield the one order as positions, or `n_restarts` random orders, each drawn when it is asked for."""
     if order is not None:
         return iter([positions_in_order(order, names)])
     generator = np.random.default_rng(random_state)
@@ -178,15 +179,15 @@ def k2_scorer(names: Sequence[str], coded: Sequence[CodedColumn]) -> FamilyScore
 
 
 def total_k2_score(scorer: FamilyScorer, parents: Sequence[tuple[int, ...]]) -> float:
-    """Return ln of the K2 score of a graph, in nats."""
-    families = [Family((v, 0), tuple((p, 0) for p in found)) for v, found in enumerate(parents)]
+    """Return the log of the K2 score of a graph, in nats."""
+    families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(parents)]
     return float(scorer.score(families).sum())
 
 
 def best_parent(
     scorer: FamilyScorer, child: int, parents: tuple[int, ...], candidates: Sequence[int]
 ) -> tuple[int, float]:
-    """Return which candidate is the best further parent (the first of equals), and the family's score with it."""
+    """Return the candidate that is the best further parent (the first of equals), and the family's score with it."""
     families = [Family((child, 0), tuple((p, 0) for p in (*parents, new))) for new in candidates]
     scores = scorer.score(families)
     best = int(np.argmax(scores))
@@ -196,13 +197,13 @@ def best_parent(
 def k2_parents(scorer: FamilyScorer, order: Sequence[int], max_indegree: int, stop: StopFlag) -> Parents:
     """Return the parents of every column that K2 finds along an order of positions."""
     parents: Parents = [()] * len(order)
-    for place, child in enumerate(order):
+    for position, child in enumerate(order):
         score = float(scorer.score([Family((child, 0))])[0])
-        while len(parents[child]) < min(max_indegree, place):
+        while len(parents[child]) < min(max_indegree, position):
             stop.check_deadline()
             if stop.reason:
                 return parents
-            candidates = [v for v in order[:place] if v not in parents[child]]
+            candidates = [v for v in order[:position] if v not in parents[child]]
             new, grown = best_parent(scorer, child, parents[child], candidates)
             if not grown > score:
                 break
@@ -213,29 +214,31 @@ def k2_parents(scorer: FamilyScorer, order: Sequence[int], max_indegree: int, st
 
 def named_edges(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> list[tuple[str, str]]:
     """Return (parent, child) names by child and then parent in column order."""
-    return [(names[p], names[child]) for child, found in enumerate(parents) for p in sorted(found)]
+    return [(names[p], names[child]) for child, own in enumerate(parents) for p in sorted(own)]
 
 
 def positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Return the positions of all columns in a given order of their names."""
-    listed = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
-    for name in listed:
+    """Return the positions of all columns in the order of their names."""
+    ordered = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
+    for name in ordered:
         if name not in names:
-            raise GomeaBnError(f"order: no column {name!r}.{nearest(str(name), names)}")
-    if sorted(listed) != sorted(names):
-        left = [name for name in names if name not in listed]
-        what = f"lacks {left}" if left else f"repeats a name: {listed}"
-        raise GomeaBnError(f"order must name every column once; it {what}.")
-    return [list(names).index(name) for name in listed]
+            raise GomeaBnError(f"order: unknown column {name!r}.{nearest(str(name), names)}")
+    check_each_once(ordered, names, "column")
+    return [list(names).index(name) for name in ordered]
 
 
 def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: str = "LDBN") -> Table:
-    """Return columns as discrete ones, whatever they store; a single value is allowed.
+    """Return a table whose columns are all discrete, whatever their storage; a column may be constant.
 
-    Messages name the `learner`, and what cuts columns while it learns (`coupled`).
+    Parameters
+    ----------
+    source : DataFrame, Table, path or ndarray
+    max_levels : int
+        Largest number of distinct values of a column.
+    learner, coupled : str
+        Names of the learner and of the method that couples it with a discretizer, for messages.
     """
-    if not is_integer(max_levels) or not 1 <= max_levels <= MAX_CARDINALITY:
-        raise GomeaBnError(f"max_levels must be an integer from 1 to {MAX_CARDINALITY}, got {max_levels!r}.")
+    check_integer("max_levels", max_levels, 1, MAX_CARDINALITY)
     if isinstance(source, Table):
         columns = list(source.columns)
         continuous = [column.name for column in columns if column.is_continuous]
@@ -267,24 +270,20 @@ def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: s
     return Table(tuple(columns), len(columns[0].values), ())
 
 
-def _advice(name: str, what: str, learner: str, coupled: str) -> str:
+def _advice(name: str, fault: str, learner: str, coupled: str) -> str:
     return (
-        f"Column '{name}' {what}; {learner} learns from discretized columns. Cut it first, for example with "
+        f"Column '{name}' {fault}; {learner} learns from discretized columns. Cut it first, for example with "
         f"gomea_bn.discretization.EqualFrequency().fit_transform(frame), or use {coupled}, which does both; raise "
         "max_levels for a discrete column."
     )
 
 
 def check_k2_options(max_indegree: Any, n_restarts: Any, max_seconds: Any, random_state: Any) -> None:
-    """Refuse options of the search that are out of range."""
-    if not is_integer(max_indegree) or max_indegree < 0:
-        raise GomeaBnError(f"max_indegree must be an integer of at least 0, got {max_indegree!r}.")
-    if not is_integer(n_restarts) or n_restarts < 1:
-        raise GomeaBnError(f"n_restarts must be an integer of at least 1, got {n_restarts!r}.")
-    if max_seconds is not None and not (is_real(max_seconds) and max_seconds > 0):
-        raise GomeaBnError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")
-    if random_state is not None and not (is_integer(random_state) and random_state >= 0):
-        raise GomeaBnError(f"random_state must be a non-negative integer or None, got {random_state!r}.")
+    """Raise `GomeaBnError` for options of the search that are out of range."""
+    check_integer("max_indegree", max_indegree, 0)
+    check_integer("n_restarts", n_restarts, 1)
+    check_number("max_seconds", max_seconds, 0, above=True, optional=True)
+    check_integer("random_state", random_state, 0, optional=True)
 
 
 @cache

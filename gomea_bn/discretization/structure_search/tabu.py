@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.k2 import discrete_table, named_edges
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Found",
+    "SearchResult",
     "Tabu",
     "TabuList",
     "TabuSearch",
@@ -37,50 +37,49 @@ __all__ = [
 ]
 
 DISCRETE_SCORES = ("aic", "bdeu", "bic", "k2")
-_LEAST_GAIN = 1e-10  # of a graph's score: smaller gains are rounding
 Parents = tuple[tuple[int, ...], ...]
 
 
 class Tabu(Parameters):
-    """Learns the structure of discretized columns: always the best move to a neighbouring graph, even downhill.
+    """Learns the structure of discretized columns by tabu search: the best move to a neighbouring graph, even downhill.
 
-    A move adds, removes or reverses one edge. The pair of columns that a move has changed then rests for some steps,
-    so that the search leaves a local optimum behind; only a move to a graph better than all before may touch a resting
-    pair. Up to the first local optimum this is greedy hill climbing.
+    A move adds, removes or reverses one edge. The pair of columns that a move has changed then rests for some steps, so
+    that the search leaves local optima. Only a move to a graph better than all before may change a resting pair. Up to
+    the first local optimum this is greedy hill climbing.
 
     Parameters
     ----------
     scoring_method : {"bic", "aic", "bdeu", "k2"}
     max_indegree : int, optional
-        Most parents of a column.
+        Largest number of parents of a column.
     knowledge : ExpertKnowledge, optional
-        Edges that are required or forbidden, tiers, and limits.
+        Required and forbidden edges, tiers, and limits.
     tabu_length : int
-        For how many steps a changed pair rests; at most half of all pairs rest at a time.
+        Number of steps for which a changed pair rests; at most half of all pairs rest at a time.
     patience : int
-        Ends after so many steps in a row without a new best graph.
+        Number of steps in a row without a new best graph after which the search ends.
     max_steps : int, optional
-        Most steps.
+        Largest number of steps.
     equivalent_sample_size : float
-        Rows that the prior of "bdeu" weighs.
+        Weight of the prior of "bdeu", in rows.
     pseudo_count : float
-        Smoothing of the network's tables, per row of a table.
+        Pseudo-count per row of the network's tables.
     max_levels : int
-        Most distinct values of a column, at most 255.
+        Largest number of distinct values of a column, at most 255.
     max_seconds : float, optional
-        Deadline; the best graph so far is kept.
+        Deadline in seconds; the best graph so far is the result.
 
     Attributes
     ----------
     edges_ : list of (parent, child)
     score_ : float
-        Of the best graph, in nats; higher is better.
+        Score of the best graph in nats; higher is better.
     network_ : DiscretizedBayesNet
-        All columns discrete.
+        Network over discrete columns.
     n_steps_ : int
-        Moves that were made.
+        Number of moves.
     stopped_by_ : str
-        "patience", "no_moves" (where the rules leave none), "max_steps", "max_seconds" or "interrupt".
+        "patience", "no_moves" (the rules leave no move), "max_steps", "max_seconds" or "interrupt".
     feature_names_in_ : ndarray of str
     n_features_in_ : int
 
@@ -147,7 +146,7 @@ class Tabu(Parameters):
             For columns with missing values or too many levels, for options out of range, and for a first graph that
             breaks the rules.
         """
-        self._check_options()
+        self.check_options()
         table = discrete_table(X, self.max_levels, "Tabu", "MGCDiscretizer")
         names = table.names
         cardinality = [len(column.levels or ()) for column in table.columns]
@@ -162,41 +161,38 @@ class Tabu(Parameters):
             FamilyScorer(variables, method, rule), rules, TabuList(len(names), self.tabu_length)
         )
         with stop.catching_interrupts():
-            found = search.run(start, stop, patience=self.patience, max_steps=self.max_steps)
-        self.edges_ = named_edges(found.parents, names)
-        self.score_ = found.score
-        self.n_steps_ = found.n_steps
-        self.stopped_by_ = found.stopped_by
+            result = search.run(start, stop, patience=self.patience, max_steps=self.max_steps)
+        self.edges_ = named_edges(result.parents, names)
+        self.score_ = result.score
+        self.n_steps_ = result.n_steps
+        self.stopped_by_ = result.stopped_by
         self.network_ = DiscretizedBayesNet.from_table(
             table,
             self.edges_,
             {},
             pseudo_count=self.pseudo_count,
-            metadata={"scoring_method": method.name, "score": found.score, "n_rows": table.n_rows},
+            metadata={"scoring_method": method.name, "score": result.score, "n_rows": table.n_rows},
         )
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         return self
 
-    def _check_options(self) -> None:
-        if self.scoring_method not in DISCRETE_SCORES:
-            raise GomeaBnError(
-                f"scoring_method must be one of {', '.join(map(repr, DISCRETE_SCORES))}, got {self.scoring_method!r}."
-            )
+    def check_options(self) -> None:
+        """Raise `GomeaBnError` for parameters out of range."""
+        check_choice("scoring_method", self.scoring_method, DISCRETE_SCORES)
         check_tabu_options(self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.max_steps)
-        if self.max_seconds is not None and not (is_real(self.max_seconds) and self.max_seconds > 0):
-            raise GomeaBnError(f"max_seconds must be a positive number or None, got {self.max_seconds!r}.")
+        check_number("max_seconds", self.max_seconds, 0, above=True, optional=True)
 
 
 class TabuList:
-    """Which pairs of columns rest.
+    """The pairs of columns that rest.
 
     Parameters
     ----------
     n : int
-        Columns.
+        Number of columns.
     length : int
-        Steps for which a pair rests; at most half the pairs, or none would be left to change.
+        Number of steps for which a pair rests; limited to half the number of pairs, so that some can change.
     """
 
     def __init__(self, n: int, length: int) -> None:
@@ -206,7 +202,7 @@ class TabuList:
 
     @property
     def resting(self) -> NDArray[np.bool_]:
-        """Bool (n, n), symmetric: the pairs that rest at the step to come."""
+        """Return the pairs that rest at the next step, a symmetric bool matrix of shape (n, n)."""
         return self._until > self.step
 
     def note(self, i: int, j: int) -> None:
@@ -216,8 +212,8 @@ class TabuList:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The best graph of a search, its score in nats, the moves made, and why it ended."""
+class SearchResult:
+    """The best graph of a search, its score in nats, the number of moves, and the reason why the search ended."""
 
     parents: Parents
     score: float
@@ -234,7 +230,7 @@ class TabuSearch:
         With one policy per column.
     rules : EdgeRules
     tabu : TabuList
-        Goes on counting over several runs.
+        Counts on over several runs.
     """
 
     def __init__(self, scorer: FamilyScorer, rules: EdgeRules, tabu: TabuList) -> None:
@@ -244,10 +240,12 @@ class TabuSearch:
         n = self.n = len(scorer.variables)
         upper = np.triu(np.ones((n, n), np.bool_), 1)
         allowed = rules.allowed
-        self._may_lead = np.where(upper, allowed[:, :, 1], allowed[:, :, 2].T)  # [p, c]
+        # [p, c]: whether the edge p -> c, or no edge, is allowed
+        self._may_lead = np.where(upper, allowed[:, :, 1], allowed[:, :, 2].T)
         np.fill_diagonal(self._may_lead, False)
         self._may_lack = np.where(upper, allowed[:, :, 0], allowed[:, :, 0].T)
-        self._added = np.full((n, n), -inf)  # [p, c]: what adding p -> c changes, in nats
+        # [p, c]: change of the score by adding, or removing, the edge p -> c, in nats
+        self._added = np.full((n, n), -inf)
         self._removed = np.full((n, n), -inf)
         self._scores = np.zeros(n)
 
@@ -258,9 +256,9 @@ class TabuSearch:
         *,
         patience: int,
         max_steps: int | None = None,
-    ) -> Found:
-        """Return the best graph on a way from `start`, every column's parents."""
-        parents = [set(found) for found in start]
+    ) -> SearchResult:
+        """Return the best graph that the search visits from `start`, the parents of every column."""
+        parents = [set(columns) for columns in start]
         families = [Family((c, 0), tuple((p, 0) for p in sorted(own))) for c, own in enumerate(parents)]
         best = total = float(self.scorer.score(families).sum())
         best_parents = _frozen(parents)
@@ -270,21 +268,21 @@ class TabuSearch:
             for c in due:
                 stop.check_deadline()
                 if stop.reason:
-                    return Found(best_parents, best, n_steps, stop.reason)
+                    return SearchResult(best_parents, best, n_steps, stop.reason)
                 self._price(c, parents[c])
             total = float(self._scores.sum())
-            if total > best + _LEAST_GAIN * max(1.0, abs(best)):
+            if is_gain(total - best, best):
                 best, best_parents, idle = total, _frozen(parents), 0
             if idle >= patience:
-                return Found(best_parents, best, n_steps, "patience")
+                return SearchResult(best_parents, best, n_steps, "patience")
             if max_steps is not None and n_steps >= max_steps:
-                return Found(best_parents, best, n_steps, "max_steps")
+                return SearchResult(best_parents, best, n_steps, "max_steps")
             gains = self._moves(parents)
-            slack = _LEAST_GAIN * max(1.0, abs(best))
+            slack = rounding(best)
             gains[self.tabu.resting & (total + gains <= best + slack)] = -inf
             highest = float(gains.max())
             if highest == -inf:
-                return Found(best_parents, best, n_steps, "no_moves")
+                return SearchResult(best_parents, best, n_steps, "no_moves")
             first = int(np.argmax(gains >= highest - slack))
             kind, p, c = (int(i) for i in np.unravel_index(first, gains.shape))
             if kind == 0:
@@ -299,7 +297,7 @@ class TabuSearch:
             idle += 1
 
     def _price(self, c: int, own: set[int]) -> None:
-        """Fill column `c` with what the lone removals and additions of its parents change."""
+        """Compute the changes of the score by removing or adding single parents of column `c`."""
         cardinality = self.scorer.rows.cardinality
         self._added[:, c] = self._removed[:, c] = -inf
         removable = [p for p in sorted(own) if self._may_lack[p, c] or self._may_lead[c, p]]
@@ -313,36 +311,36 @@ class TabuSearch:
             and len(own) < self.rules.max_indegree
         ]
         sets = [own, *(own - {p} for p in removable), *(own | {p} for p in addable)]
-        scores = self.scorer.score([Family((c, 0), tuple((p, 0) for p in found)) for found in sets])
+        scores = self.scorer.score([Family((c, 0), tuple((p, 0) for p in columns)) for columns in sets])
         changes = scores[1:] - scores[0]
         self._removed[removable, c] = changes[: len(removable)]
         self._added[addable, c] = changes[len(removable) :]
         self._scores[c] = scores[0]
 
     def _moves(self, parents: Sequence[set[int]]) -> NDArray[np.float64]:
-        """Return what every move changes, (3, n, n) by kind, parent and child; -inf where it is not allowed."""
+        """Return the change by every move, (3, n, n) by kind, parent and child; -inf if it is not allowed."""
         present = np.zeros((self.n, self.n), np.bool_)
         for c, own in enumerate(parents):
             present[list(own), c] = True
         reach = _reachability(present)
-        # a reversal closes a cycle where another parent of the child descends from the parent
+        # a reversal closes a cycle if another parent of the child descends from the parent
         others = reach.astype(np.float32) @ present.astype(np.float32) - present
-        turnable = present & (others < 0.5)
+        reversible = present & (others < 0.5)
         return np.stack(
             (
                 np.where(reach.T, -inf, self._added),
                 np.where(self._may_lack, self._removed, -inf),
-                np.where(turnable, self._removed + self._added.T, -inf),
+                np.where(reversible, self._removed + self._added.T, -inf),
             )
         )
 
 
 def _frozen(parents: Sequence[set[int]]) -> Parents:
-    return tuple(tuple(sorted(found)) for found in parents)
+    return tuple(tuple(sorted(columns)) for columns in parents)
 
 
 def _reachability(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return bool (n, n): [i, j] where edges [p, c] lead from i to j, and on the diagonal."""
+    """Return whether edges lead from i to j, a bool matrix of shape (n, n) that is true on the diagonal."""
     reach: NDArray[np.bool_] = present | np.eye(len(present), dtype=np.bool_)
     while True:
         weights = reach.astype(np.float32)
@@ -353,20 +351,20 @@ def _reachability(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def permitted_start(
-    given: Graph, rules: EdgeRules, knowledge: ExpertKnowledge | None, cardinality: Sequence[int]
+    first: Graph, rules: EdgeRules, knowledge: ExpertKnowledge | None, cardinality: Sequence[int]
 ) -> Parents:
-    """Return the parents in a given graph with the required edges.
+    """Return every column's parents in a first graph with the required edges added.
 
     Raises
     ------
     GomeaBnError
         If it breaks the rules.
     """
-    names = given.names
-    edges = sorted({*given.edges, *(knowledge.required_edges if knowledge else ())})
+    names = first.names
+    edges = sorted({*first.edges, *(knowledge.required_edges if knowledge else ())})
     graph = Graph.of(edges, names)
-    places = [(p, c) for c, found in enumerate(graph.parents) for p in found]
-    broken = rules.violations(names, places, cardinality)
+    arcs = [(p, c) for c, parents in enumerate(graph.parents) for p in parents]
+    broken = rules.violations(names, arcs, cardinality)
     if broken:
         raise GomeaBnError(
             f"The first graph breaks the rules: {'; '.join(broken)}. Leave network out to start without it."
@@ -382,28 +380,23 @@ def check_tabu_options(
     max_steps: Any,
     steps_name: str = "max_steps",
 ) -> None:
-    """Refuse options of the search that are out of range."""
-    for name, value, least, optional in (
-        ("max_indegree", max_indegree, 0, True),
-        ("tabu_length", tabu_length, 0, False),
-        ("patience", patience, 1, False),
-        (steps_name, max_steps, 1, True),
-    ):
-        if not (optional and value is None) and not (is_integer(value) and value >= least):
-            raise GomeaBnError(
-                f"{name} must be an integer of at least {least}{' or None' if optional else ''}, got {value!r}."
-            )
+    """Raise `GomeaBnError` for options of the search that are out of range."""
+    check_integer("max_indegree", max_indegree, 0, optional=True)
+    check_integer("tabu_length", tabu_length, 0)
+    check_integer("patience", patience, 1)
+    check_integer(steps_name, max_steps, 1, optional=True)
     if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
-        raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
+        raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r:.80}.")
 
 
 @cache
 def compile_tabu_kernels() -> None:
     """Compile or load the kernels on a tiny table, so that no deadline pays for it."""
     codes = np.arange(4, dtype=np.int32) % 2
-    for name in ("bic", "k2", "bdeu"):
-        method = scoring_method(name)
-        variables = [ScoredVariable(one, codes, 2) for one in ("a", "b")]
+    for score in ("bic", "k2", "bdeu"):
+        method = scoring_method(score)
+        variables = [ScoredVariable(name, codes, 2) for name in ("a", "b")]
         scorer = FamilyScorer(variables, method, score_rule(method, 4))
-        scorer.reserve(len(scorer.caches.shared.keys))  # a cache that grows needs a kernel too
+        # a cache that grows needs a kernel too
+        scorer.reserve(len(scorer.caches.shared.keys))
         scorer.score([Family((0, 0), ((1, 0),))])

@@ -1,0 +1,182 @@
+"""Markov blankets as codes: what a search for the cuts of one column sees of the other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "CodedColumn",
+    "CodedFamily",
+    "DueColumns",
+    "Neighbourhood",
+    "ParentSets",
+    "coded_bins",
+    "joint_codes",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CodedColumn:
+    """A column as bins or levels.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows,), int32 or uint8
+    cardinality : int
+        Number of bins or levels, whether or not each of them occurs.
+    """
+
+    codes: NDArray[np.int32] | NDArray[np.uint8]
+    cardinality: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodedFamily:
+    """A child of the column that is cut, with the child's other parents."""
+
+    child: CodedColumn
+    spouses: tuple[CodedColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The coded Markov blanket of one column: its parents, and the families of its children."""
+
+    parents: tuple[CodedColumn, ...] = ()
+    families: tuple[CodedFamily, ...] = ()
+
+    def most_bins(self, max_table_cells: float) -> int:
+        """Return the largest number of bins of the column with which no table around it exceeds the limit; may be 0."""
+        tables = [self.parents, *((family.child, *family.spouses) for family in self.families)]
+        return min(
+            int(max_table_cells // prod(float(column.cardinality) for column in table)) for table in tables
+        )
+
+
+class ParentSets:
+    """A directed acyclic graph over columns by position.
+
+    Parameters
+    ----------
+    parents : tuple of tuple of int
+        Positions of every column's parents.
+    """
+
+    parents: tuple[tuple[int, ...], ...]
+
+    def __init__(self, parents: Iterable[Iterable[int]]) -> None:
+        self.parents = tuple(map(tuple, parents))
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Ascending positions of every column's children."""
+        children: list[list[int]] = [[] for _ in self.parents]
+        for child, parents in enumerate(self.parents):
+            for parent in parents:
+                children[parent].append(child)
+        return tuple(map(tuple, children))
+
+    def blanket(self, v: int) -> set[int]:
+        """Return the positions of a column's Markov blanket: parents, children and the children's other parents."""
+        members = {*self.parents[v], *self.children[v]}
+        for child in self.children[v]:
+            members.update(self.parents[child])
+        return members - {v}
+
+    def neighbourhood(self, v: int, coded: Sequence[CodedColumn]) -> Neighbourhood:
+        """Return the coded Markov blanket of a column, given the codes of all columns."""
+        families = tuple(
+            CodedFamily(coded[c], tuple(coded[s] for s in self.parents[c] if s != v))
+            for c in self.children[v]
+        )
+        return Neighbourhood(tuple(coded[p] for p in self.parents[v]), families)
+
+
+def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> CodedColumn:
+    """Return the bin of every value as int32 codes; a value equal to a cut goes to the lower bin."""
+    codes = np.searchsorted(cut_points, values, side="left").astype(np.int32)
+    return CodedColumn(codes, len(cut_points) + 1)
+
+
+def joint_codes(columns: Sequence[CodedColumn], n_rows: int) -> tuple[NDArray[np.int32], int, float]:
+    """Return one code per row for the joint configuration of several columns.
+
+    Where the configurations outnumber the rows by far, only those that occur are numbered.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows,), int32
+    n_numbered : int
+        Codes are below this number.
+    n_configurations : float
+        Product of the cardinalities.
+    """
+    n_configurations = float(np.prod([float(column.cardinality) for column in columns]))
+    joint = np.zeros(n_rows, np.int64)
+    n_numbered = 1
+    for column in columns:
+        joint = joint * column.cardinality + column.codes
+        n_numbered *= column.cardinality
+        if n_numbered > 2 * n_rows + 1024:
+            distinct, joint = np.unique(joint, return_inverse=True)
+            n_numbered = len(distinct)
+    return joint.astype(np.int32), n_numbered, n_configurations
+
+
+class DueColumns:
+    """Passes over columns that are cut one at a time, each given the bins of all others.
+
+    Every column is due at first. It is due again once the cuts of a column of its Markov blanket have changed, since
+    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass.
+
+    Parameters
+    ----------
+    order : sequence of int
+        Columns in the order of a pass.
+    graph : ParentSets
+    max_passes : int, optional
+        Largest number of passes.
+
+    Attributes
+    ----------
+    n_passes : int
+        Number of passes that have begun.
+    changed_in_pass : bool
+        Whether the present pass has changed any cuts.
+    """
+
+    def __init__(self, order: Sequence[int], graph: ParentSets, max_passes: int | None = None) -> None:
+        self.order = tuple(order)
+        self.graph = graph
+        self.max_passes = max_passes
+        self.n_passes = 0
+        self.changed_in_pass = False
+        self._due = set(self.order)
+
+    def __iter__(self) -> Iterator[int]:
+        while self.needs_pass() and (self.max_passes is None or self.n_passes < self.max_passes):
+            self.n_passes += 1
+            self.changed_in_pass = False
+            for v in self.order:
+                if self.is_due(v):
+                    self._due.discard(v)
+                    yield v
+
+    def note_change(self, v: int) -> None:
+        """Make the Markov blanket of a column due, whose cuts have changed."""
+        self.changed_in_pass = True
+        self._due |= self.graph.blanket(v) & set(self.order)
+
+    def is_due(self, v: int) -> bool:
+        """Return whether a column is visited in this pass."""
+        return v in self._due
+
+    def needs_pass(self) -> bool:
+        """Return whether another pass may change something."""
+        return bool(self._due)
