@@ -53,16 +53,29 @@ def to_networkx(network: NetworkLike) -> networkx.DiGraph:
 def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     """Return the network as a pyAgrum BayesNet with the same names and probabilities.
 
-    Continuous variables become DiscretizedVariable with the support's ends and the cuts as ticks, in their
-    empirical form (values outside count as in the end bins); discrete ones LabelizedVariable. pyAgrum's bins
-    are [a, b[ where ours are (a, b]: a value equal to a cut falls one bin higher there.
+    Discrete variables become `LabelizedVariable`, continuous ones an empirical `DiscretizedVariable`, in which a value
+    outside the support belongs to an end bin.
+
+    Notes
+    -----
+    Bins of pyAgrum are [a, b), ours are (a, b]. Every cut therefore becomes a tick at the next larger float64, for
+    example 30.000000000000004 for 30, so that every value has the same bin in both libraries, a value equal to a cut
+    included. Exceptions: pyAgrum finds no value in a variable of a single bin (it raises OutOfBounds).
+
+    What pyAgrum 3.3 writes from the network:
+
+    - BIFXML, JGUM, BGUM and pickles keep the ticks to the last bit; reading them back gives the same bins.
+    - BIF, DSL and XDSL keep the ticks as text of the labels only, and the variables are no longer numeric (BIF and DSL
+      only with `allowModificationWhenSaving=True`). `to_bif` writes BIF with the names of our bins.
+    - UAI keeps neither names, labels nor ticks: bins are numbered in increasing order.
+    - O3PRM rounds ticks to six digits: there a value equal to a cut can belong to the bin above it.
+    - NET files with such labels cannot be read by pyAgrum itself.
     """
     gum = require("pyagrum")
     model: pyagrum.BayesNet = gum.BayesNet()
     for name in network.names:
         if name in network.cut_points:
-            low, high = network.support[name]
-            ticks = [low, *network.cut_points[name].tolist(), high]
+            ticks = _pyagrum_ticks(network.cut_points[name], network.support[name])
             model.add(gum.DiscretizedVariable(name, name, ticks, True))
         else:
             model.add(gum.LabelizedVariable(name, name, list(distinct_texts(network.levels[name]))))
@@ -71,6 +84,15 @@ def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     for name, table in network.tables.items():
         fill_pyagrum_table(model.cpt(name), table, [*network.parents(name), name])
     return model
+
+
+def _pyagrum_ticks(cuts: NDArray[np.float64], support: tuple[float, float]) -> list[float]:
+    """Return the ticks whose bins [a, b) hold the same float64 values as the bins (a, b] between the cuts."""
+    low, high = support
+    inner = np.nextafter(cuts, np.inf).tolist()
+    if inner and inner[-1] >= high:  # the cut next to the maximum: pyAgrum wants ticks that differ
+        high = float(np.nextafter(inner[-1], np.inf))
+    return [low, *inner, high]
 
 
 def fill_pyagrum_table(tensor: Any, table: NDArray[np.float64], axes: Sequence[str | None]) -> None:
