@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.json_files import field_of, read_json
 
 __all__ = ["read_cut_file", "write_cut_file"]
 
@@ -49,29 +50,11 @@ def read_cut_file(path: str | os.PathLike[str]) -> dict[str, list[float]]:
     GomeaBnError
         For a file that cannot be read, or is none of that kind.
     """
-    shown = f"File '{os.fspath(path)}'"
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            content = json.load(file)
-    except OSError as error:
-        raise GomeaBnError(f"{shown} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise GomeaBnError(f"{shown} is not JSON: {error}.") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        got = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
-        raise GomeaBnError(f'{shown} holds no cut points: wanted "format": {FORMAT!r}, got {got:.80}.')
-    version = content.get("format_version")
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        raise GomeaBnError(
-            f"{shown} has format_version {version!r:.40}; this release reads {FORMAT_VERSION}. "
-            "A newer file needs a newer gomea-bn."
-        )
-    cut_points = content.get("cut_points")
-    if not isinstance(cut_points, dict):
-        raise GomeaBnError(f"{shown}: wanted an object under 'cut_points', got {type(cut_points).__name__}.")
+    content, where = read_json(Path(path), "a file of cut points", FORMAT, FORMAT_VERSION)
+    cut_points = field_of(content, "cut_points", dict, where)
     for name, cuts in cut_points.items():
         if not isinstance(cuts, list) or not all(is_real(cut) and isfinite(cut) for cut in cuts):
             raise GomeaBnError(
-                f"{shown}: the cuts of column {name!r} must be a list of numbers, got {cuts!r:.80}."
+                f"{where}: the cuts of column {name!r} must be a list of numbers, got {cuts!r:.80}."
             )
     return {name: [float(cut) for cut in cuts] for name, cuts in cut_points.items()}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.graph import layers
 from gomea_bn.network.tables import family_index
 from gomea_bn.problems.front_problem import ExpertSample
 
@@ -46,9 +49,9 @@ def draw_expert_sample(
     values: list[NDArray[np.float64] | NDArray[np.int32]] = list(codes)
     counted = np.array([mentioned is None or name in mentioned for name in names])
     total = np.zeros(len(points))
-    for i in _parents_first(network):
-        parents = tuple(place[parent] for parent in network.parents(names[i]))
-        rows = family_index(codes, parents, i, cards) // cards[i]
+    parent_positions = [tuple(place[parent] for parent in network.parents(name)) for name in names]
+    for i in chain.from_iterable(layers(parent_positions, names)):
+        rows = family_index(codes, parent_positions[i], i, cards) // cards[i]
         table = network.tables[names[i]].reshape(-1, cards[i])[rows]
         upper = np.cumsum(table, axis=1)
         u = points[:, i] * upper[:, -1]
@@ -72,18 +75,6 @@ def draw_expert_sample(
         if counted[i]:
             total += log_density
     return ExpertSample(tuple(values), float(total.mean()), counted)
-
-
-def _parents_first(network: DiscretizedBayesNet) -> list[int]:
-    """Return the variables' positions, every one after its parents."""
-    place = {name: i for i, name in enumerate(network.names)}
-    waiting = {i: {place[parent] for parent in network.parents(name)} for name, i in place.items()}
-    order: list[int] = []
-    while waiting:
-        ready = [i for i, parents in waiting.items() if not parents]
-        order += ready
-        waiting = {i: parents - set(ready) for i, parents in waiting.items() if i not in ready}
-    return order
 
 
 def mentioned_names(expert: DiscretizedBayesNet) -> frozenset[str]:

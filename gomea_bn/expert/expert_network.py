@@ -18,6 +18,7 @@ from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.runtime.text_files import named_source, prefixed_errors
 
 __all__ = [
     "ExpertNetwork",
@@ -71,7 +72,7 @@ class ExpertNetwork:
     ) -> None:
         own_names = checks.check_names(names)
         listed = _edge_list(edges)
-        with files.told_with("Expert's network"):
+        with prefixed_errors("Expert's network"):
             checks.check_edges(listed, own_names)
         cuts = checked_cuts(cut_points or {}, own_names)
         if network is not None:
@@ -106,7 +107,7 @@ class ExpertNetwork:
         if kind == "bif":
             return cls.from_bif(path)
         edges = files.read_edge_list(path)
-        with files.told_with(f"File '{os.fspath(path)}'"):
+        with prefixed_errors(named_source(path)):
             return cls.from_edges(edges)
 
     @classmethod
@@ -167,7 +168,7 @@ class ExpertNetwork:
             For a file that is no BIF, and for cuts that do not fit its states.
         """
         network = files.read_bif_network(path)
-        with files.told_with(f"File '{os.fspath(path)}'"):
+        with prefixed_errors(named_source(path)):
             expert = cls(network.names, network.edges, cut_points=cut_points, network=network)
             if not support:
                 return expert
@@ -205,7 +206,7 @@ class ExpertNetwork:
         """
         names, edges, cut_points, network = files.read_expert_json(source)
         is_text = isinstance(source, str) and source.lstrip()[:1] == "{"
-        with files.told_with("JSON text" if is_text else f"File '{os.fspath(source)}'"):
+        with prefixed_errors("JSON text" if is_text else named_source(source)):
             if network is None:
                 return cls.from_edges(edges, names=names, cut_points=cut_points)
             return cls(

@@ -17,10 +17,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.runtime.atomic_files import check_folder
+from gomea_bn.runtime.json_files import field_of, load_json, read_json
+from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,35 +127,33 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-    place = Path(folder)
-    content = _read_main(place)
-    values = _field(content, "values", list, place)
-    sha256 = _field(content, "sha256", dict, place)
+    path = Path(folder)
+    content = _read_main(path)
+    where = named_source(path / MAIN)
+    values = field_of(content, "values", list, where)
+    sha256 = field_of(content, "sha256", dict, where)
     if unknown := sorted(set(sha256) - {STORE, EXPERT}):
-        raise GomeaBnError(
-            f"File '{place / MAIN}' names '{unknown[0]}', which is no file of a front; write the front again."
-        )
-    store = _read_verified(place, STORE, sha256)
+        raise GomeaBnError(f"{where} names the unknown file '{unknown[0]}'; write the front again.")
+    store = _read_verified(path, STORE, sha256)
     expert = None
     if EXPERT in sha256:
-        _read_verified(place, EXPERT, sha256)
-        expert = DiscretizedBayesNet.from_json(place / EXPERT)
-    try:
-        objectives = [_objective(entry) for entry in _field(content, "objectives", list, place)]
-        networks = _StoredNetworks(store, len(values), place / STORE)
-        record = _field(content, "record", dict, place)
+        _read_verified(path, EXPERT, sha256)
+        expert = DiscretizedBayesNet.from_json(path / EXPERT)
+    described = field_of(content, "objectives", list, where)
+    record = field_of(content, "record", dict, where)
+    with prefixed_errors(where):
+        objectives = [_objective(entry) for entry in described]
+        networks = _StoredNetworks(store, len(values), path / STORE)
         _check_columns(record)
         front = Front(objectives, values, networks, expert=expert, record=record)
-    except GomeaBnError as error:
-        raise GomeaBnError(f"File '{place / MAIN}': {error}") from error
     if front.values.tolist() != [[float(value) for value in row] for row in values]:
         raise GomeaBnError(
-            f"File '{place / MAIN}': values must be in the front's order; the file was changed. Write it again."
+            f"{where}: values must be in the front's order. The file was changed; write the front again."
         )
     if front.run_hash != content.get("run_hash"):
         raise GomeaBnError(
-            f"File '{place / MAIN}': its values, seed or data hash do not give its run_hash; it was changed or "
-            "damaged after it was written. Write the front again."
+            f"{where}: run_hash does not fit the values, seed and data hash. The file was changed or damaged; write "
+            "the front again."
         )
     return front
 
@@ -286,21 +286,7 @@ def _read_main(folder: Path) -> dict[str, Any]:
         raise GomeaBnError(
             f"Folder '{folder}' holds no {MAIN}; a front's folder is written by `gomea-bn front --out`."
         )
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except OSError as error:
-        raise GomeaBnError(f"File '{path}' cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise GomeaBnError(f"File '{path}' is not JSON: {error}.") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        got = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
-        raise GomeaBnError(f"File '{path}' is no front: wanted \"format\": {FORMAT!r}, got {got:.80}.")
-    version = content.get("format_version")
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        raise GomeaBnError(
-            f"File '{path}' has format_version {version!r:.40}; this release reads {FORMAT_VERSION}. A newer file "
-            "needs a newer gomea-bn."
-        )
+    content, _ = read_json(path, "a front", FORMAT, FORMAT_VERSION)
     return content
 
 
@@ -325,8 +311,8 @@ def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
 def _is_own(path: Path) -> bool:
     """Return whether a file is the front.json of a front, of whatever version."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = load_json(file_text(path, "a front"), str(path))
+    except GomeaBnError:
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
 
@@ -376,19 +362,6 @@ def _objective(entry: Any) -> Objective:
     ):
         raise GomeaBnError(f"an objective must have the texts {', '.join(wanted)}, got {entry!r:.100}.")
     return Objective(**entry)
-
-
-def _field(content: dict[str, Any], key: str, kind: type, folder: Path) -> Any:
-    value = content.get(key)
-    if not isinstance(value, kind):
-        wanted = {"list": "a list", "dict": "an object"}[kind.__name__]
-        got = type(value).__name__ if key in content else "none"
-        raise GomeaBnError(f"File '{folder / MAIN}': wanted {wanted} under {key!r}, got {got}.")
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _ids_with_files(front: Front, networks: int | None) -> list[int]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.graph import topological_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +121,7 @@ def cpdag(adjacency: ArrayLike) -> NDArray[np.int8]:
     dag = np.asarray(adjacency) != 0
     if dag.ndim != 2 or dag.shape[0] != dag.shape[1]:
         raise GomeaBnError(f"adjacency must be a square array, got shape {dag.shape}.")
-    _refuse_cycle(dag)
+    _check_acyclic(dag, [str(node) for node in range(len(dag))])
     apart = ~(dag | dag.T)
     np.fill_diagonal(apart, False)
     directed = dag & _any_path(apart, dag)
@@ -292,15 +293,9 @@ def _meek_3(
     return compelled
 
 
-def _refuse_cycle(dag: NDArray[np.bool_], names: Sequence[str] | None = None) -> None:
-    """Raise `GomeaBnError` if taking away variables without parents or without children leaves some."""
-    left = np.ones(len(dag), dtype=bool)
-    while left.any():
-        inner = left & dag[left].any(axis=0) & dag[:, left].any(axis=1)
-        if (inner == left).all():
-            stuck = [names[i] if names else i for i in np.flatnonzero(left).tolist()]
-            raise GomeaBnError(f"The graph has a directed cycle among {stuck}; remove an edge of it.")
-        left = inner
+def _check_acyclic(dag: NDArray[np.bool_], names: Sequence[str]) -> None:
+    """Raise `GomeaBnError` for an adjacency matrix with a cycle."""
+    topological_order([np.flatnonzero(dag[:, child]).tolist() for child in range(len(dag))], names)
 
 
 def _common_names(truth: Graph, learned: Graph, names: Sequence[str] | None) -> tuple[str, ...]:
@@ -331,7 +326,7 @@ def _adjacencies(
                 if name not in position:
                     raise GomeaBnError(f"Edge {edge!r} names {name!r}, which is not among the variables.")
             adjacency[position[edge[0]], position[edge[1]]] = True
-        _refuse_cycle(adjacency, common)
+        _check_acyclic(adjacency, common)
         result.append(adjacency)
     return result[0], result[1]
 

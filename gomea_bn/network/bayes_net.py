@@ -13,6 +13,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.exports import Exports
+from gomea_bn.network.graph import topological_order
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import (
     bin_texts,
@@ -123,7 +124,7 @@ class DiscretizedBayesNet(Exports):
         for slot, value in {
             "_names": own,
             "_parents": parents,
-            "_order": checks.topological_order(parents, own),
+            "_order": topological_order(parents, own),
             "_cards": cards,
             "_cuts": cuts,
             "_support": found_support,

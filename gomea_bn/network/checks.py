@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import Level
 from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.network.graph import topological_order
 from gomea_bn.network.smoothing import PseudoCount
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "check_pseudo_count",
     "check_support",
     "check_table",
-    "topological_order",
 ]
 
 _SUM_TOLERANCE = 1e-6
@@ -136,32 +136,6 @@ def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tup
     found = tuple(tuple(sorted(one)) for one in parents)
     topological_order(found, names)
     return found
-
-
-def topological_order(parents: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[int, ...]:
-    """Return positions with every parent before its children; a cycle is an error naming it."""
-    waiting = [len(one) for one in parents]
-    children: list[list[int]] = [[] for _ in parents]
-    for child, one in enumerate(parents):
-        for parent in one:
-            children[parent].append(child)
-    ready = [node for node, count in enumerate(waiting) if count == 0]
-    order: list[int] = []
-    for node in ready:
-        order.append(node)
-        for child in children[node]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(child)
-    if len(order) < len(parents):
-        node = next(node for node, count in enumerate(waiting) if count > 0)
-        path: list[int] = []
-        while node not in path:
-            path.append(node)
-            node = next(parent for parent in parents[node] if waiting[parent] > 0)
-        cycle = [*path[path.index(node) :], node][::-1]
-        raise GomeaBnError(f"The edges contain the cycle {' → '.join(names[place] for place in cycle)}.")
-    return tuple(order)
 
 
 def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

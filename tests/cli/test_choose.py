@@ -105,7 +105,7 @@ def test_export_refuses(folder, run, tmp_path, monkeypatch):
     assert "does not exist" in refused(3, "export", tmp_path / "none")
     assert "holds neither front.json nor network.json" in refused(3, "export", tmp_path)
     (tmp_path / "front.json").write_text("{}")
-    assert "is no front" in refused(3, "export", tmp_path, "--to", "csv")
+    assert "is not a front" in refused(3, "export", tmp_path, "--to", "csv")
     assert "does not exist" in refused(1, "export", run, "-o", tmp_path / "none" / "one.bif")
     assert "does not exist" in refused(1, "export", folder, "-o", tmp_path / "none" / "table.parquet")
     monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)

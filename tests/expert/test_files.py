@@ -76,9 +76,12 @@ def test_a_hand_written_file_may_leave_fields_out():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": "other"}, "wanted \"format\": 'gomea-bn expert' or 'gomea-bn network', got 'other'"),
-        ({"format_version": 2}, "format_version is 2; this release reads 1"),
-        ({"format_version": True}, "format_version is True"),
+        (
+            {"format": "other"},
+            "wanted \"format\": 'gomea-bn expert', got 'other'.*'gomea-bn network', can be read as well",
+        ),
+        ({"format_version": 2}, "format_version 2; this release reads 1"),
+        ({"format_version": True}, "format_version True"),
         ({"cutpoints": {}}, "unknown field 'cutpoints'.*Did you mean 'cut_points'"),
         ({"edges": {}}, "edges must be a list of"),
         ({"edges": [["a"]]}, "edges must be a list of"),
@@ -106,8 +109,8 @@ def test_json_that_is_no_expert(tmp_path, fields, message):
     ("text", "message"),
     [
         ("{", "JSON text is not JSON"),
-        ('{"a": 1, "a": 2}', "'a' occurs more than once in one object"),
-        ('{"format": NaN}', "NaN is no JSON number"),
+        ('{"a": 1, "a": 2}', "duplicate key 'a'"),
+        ('{"format": NaN}', "NaN is not a JSON number"),
         ("{}", "got None"),
     ],
 )
@@ -166,7 +169,7 @@ def test_files_that_cannot_be_read(tmp_path):
         ExpertNetwork.from_file(tmp_path / "notes.txt")
     with pytest.raises(GomeaBnError, match="cannot be read"):
         ExpertNetwork.from_file(tmp_path)
-    with pytest.raises(GomeaBnError, match="read from a path, got 3"):
+    with pytest.raises(GomeaBnError, match="needs a path, got 3"):
         ExpertNetwork.from_file(3)
 
 

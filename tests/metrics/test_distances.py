@@ -236,7 +236,7 @@ def test_networks_and_edge_lists_mix():
 
 
 def test_bad_graphs_are_refused_by_name():
-    with pytest.raises(GomeaBnError, match=r"cycle among \['a', 'b', 'c'\]"):
+    with pytest.raises(GomeaBnError, match="cycle a → b → c → a|cycle b → c → a → b|cycle c → a → b → c"):
         metrics.shd([], [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], NAMES)
     with pytest.raises(GomeaBnError, match="cycle"):
         metrics.cpdag([[1]])

@@ -110,7 +110,7 @@ def first(kind):
         (lambda c: c.update(variables={}), ["got dict"]),
         (lambda c: c.update(variables=[]), ["at least one variable"]),
         (lambda c: c["variables"].append(3), ["variables[4] must be an object"]),
-        (lambda c: c["variables"].append(c["variables"][0]), ["'v0' occurs more than once"]),
+        (lambda c: c["variables"].append(c["variables"][0]), ["Duplicate variable name 'v0'"]),
         (lambda c: c["variables"][0].pop("name"), ["variables[0]", "'name'"]),
         (lambda c: c["variables"][0].update(kind="odd"), ["'v0'", "'odd'"]),
         (lambda c: c["variables"][0].update(parents=["nobody"]), ["no variable 'nobody'"]),
@@ -140,9 +140,19 @@ def rich(network):
     return bool(network.cut_points and network.levels and same and pairs[0] == same[0])
 
 
-@pytest.mark.parametrize("text", ["{", '{"format": NaN}', "{}", "{" * 100_000, '{"a": 1} x'])
-def test_text_that_is_no_network_is_refused(text):
-    with pytest.raises(GomeaBnError):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not JSON"),
+        ('{"format": NaN}', "NaN is not a JSON number"),
+        ("{}", "is not a network: wanted"),
+        ("{" * 100_000, "is not JSON"),
+        ('{"a": 1} x', "is not JSON: Extra data"),
+        ('{"format": "gomea-bn network", "format": "gomea-bn network"}', "duplicate key 'format'"),
+    ],
+)
+def test_text_that_is_no_network_is_refused(text, message):
+    with pytest.raises(GomeaBnError, match=f"^JSON text .*{message}"):
         DiscretizedBayesNet.from_json(text)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
 
 __all__ = ["parse_bif", "read_bif"]
 
@@ -41,21 +40,9 @@ def read_bif(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
     GomeaBnError
         For a file that is missing or no BIF, with the line; and for tables that miss rows or do not sum to 1.
     """
-    name = os.fspath(path)
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        text = content.decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise GomeaBnError(f"File '{name}' does not exist.") from error
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise GomeaBnError(f"File '{name}' cannot be read as text: {error}.") from error
-    try:
+    text = file_text(path, "a BIF file")
+    with prefixed_errors(named_source(path)):
         return parse_bif(text)
-    except GomeaBnError as error:
-        raise GomeaBnError(f"File '{name}': {error}") from error
 
 
 def parse_bif(text: str) -> DiscretizedBayesNet:
