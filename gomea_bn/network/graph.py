@@ -41,7 +41,7 @@ def layers(parents: Sequence[Sequence[int]], names: Sequence[str]) -> list[list[
 
 def _ready_layers(parents: Sequence[Sequence[int]], names: Sequence[str]) -> Iterator[tuple[int, ...]]:
     # nodes first: the sorter keeps the order in which it meets them
-    sorter = TopologicalSorter[int]({node: () for node in range(len(parents))})
+    sorter = TopologicalSorter[int](dict.fromkeys(range(len(parents)), ()))
     for node, node_parents in enumerate(parents):
         sorter.add(node, *node_parents)
     try:

@@ -23,7 +23,7 @@ __all__ = ["fill_pyagrum_table", "require", "to_networkx", "to_pgmpy", "to_pyagr
 
 
 def require(library: str) -> Any:
-    """Return an optional library, or say how to install it."""
+    """Return an optional library; raise `GomeaBnError` with the command that installs it if it is missing."""
     try:
         return import_module(library)
     except ImportError as error:
@@ -33,8 +33,8 @@ def require(library: str) -> Any:
 def to_networkx(network: NetworkLike) -> networkx.DiGraph:
     """Return the graph as a networkx DiGraph.
 
-    Nodes carry `kind` ("continuous" or "discrete"), `cardinality`, and `cut_points` and `support`, or
-    `levels`.
+    Nodes have the attributes `kind` ("continuous" or "discrete") and `cardinality`, and either `cut_points` and
+    `support` or `levels`.
     """
     graph = require("networkx").DiGraph()
     for name in network.names:
@@ -59,8 +59,8 @@ def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     Notes
     -----
     Bins of pyAgrum are [a, b), ours are (a, b]. Every cut therefore becomes a tick at the next larger float64, for
-    example 30.000000000000004 for 30, so that every value has the same bin in both libraries, a value equal to a cut
-    included. Exceptions: pyAgrum finds no value in a variable of a single bin (it raises OutOfBounds).
+    example 30.000000000000004 for 30, so that every value, a cut included, has the same bin in both
+    libraries. pyAgrum looks up no values in a variable with a single bin (it raises OutOfBounds).
 
     What pyAgrum 3.3 writes from the network:
 
@@ -96,19 +96,19 @@ def _pyagrum_ticks(cuts: NDArray[np.float64], support: tuple[float, float]) -> l
 
 
 def fill_pyagrum_table(tensor: Any, table: NDArray[np.float64], axes: Sequence[str | None]) -> None:
-    """Write a table, whose axes are named, into a pyAgrum tensor, which keeps its first variable last."""
+    """Write a table with named axes into a pyAgrum tensor, whose array has the variables in reverse order."""
     order = [axes.index(name) for name in reversed(tensor.names)]
     tensor[:] = np.ascontiguousarray(table.transpose(order))
 
 
 def distinct_texts(levels: Sequence[Level]) -> tuple[str, ...]:
-    """Return the levels as text, told apart by quotes where two look alike (1 and "1")."""
+    """Return the levels as text without duplicates: of 1 and "1" the number becomes <1>."""
     texts: list[str] = []
-    plain = {level for level in levels if isinstance(level, str)}
+    texts_among_levels = {level for level in levels if isinstance(level, str)}
     for level in levels:
         text = str(level)
         if not isinstance(level, str):
-            while text in plain or text in texts:
+            while text in texts_among_levels or text in texts:
                 text = f"<{text}>"
         texts.append(text)
     return tuple(texts)
@@ -117,7 +117,7 @@ def distinct_texts(levels: Sequence[Level]) -> tuple[str, ...]:
 def to_pgmpy(network: NetworkLike) -> pgmpy.models.DiscreteBayesianNetwork:
     """Return the network as a pgmpy DiscreteBayesianNetwork with the same names and probabilities.
 
-    State names are the bins as text, `bin_labels(name)`, or the levels themselves.
+    State names are the bins as text, `bin_labels(name)`, or the levels.
     """
     model = require("pgmpy.models").DiscreteBayesianNetwork()
     table_of = require("pgmpy.factors.discrete").TabularCPD
@@ -137,7 +137,7 @@ def to_pgmpy(network: NetworkLike) -> pgmpy.models.DiscreteBayesianNetwork:
                 table.reshape(-1, card).T,
                 evidence=list(parents),
                 evidence_card=[network.cardinality(parent) for parent in parents],
-                state_names={one: states[one] for one in (name, *parents)},
+                state_names={member: states[member] for member in (name, *parents)},
             )
         )
     return model
