@@ -1,4 +1,4 @@
-"""An expert's network in files: JSON, BIF with or without bin edges, and lists of edges."""
+"""Files of an expert's network: JSON, BIF with or without bin edges, and lists of edges."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PROPERTY = re.compile(r"property\s+(name|levels|edges)\s*=\s*([^;]*?)\s*;")
 
 
 def file_kind(path: str | os.PathLike[str]) -> str:
-    """Return "json", "bif" or "edges": by the ending of the name, else by what the file begins with."""
+    """Return the format of a file, "json", "bif" or "edges", by its ending or otherwise by its first line."""
     endings = {".json": "json", ".bif": "bif", ".bif.gz": "bif", ".csv": "edges", ".tsv": "edges"}
     name = str(path).lower()
     for ending, kind in endings.items():
@@ -63,16 +63,15 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     if re.search(r"^\s*(network|variable)\b[^{;]*\{", text, re.MULTILINE):
         return "bif"
     raise GomeaBnError(
-        f"File '{os.fspath(path)}' is no expert's network that can be read: wanted JSON, BIF, or edges under the "
-        "columns parent,child."
+        f"{named_source(path)} is not an expert's network: wanted JSON, BIF, or edges with the columns parent,child."
     )
 
 
 def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> str:
     """Return an expert's network as JSON text, exact to the last bit, and write it to `path` if given.
 
-    Fields: names, edges as [parent, child], cut_points by name, and network (in the format of networks) where
-    the expert gave tables.
+    The fields are names, edges as [parent, child], cut_points by name, and network, in the format of networks, if the
+    expert gave tables.
     """
     edges = ",\n".join(f"    {json.dumps(list(edge))}" for edge in expert.edges)
     cuts = ",\n".join(
@@ -95,12 +94,14 @@ def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> 
 
 
 def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
-    """Return the parts of an expert's or a network's JSON: a file, or text that begins with a brace.
+    """Return the parts of an expert's network in JSON: a file, or text that begins with a brace.
+
+    JSON of a network (`DiscretizedBayesNet.to_json`) is read as well.
 
     Raises
     ------
     GomeaBnError
-        For a file that cannot be read, is no such JSON, has another format version or unknown fields.
+        For a file that cannot be read, is not such JSON, or has another format version or unknown fields.
     """
     text, where = source_text(source, _WHAT)
     content = load_json(text, where)
@@ -138,20 +139,20 @@ def _expert_parts(content: Mapping[str, Any]) -> ExpertParts:
 def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     """Return the edges of a CSV or TSV file with the two columns parent and child.
 
-    The first line holds the two names in any order; fields are separated by commas, tabs or semicolons,
-    quoted where they hold one themselves, and lose blanks at their ends. Empty lines mean nothing.
+    The first line holds the names of the two columns in any order. Fields are separated by commas, tabs or semicolons,
+    and are quoted if they contain one. Blanks around fields and empty lines are ignored.
 
     Raises
     ------
     GomeaBnError
         For a file that cannot be read, has other columns, or has a line without exactly two names.
     """
-    text, name = file_text(path, _WHAT), os.fspath(path)
+    text, where = file_text(path, _WHAT), named_source(path)
     delimiter = _delimiter(text)
     if delimiter is None:
         first = text.partition("\n")[0].strip()
         raise GomeaBnError(
-            f"File '{name}' must have the columns parent,child in its first line, got {first!r:.80}."
+            f"{where} must have the columns parent,child in its first line, got {first!r:.80}."
         )
     reader = csv.reader(
         text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True, strict=True
@@ -165,16 +166,16 @@ def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
                 continue
             if len(fields) != 2 or not all(fields):
                 raise GomeaBnError(
-                    f"File '{name}', line {reader.line_num}: wanted a parent and a child, got {fields}."
+                    f"{where}, line {reader.line_num}: wanted a parent and a child, got {fields}."
                 )
             edges.append((fields[header.index("parent")], fields[header.index("child")]))
     except csv.Error as error:
-        raise GomeaBnError(f"File '{name}', line {reader.line_num}: {error}.") from error
+        raise GomeaBnError(f"{where}, line {reader.line_num}: {error}.") from error
     return edges
 
 
 def _delimiter(text: str) -> str | None:
-    """Return the mark between the columns parent and child in the first line, or None if they are not there."""
+    """Return the delimiter of the columns parent and child in the first line, or None if that line has others."""
     first = text.partition("\n")[0]
     for mark in (",", "\t", ";"):
         fields = [field.strip().strip('"').lower() for field in first.split(mark)]
@@ -184,15 +185,15 @@ def _delimiter(text: str) -> str | None:
 
 
 def read_bif_network(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
-    """Return the network of a BIF file, with names, levels and bins restored where gomea-bn wrote the file.
+    """Return the network of a BIF file; names, levels and bins are restored if gomea-bn wrote the file.
 
-    Other files give discrete variables with text levels, as `read_bif` of `gomea_bn.network.formats.bif_reader` does;
-    levels are text in any case.
+    Other files give discrete variables with text levels, as `gomea_bn.network.formats.bif_reader.read_bif` does.
+    Restored levels are text, too.
 
     Raises
     ------
     GomeaBnError
-        For a file that is no BIF, or whose properties do not fit its states.
+        For a file that is not BIF, or whose properties do not fit its states.
     """
     network = read_bif(path)
     restored: dict[str, tuple[str, str, list[str]]] = {}
@@ -211,9 +212,9 @@ def read_bif_network(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
 def _restored(
     network: DiscretizedBayesNet, properties: Mapping[str, tuple[str, str, list[str]]]
 ) -> DiscretizedBayesNet:
-    """Return the network that was written, from that of the safe names and labels.
+    """Return a network with its original names, levels and bins in place of safe names and labels.
 
-    `properties` holds for each variable its name as it was, "edges" or "levels", and their words.
+    `properties` holds for each variable its original name, "edges" or "levels", and the words of that property.
     """
     names = {name: properties[name][0] if name in properties else name for name in network.names}
     cards: dict[str, int] = {}
@@ -232,12 +233,14 @@ def _restored(
             cut_points[names[name]], support[names[name]] = inner, (low, high)
         else:
             texts = [unquote(word) if word != "%" else "" for word in words] if name in properties else words
-            told_apart = len(set(texts)) == len(texts)  # 1 and "1" are not: their labels are
-            levels[names[name]] = texts if told_apart else list(states)[: cards[name]]
+            # the levels 1 and "1" have the same text, but different labels
+            has_duplicates = len(set(texts)) < len(texts)
+            levels[names[name]] = list(states)[: cards[name]] if has_duplicates else texts
     tables: dict[str, NDArray[Any]] = {}
     for name, table in network.tables.items():
-        kept = tuple(slice(0, cards[one]) for one in (*network.parents(name), name))
-        tables[names[name]] = table[kept]  # without the second state that BIF needs and that never occurs
+        # without the second state that BIF needs and that never occurs
+        states_that_occur = tuple(slice(0, cards[member]) for member in (*network.parents(name), name))
+        tables[names[name]] = table[states_that_occur]
     return DiscretizedBayesNet(
         list(names.values()),
         [(names[parent], names[child]) for parent, child in network.edges],
@@ -252,4 +255,6 @@ def _number(word: str, name: str) -> float:
     try:
         return float(word)
     except ValueError as error:
-        raise GomeaBnError(f"variable '{name}': its property edges holds {word!r}, no number.") from error
+        raise GomeaBnError(
+            f"variable '{name}': its property edges must hold numbers, got {word!r}."
+        ) from error
