@@ -134,7 +134,7 @@ def test_networks_are_named_by_file_folder_or_id(front, folder, run, tmp_path):
         (f"{folder}#99", "networks 0 to 19"),
         (f"{folder}#-1", "named by its id"),
         (f"{folder}#²", "named by its id"),
-        (f"{run}#1", "holds no front.json"),
+        (f"{run}#1", "has no front.json"),
         (str(tmp_path / "none.json"), "does not exist"),
         (str(tmp_path), "holds neither"),
     ):
@@ -409,7 +409,7 @@ def test_accept_turns_a_decision_into_a_model(front, folder, run, tmp_path):
         2, "accept", folder, tmp_path / "decision.json", "-o", tmp_path / "model.txt"
     )
     assert "--out" in refused(2, "accept", folder, tmp_path / "decision.json")
-    assert "holds no front.json" in refused(3, "accept", run, tmp_path / "decision.json", "-o", target)
+    assert "has no front.json" in refused(3, "accept", run, tmp_path / "decision.json", "-o", target)
     assert "does not exist" in refused(3, "accept", folder, tmp_path / "none.json", "-o", target)
     write_front(tmp_path / "other", example_front(20, seed=9))
     assert "about another front" in refused(

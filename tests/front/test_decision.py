@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from network_examples import random_network
+from network_examples import small_network
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.decision import MAX_BYTES, Decision, accept, read_decision
@@ -14,7 +14,7 @@ from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 FRONT = Front(
     [MISFIT, COMPLEXITY],
     [[place, (19 - place) ** 2] for place in range(20)],
-    lambda row: random_network(row, 3),
+    lambda row: small_network(row, 3),
     record={"seed": 5, "data_sha256": "ab", "n_rows": 30},
 )
 CONTENT = {
@@ -192,7 +192,7 @@ def test_accepting_returns_the_network_with_the_decision_in_its_metadata():
 
 
 def test_a_decision_about_another_front_is_refused_with_both_hashes():
-    other = Front([MISFIT, COMPLEXITY], FRONT.values, lambda row: random_network(row, 3), record={"seed": 6})
+    other = Front([MISFIT, COMPLEXITY], FRONT.values, lambda row: small_network(row, 3), record={"seed": 6})
     with pytest.raises(
         GomeaBnError, match=f"its run_hash is {FRONT.run_hash}, this front has {other.run_hash}. Give"
     ):

@@ -408,7 +408,7 @@ def text(name, content):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: (folder / "front.json").unlink(), "holds no front.json"),
+        (lambda folder: (folder / "front.json").unlink(), "has no front.json"),
         (lambda folder: shutil.rmtree(folder), "is not a folder"),
         (text("front.json", b"{"), "is not JSON"),
         (text("front.json", b"\xff\xfe"), "is not UTF-8 text"),
@@ -467,7 +467,7 @@ def test_stores_that_hold_no_networks(folder, content, message):
             _ = front[4].network
 
 
-def test_a_run_folder_is_told_from_a_front(folder, tmp_path):
+def test_a_run_folder_is_distinguished_from_a_front(folder, tmp_path):
     assert is_front_folder(folder)
     assert not is_front_folder(tmp_path)
     assert not is_front_folder(tmp_path / "none")
