@@ -1,4 +1,4 @@
-"""Fronts for the tests: random networks over a small table, with values that are theirs."""
+"""Fronts for the tests: of networks with their true objective values, of any values, and slow twins of choices."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from mo_oracles import dominates
+from network_examples import small_network
 
 from gomea_bn import DiscretizedBayesNet, read_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):
-    """Return rows of continuous columns and, last, one of levels of which one is never seen."""
+    """Return rows of continuous columns and, last, a discrete column with an unused level."""
     rng = np.random.default_rng(11)
     frame = pd.DataFrame(rng.normal(size=(n, len(names) - 1)), columns=list(names[:-1]))
     frame[names[-1]] = pd.Categorical(rng.choice(["low", "high"], n), ["low", "high", "never"])
@@ -56,6 +60,45 @@ def example_front(n=30, *, names=("a", "b", "c", "d"), expert=True, seed=5, reco
     )
 
 
+NETWORKS = [small_network(seed) for seed in range(40)]
+TRIO = (MISFIT, COMPLEXITY, EXPERT_DISTANCE)
+
+
+def objectives_of(m):
+    return [*TRIO, Objective("cost", "Cost", "euros", "cheaper")][:m]
+
+
+def front_of(values, **options):
+    values = np.asarray(values, dtype=float)
+    return Front(objectives_of(values.shape[1]), values, lambda row: NETWORKS[row % len(NETWORKS)], **options)
+
+
+def spread(n, m, seed):
+    """Return n points on a sphere, none of which dominates another."""
+    points = np.abs(np.random.default_rng(seed).normal(size=(n, m)))
+    return 1 - points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def slow_front(values):
+    """Return the positions of rows that no other dominates; of equal rows only the first."""
+    rows = [tuple(row) for row in values.tolist()]
+    return [
+        i
+        for i, row in enumerate(rows)
+        if not any(dominates(other, row) for other in rows) and row not in rows[:i]
+    ]
+
+
+def matrices(most_rows=12, fewest_columns=1, most_columns=4):
+    return st.integers(fewest_columns, most_columns).flatmap(
+        lambda m: hnp.arrays(
+            np.float64,
+            st.tuples(st.integers(1, most_rows), st.just(m)),
+            elements=st.integers(0, 12).map(float),
+        )
+    )
+
+
 def contents(folder):
     """Return every file below a folder with its bytes."""
     return {
@@ -88,7 +131,7 @@ def rewritten(name, content):
 
 
 class StandIn:
-    """A learner that finds the same front at once, to see what the command gives and takes."""
+    """A learner that returns the same front at once and records its parameters."""
 
     given: ClassVar[dict] = {}
     stop = "max_evaluations"
@@ -123,7 +166,7 @@ class StandIn:
 
 
 def stand_in_learner(monkeypatch):
-    """Return the learner that now stands in the command's learner's place."""
+    """Return the stand-in that replaces the learner of the command."""
     learner = type("Learner", (StandIn,), {})
     monkeypatch.setattr("gomea_bn.learning.pareto_learner.ParetoBayesNetLearner", learner)
     monkeypatch.setattr("gomea_bn.learning.pareto_learner.front_problem", lambda *arguments, **options: None)

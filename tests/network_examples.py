@@ -27,7 +27,7 @@ HOSTILE_LEVELS = [
 ]
 
 
-def random_network(
+def small_network(
     seed: int,
     n_variables: int = 4,
     *,
@@ -37,7 +37,7 @@ def random_network(
     max_parents: int = 2,
     zeros: bool = False,
 ) -> DiscretizedBayesNet:
-    """Return a network of about half continuous variables, in an order that is no topological one."""
+    """Return a random network, about half continuous, whose variables are not in topological order."""
     rng = np.random.default_rng(seed)
     names = names or [f"v{position}" for position in range(n_variables)]
     levels = levels or [("lo", "hi"), (0, 1, 2), (False, True)]
@@ -92,7 +92,7 @@ def joint_probability(network: DiscretizedBayesNet, codes: dict[str, int]) -> fl
 
 
 def slow_code(network: DiscretizedBayesNet, name: str, value) -> int:
-    """Return the bin or level of one value by looking at one after the other."""
+    """Return the bin or level of one value by a walk over the cut points or levels."""
     if name in network.levels:
         return list(network.levels[name]).index(value)
     for code, cut in enumerate(network.cut_points[name].tolist()):

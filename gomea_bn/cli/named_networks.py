@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.json_files import load_json
+from gomea_bn.runtime.text_files import file_text, named_source
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
@@ -76,12 +77,10 @@ def run_record_of(folder: Path) -> dict[str, Any]:
     path = folder / "run.json"
     if not path.is_file():
         return {}
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise GomeaBnError(f"File '{path}' is not JSON: {error}.") from error
+    where = named_source(path)
+    record = load_json(file_text(path, "the record of a run"), where)
     if not isinstance(record, dict) or record.get("format") != "gomea-bn run":
-        raise GomeaBnError(f"File '{path}' is not the record of a run; learn again with --out.")
+        raise GomeaBnError(f"{where} is not the record of a run; learn again with --out.")
     return record
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.runtime.atomic_files import write_text
-from gomea_bn.runtime.json_files import field_of, parse_json, source_text
+from gomea_bn.runtime.json_files import field_of, read_json
 
 __all__ = ["read_cut_file", "write_cut_file"]
 
@@ -50,9 +50,7 @@ def read_cut_file(path: str | os.PathLike[str]) -> dict[str, list[float]]:
     GomeaBnError
         For a file that cannot be read, or that is not a file of cut points.
     """
-    text, where = source_text(Path(path), "a file of cut points")
-    # editors may put a byte-order mark in front
-    content = parse_json(text.removeprefix("\ufeff"), where, "a file of cut points", FORMAT, FORMAT_VERSION)
+    content, where = read_json(Path(path), "a file of cut points", FORMAT, FORMAT_VERSION)
     cut_points = field_of(content, "cut_points", dict, where)
     for name, cuts in cut_points.items():
         if not isinstance(cuts, list) or not all(is_real(cut) and isfinite(cut) for cut in cuts):

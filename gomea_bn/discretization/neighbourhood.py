@@ -8,7 +8,8 @@ from typing import Any
 
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.checks import check_edges, topological_order
+from gomea_bn.network.checks import check_edges
+from gomea_bn.network.graph import topological_order
 from gomea_bn.problems.blanket import ParentSets
 
 __all__ = ["Graph", "Network"]

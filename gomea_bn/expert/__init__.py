@@ -1,4 +1,4 @@
-"""A domain expert's network: what it states, how a table completes it, and the distance to it."""
+"""A domain expert's network: its statements, its completion over a table, and the distance to it."""
 
 from __future__ import annotations
 

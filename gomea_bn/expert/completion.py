@@ -1,4 +1,4 @@
-"""An expert's network completed over the columns of a table, with the tables that were given or counted."""
+"""Completing an expert's network over the columns of a table of data."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.texts import listed
 
 __all__ = [
     "completed",
-    "no_column",
+    "unknown_column",
 ]
 
 _WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
@@ -30,17 +31,17 @@ def completed(expert: ExpertParts, table: Table, pseudo_count: PseudoCount) -> D
     cut_points, network = expert.cut_points, expert.network
     weight = check_pseudo_count(pseudo_count)
     if weight is None:
-        raise GomeaBnError("pseudo_count must be a number of at least 0 or 'auto', got None.")
+        raise GomeaBnError("pseudo_count must be a finite number of at least 0 or 'auto', got None.")
     for column in table.columns:
         if column.name in cut_points and not column.is_continuous:
             raise GomeaBnError(
-                f"The expert cuts '{column.name}' into bins, but the column is discrete ({column.reason}); read "
-                f"the data with kinds={{'{column.name}': 'continuous'}}, or leave its cut points out."
+                f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}); read the "
+                f"data with kinds={{'{column.name}': 'continuous'}}, or leave these cut points out."
             )
     record = {
         "not_mentioned": [name for name in table.names if name not in (expert.names or ())],
         "default_bins": [
-            one.name for one in table.columns if one.is_continuous and one.name not in cut_points
+            column.name for column in table.columns if column.is_continuous and column.name not in cut_points
         ],
         "counted_tables": [name for name in table.names if network is None or name not in network.names],
     }
@@ -66,7 +67,7 @@ def _with_given_tables(
     pseudo_count: PseudoCount,
     record: dict[str, list[str]],
 ) -> DiscretizedBayesNet:
-    """Return the expert's tables in the table's order, beside counted ones of columns without edges."""
+    """Return the expert's probability tables in the order of the columns, with counted tables of the other columns."""
     columns = {column.name: column for column in table.columns}
     parts: dict[str, dict[str, Any]] = {"cut_points": {}, "support": {}, "levels": {}, "tables": {}}
     codes: dict[str, list[int]] = {}
@@ -82,15 +83,15 @@ def _with_given_tables(
         else:
             codes[name] = _level_codes(column, network.levels[name])
             parts["levels"][name] = column.levels
-    place = {name: position for position, name in enumerate(table.names)}
+    position_of = {name: position for position, name in enumerate(table.names)}
     for name in network.names:
         parents = network.parents(name)
-        order = sorted(range(len(parents)), key=lambda axis: place[parents[axis]])
-        found = network.tables[name].transpose([*order, len(parents)])
-        for axis, variable in enumerate([*(parents[one] for one in order), name]):
+        order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
+        probabilities = network.tables[name].transpose([*order, len(parents)])
+        for axis, variable in enumerate([*(parents[position] for position in order), name]):
             if variable in codes:
-                found = found.take(codes[variable], axis=axis)
-        parts["tables"][name] = found
+                probabilities = probabilities.take(codes[variable], axis=axis)
+        parts["tables"][name] = probabilities
     others = tuple(column for column in table.columns if column.name not in network.names)
     if others:
         alone = Table(others, table.n_rows, table.dropped_rows)
@@ -108,32 +109,32 @@ def _with_given_tables(
     )
 
 
-def _level_codes(column: Column, given: Sequence[Level]) -> list[int]:
-    """Return for each level of a column its code among the expert's levels, of which none may be left over."""
+def _level_codes(column: Column, expert_levels: Sequence[Level]) -> list[int]:
+    """Return for each level of a column its code among the expert's levels; raise if the levels do not match."""
     name = column.name
     if column.levels is None:
         raise GomeaBnError(
             f"Column '{name}' is continuous ({column.reason}), but the expert's network gives it the states "
-            f"{_shown(given)}. If these are bins, give their cut points, lowest first: "
+            f"{_shown(expert_levels)}. If these are bins, give their cut points, lowest first: "
             f"ExpertNetwork.from_bif(path, cut_points={{'{name}': [...]}}); if they are values, read the data with "
             f"kinds={{'{name}': 'discrete'}}."
         )
-    by_value = {level: code for code, level in enumerate(given)}
+    by_value = {level: code for code, level in enumerate(expert_levels)}
     codes: list[int] = []
     for level in column.levels:
-        same_text = [code for code, other in enumerate(given) if same_as_text(level, other)]
+        same_text = [code for code, other in enumerate(expert_levels) if same_as_text(level, other)]
         code = by_value.get(level, same_text[0] if len(same_text) == 1 else -1)
         if code < 0 or code in codes:
             raise GomeaBnError(
-                f"Column '{name}' has the level {level!r}, which the expert's table of '{name}' lacks; its "
-                f"levels are {_shown(given)}.{nearest(str(level), map(str, given))} Rename levels in the data or "
+                f"Column '{name}' has the level {level!r}, which the expert's table of '{name}' lacks; its levels are "
+                f"{_shown(expert_levels)}.{nearest(str(level), map(str, expert_levels))} Rename levels in the data or "
                 f"in the expert's network, or drop the expert's tables: {_WITHOUT_TABLES}."
             )
         codes.append(code)
-    left = [level for code, level in enumerate(given) if code not in codes]
-    if left:
+    unmatched = [level for code, level in enumerate(expert_levels) if code not in codes]
+    if unmatched:
         raise GomeaBnError(
-            f"The expert's table of '{name}' has the level {_shown(left)}, which column '{name}' lacks; its "
+            f"The expert's table of '{name}' has the level {_shown(unmatched)}, which column '{name}' lacks; its "
             f"levels are {_shown(column.levels)}. Declare it in the data, frame['{name}'] = "
             f"pandas.Categorical(frame['{name}'], categories=[...]), or drop the expert's tables: "
             f"{_WITHOUT_TABLES}."
@@ -142,15 +143,14 @@ def _level_codes(column: Column, given: Sequence[Level]) -> list[int]:
 
 
 def _shown(levels: Sequence[Level]) -> str:
-    return ", ".join(map(repr, levels[:10])) + (", …" if len(levels) > 10 else "")
+    return listed(map(repr, levels), most=10)
 
 
-def no_column(name: str, edges: Sequence[tuple[str, str]], columns: tuple[str, ...]) -> str:
-    """Return what to say of a name that is no column."""
+def unknown_column(name: str, edges: Sequence[tuple[str, str]], columns: tuple[str, ...]) -> str:
+    """Return the message for an expert's variable that is not a column of the table."""
     hint = nearest(name, columns)
     if not hint:
-        shown = ", ".join(map(repr, columns[:10])) + (", …" if len(columns) > 10 else "")
-        hint = f" Columns are {shown}."
+        hint = f" Columns are {_shown(columns)}."
     edge = next((edge for edge in edges if name in edge), None)
     what = f"edge '{edge[0]}' -> '{edge[1]}'" if edge else f"variable '{name}'"
-    return f"Expert {what}: no column '{name}'.{hint}"
+    return f"Expert's {what}: unknown column '{name}'.{hint}"

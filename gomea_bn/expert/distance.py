@@ -1,68 +1,74 @@
-"""A fixed sample from an expert's network, by which networks are compared with it."""
+"""The distance of networks to an expert's network, over a fixed sample from the expert's network."""
 
 from __future__ import annotations
+
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.graph import layers
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.tables import family_index
+from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.front_problem import ExpertSample
 
 __all__ = ["draw_expert_sample", "expert_distance", "mentioned_names"]
 
 
 def draw_expert_sample(
-    network: DiscretizedBayesNet, n_samples: int, seed: int, mentioned: frozenset[str] | None = None
+    network: NetworkLike, n_samples: int, random_state: int, mentioned: frozenset[str] | None = None
 ) -> ExpertSample:
-    """Return rows drawn from an expert's network by scrambled Sobol points, one coordinate per variable.
+    """Return rows drawn from an expert's network with scrambled Sobol points, one coordinate per variable.
 
     Parameters
     ----------
-    network : DiscretizedBayesNet
+    network : NetworkLike
+        The expert's network.
     n_samples : int
-        Rounded up to a power of two, at which Sobol points are balanced.
-    seed : int
-        Of the scrambling.
+        Number of rows, rounded up to a power of two, for which Sobol points are balanced.
+    random_state : int
+        Seed of the scrambling.
     mentioned : frozenset of str, optional
-        The variables whose families count; all if not given.
+        Variables whose families count; all if not given.
 
     Notes
     -----
-    A coordinate becomes a value by the inverse of the variable's distribution function given its parents' bins, so
-    that every variable's sample is stratified. The mean log density is taken over the same rows, so that a network
-    equal to the expert's has a distance of 0 up to rounding.
+    A coordinate becomes a value through the inverse distribution function of the variable given its parents' bins, so
+    that the sample of every variable is stratified. The mean log density uses the same rows, so that a network equal to
+    the expert's has distance 0 up to rounding.
     """
     from scipy.stats import qmc
 
     n_bits = max(int(n_samples) - 1, 1).bit_length()
-    points = qmc.Sobol(len(network.names), scramble=True, rng=np.random.default_rng(seed)).random_base2(
-        n_bits
-    )
+    points = qmc.Sobol(
+        len(network.names), scramble=True, rng=np.random.default_rng(random_state)
+    ).random_base2(n_bits)
     names, cuts, support = network.names, network.cut_points, network.support
     cards = tuple(network.cardinality(name) for name in names)
-    place = {name: i for i, name in enumerate(names)}
+    position_of = {name: i for i, name in enumerate(names)}
     codes: list[NDArray[np.int32]] = [np.zeros(len(points), np.int32) for _ in names]
     values: list[NDArray[np.float64] | NDArray[np.int32]] = list(codes)
     counted = np.array([mentioned is None or name in mentioned for name in names])
     total = np.zeros(len(points))
-    for i in _parents_first(network):
-        parents = tuple(place[parent] for parent in network.parents(names[i]))
-        rows = family_index(codes, parents, i, cards) // cards[i]
+    parent_positions = [tuple(position_of[parent] for parent in network.parents(name)) for name in names]
+    for i in chain.from_iterable(layers(parent_positions, names)):
+        rows = family_index(codes, parent_positions[i], i, cards) // cards[i]
         table = network.tables[names[i]].reshape(-1, cards[i])[rows]
         upper = np.cumsum(table, axis=1)
         u = points[:, i] * upper[:, -1]
         codes[i] = np.minimum((u[:, None] >= upper).sum(axis=1), cards[i] - 1).astype(np.int32)
         # rounding may end on a bin of probability 0
-        chance = np.take_along_axis(table, codes[i][:, None].astype(np.int64), axis=1)[:, 0]
-        codes[i] = np.where(chance > 0, codes[i], table.argmax(axis=1)).astype(np.int32)
-        chance = np.take_along_axis(table, codes[i][:, None].astype(np.int64), axis=1)[:, 0]
-        log_density = np.log(chance)
+        probability = np.take_along_axis(table, codes[i][:, None].astype(np.int64), axis=1)[:, 0]
+        codes[i] = np.where(probability > 0, codes[i], table.argmax(axis=1)).astype(np.int32)
+        probability = np.take_along_axis(table, codes[i][:, None].astype(np.int64), axis=1)[:, 0]
+        log_density = np.log(probability)
         if names[i] in cuts:
             low, high = support[names[i]]
             edges = np.concatenate(([low], cuts[names[i]], [high]))
-            start = np.take_along_axis(upper, codes[i][:, None].astype(np.int64), axis=1)[:, 0] - chance
-            inside = np.clip((u - start) / chance, 0.0, 1.0)
+            start = np.take_along_axis(upper, codes[i][:, None].astype(np.int64), axis=1)[:, 0] - probability
+            inside = np.clip((u - start) / probability, 0.0, 1.0)
             left, right = edges[codes[i]], edges[codes[i] + 1]
             # the left edge belongs to the bin below
             values[i] = np.maximum(left + inside * (right - left), np.nextafter(left, right))
@@ -74,48 +80,36 @@ def draw_expert_sample(
     return ExpertSample(tuple(values), float(total.mean()), counted)
 
 
-def _parents_first(network: DiscretizedBayesNet) -> list[int]:
-    """Return the variables' positions, every one after its parents."""
-    place = {name: i for i, name in enumerate(network.names)}
-    waiting = {i: {place[parent] for parent in network.parents(name)} for name, i in place.items()}
-    order: list[int] = []
-    while waiting:
-        ready = [i for i, parents in waiting.items() if not parents]
-        order += ready
-        waiting = {i: parents - set(ready) for i, parents in waiting.items() if i not in ready}
-    return order
-
-
-def mentioned_names(expert: DiscretizedBayesNet) -> frozenset[str]:
-    """Return the variables that the expert spoke about, of a network from `ExpertNetwork.fitted`; all of any other."""
+def mentioned_names(expert: NetworkLike) -> frozenset[str]:
+    """Return the variables that the expert mentioned, for a network from `ExpertNetwork.fitted`; otherwise all."""
     fit = expert.metadata.get("expert_fit", {})
     return frozenset(expert.names) - frozenset(fit.get("not_mentioned", ()))
 
 
+@renamed_options(seed="random_state")
 def expert_distance(
-    expert: DiscretizedBayesNet, network: DiscretizedBayesNet, *, n_samples: int = 4096, seed: int = 0
+    expert: DiscretizedBayesNet, network: DiscretizedBayesNet, *, n_samples: int = 4096, random_state: int = 0
 ) -> float:
     """Return KL(expert || network) in nats, over the families of the variables that the expert mentions.
 
-    The objective "expert_distance" of any network over the same variables: the mean over a fixed sample from the
-    expert's network of ln p - ln q, both summed over these families. Being an estimate, it may fall below 0 by the
-    sample's error.
+    This is the objective "expert_distance": the mean of ln p - ln q over a fixed sample from the expert's network,
+    where both terms are sums over these families. It is an estimate and may fall below 0 by the sampling error.
 
     Parameters
     ----------
     expert : DiscretizedBayesNet
-        From `ExpertNetwork.fitted`.
+        The expert's network, from `ExpertNetwork.fitted`.
     network : DiscretizedBayesNet
-        With the same variables and levels.
+        A network with the same variables and levels.
     n_samples : int
-        Rounded up to a power of two.
-    seed : int
-        Of the sample.
+        Number of rows of the sample, rounded up to a power of two.
+    random_state : int
+        Seed of the sample.
     """
     import pandas as pd
 
     mentioned = mentioned_names(expert)
-    sample = draw_expert_sample(expert, n_samples, seed, mentioned)
+    sample = draw_expert_sample(expert, n_samples, random_state, mentioned)
     frame = pd.DataFrame(
         {
             name: pd.Categorical.from_codes(values, pd.Index(list(expert.levels[name]), dtype=object))

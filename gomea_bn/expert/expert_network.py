@@ -1,4 +1,4 @@
-"""What an expert says of the variables: edges, perhaps bins, perhaps tables; and experts to test with."""
+"""The class of an expert's networks: edges, optional bins and optional probability tables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.expert import files
 from gomea_bn.expert.bins import checked_cuts, joined_cuts
-from gomea_bn.expert.completion import completed, no_column
+from gomea_bn.expert.completion import completed, unknown_column
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.runtime.text_files import named_source, prefixed_errors
+from gomea_bn.texts import counted
 
 __all__ = [
     "ExpertNetwork",
@@ -25,27 +27,27 @@ __all__ = [
 
 
 class ExpertNetwork:
-    """An immutable statement about variables: edges, bins of some variables, and tables or none.
+    """An immutable expert's network: edges, bins of some variables, and optional probability tables.
 
-    `fitted` turns it into a whole network over the columns of a table of data.
+    `fitted` completes it to a network over all columns of a table of data.
 
     Parameters
     ----------
     names : sequence of str
-        The variables that the expert speaks about.
+        Names of the variables that the expert mentions.
     edges : iterable of (parent, child)
-        Names; the graph must have no cycle.
+        Pairs of names; the graph must be acyclic.
     cut_points : mapping of str to array-like of shape (n_bins - 1,), optional
-        Inner cuts, strictly increasing, of the variables whose bins the expert gives.
+        Inner cut points, strictly increasing, of the variables whose bins the expert gives.
     network : DiscretizedBayesNet, optional
-        The whole network, where the expert gives tables: over the same names and edges. A variable that is
-        discrete in it but has `cut_points` has bins for states, in order, whose outer ends are not known.
+        Network with probability tables over the same names and edges. A variable that is discrete in it but has
+        `cut_points` has bins as states, lowest first, without known outer ends.
 
     Raises
     ------
     GomeaBnError
-        For unknown or doubled names, cycles, repeated edges, edges from a variable to itself, cuts that do not
-        increase, or cuts that disagree with the network's.
+        For unknown or duplicate names, cycles, duplicate edges, edges from a variable to itself, and cut points that do
+        not increase or do not fit the network.
 
     Examples
     --------
@@ -69,20 +71,18 @@ class ExpertNetwork:
         cut_points: Mapping[str, ArrayLike] | None = None,
         network: DiscretizedBayesNet | None = None,
     ) -> None:
-        own_names = checks.check_names(names)
-        listed = _edge_list(edges)
-        with files.told_with("Expert's network"):
-            checks.check_edges(listed, own_names)
-        cuts = checked_cuts(cut_points or {}, own_names)
+        names = checks.check_names(names)
+        edge_list = _edge_list(edges)
+        with prefixed_errors("Expert's network"):
+            checks.check_edges(edge_list, names)
+        cuts = checked_cuts(cut_points or {}, names)
         if network is not None:
-            if network.names != own_names or set(network.edges) != set(listed):
-                raise GomeaBnError(
-                    "The expert's names and edges must be those of the expert's network with tables."
-                )
+            if network.names != names or set(network.edges) != set(edge_list):
+                raise GomeaBnError("The names and edges of an expert with tables must be those of network.")
             cuts = joined_cuts(cuts, network)
         for slot, value in {
-            "_names": own_names,
-            "_edges": tuple(listed),
+            "_names": names,
+            "_edges": tuple(edge_list),
             "_cut_points": cuts,
             "_network": network,
         }.items():
@@ -92,13 +92,13 @@ class ExpertNetwork:
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """Return the expert's network of a file: JSON, BIF, or edges in CSV or TSV.
 
-        The ending (.json, .bif, .bif.gz, .csv, .tsv) or else the content says which. See `from_json`, `from_bif`
-        (also for the bins of a foreign BIF file) and, for edges, the columns parent,child.
+        The ending (.json, .bif, .bif.gz, .csv, .tsv) or otherwise the content decides. See `from_json` and `from_bif`,
+        which also takes the bins of a BIF file of other programs. A list of edges has the columns parent,child.
 
         Raises
         ------
         GomeaBnError
-            For a file that cannot be read or states no valid network.
+            For a file that cannot be read or does not describe a valid network.
         """
         kind = files.file_kind(path)
         if kind == "json":
@@ -106,7 +106,7 @@ class ExpertNetwork:
         if kind == "bif":
             return cls.from_bif(path)
         edges = files.read_edge_list(path)
-        with files.told_with(f"File '{os.fspath(path)}'"):
+        with prefixed_errors(named_source(path)):
             return cls.from_edges(edges)
 
     @classmethod
@@ -122,22 +122,23 @@ class ExpertNetwork:
         Parameters
         ----------
         edges : iterable of (parent, child)
+            Pairs of names; the graph must be acyclic.
         names : sequence of str, optional
-            All variables that the expert speaks about; by default those of the edges and cut points.
+            Names of all variables that the expert mentions; by default those of the edges and cut points.
         cut_points : mapping of str to array-like of shape (n_bins - 1,), optional
-            Inner cuts of the variables whose bins the expert gives.
+            Inner cut points of the variables whose bins the expert gives.
         """
-        listed = _edge_list(edges)
+        edge_list = _edge_list(edges)
         if names is None:
             binned = cut_points if isinstance(cut_points, Mapping) else ()
-            names = list(dict.fromkeys([*(end for edge in listed for end in edge), *binned]))
+            names = list(dict.fromkeys([*(end for edge in edge_list for end in edge), *binned]))
             if not names:
-                raise GomeaBnError("The expert says nothing: give edges, names or cut_points.")
-        return cls(names, listed, cut_points=cut_points)
+                raise GomeaBnError("The expert's network is empty: give edges, names or cut_points.")
+        return cls(names, edge_list, cut_points=cut_points)
 
     @classmethod
     def from_network(cls, network: DiscretizedBayesNet) -> Self:
-        """Return a whole network as an expert's: its edges, bins, support and tables."""
+        """Return an expert's network with the edges, bins, support and tables of a network."""
         return cls(network.names, network.edges, network=network)
 
     @classmethod
@@ -149,32 +150,32 @@ class ExpertNetwork:
     ) -> Self:
         """Return the expert's network of a BIF file, with its tables.
 
-        Files that gomea-bn wrote carry names, bins and support. In others every variable is discrete, with
-        text levels.
+        Files that gomea-bn wrote hold names, bins and support. In other files every variable is discrete, with text
+        levels.
 
         Parameters
         ----------
         path : path
-            May be compressed (.gz).
+            The file, plain or compressed by gzip.
         cut_points : mapping of str to array-like of shape (n_bins - 1,), optional
-            For variables whose states are bins, lowest first: the inner cuts, one fewer than states.
+            Inner cut points of variables whose states are bins, lowest first; one fewer than states.
         support : mapping of str to (min, max), optional
-            Where the end bins of those variables end; by default at the ends of the data's range.
+            Outer ends of the bins of those variables; by default the range of the data.
 
         Raises
         ------
         GomeaBnError
-            For a file that is no BIF, and for cuts that do not fit its states.
+            For a file that is not BIF, and for cut points that do not fit its states.
         """
         network = files.read_bif_network(path)
-        with files.told_with(f"File '{os.fspath(path)}'"):
+        with prefixed_errors(named_source(path)):
             expert = cls(network.names, network.edges, cut_points=cut_points, network=network)
             if not support:
                 return expert
             for name in support:
                 if name not in (cut_points or {}):
                     near = nearest(str(name), cut_points or {})
-                    raise GomeaBnError(f"support names {name!r}, which has no cut_points.{near}")
+                    raise GomeaBnError(f"support: variable {name!r} has no entry in cut_points.{near}")
             closed = DiscretizedBayesNet(
                 network.names,
                 network.edges,
@@ -183,7 +184,7 @@ class ExpertNetwork:
                     **{name: cuts for name, cuts in expert.cut_points.items() if name in support},
                 },
                 support={**network.support, **support},
-                levels={name: one for name, one in network.levels.items() if name not in support},
+                levels={name: levels for name, levels in network.levels.items() if name not in support},
                 tables=network.tables,
                 pseudo_count=network.pseudo_count,
                 metadata=network.metadata,
@@ -192,20 +193,20 @@ class ExpertNetwork:
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
-        """Return the expert's network of a JSON file, or of JSON text (that which begins with a brace).
+        """Return the expert's network of a JSON file, or of JSON text, which begins with a brace.
 
-        Read are networks (`DiscretizedBayesNet.to_json`) and the format of `to_json`, of which `names`,
-        `cut_points` and `network` may be left out: ``{"format": "gomea-bn expert", "format_version": 1,
+        The JSON is that of a network (`DiscretizedBayesNet.to_json`) or that of `to_json`, in which `names`,
+        `cut_points` and `network` are optional: ``{"format": "gomea-bn expert", "format_version": 1,
         "edges": [["age", "bp"]], "cut_points": {"age": [40, 60]}}``.
 
         Raises
         ------
         GomeaBnError
-            For a file that cannot be read, is no such JSON, has unknown fields or states no valid network.
+            For a file that cannot be read, is not such JSON, has unknown fields or does not describe a valid network.
         """
         names, edges, cut_points, network = files.read_expert_json(source)
         is_text = isinstance(source, str) and source.lstrip()[:1] == "{"
-        with files.told_with("JSON text" if is_text else f"File '{os.fspath(source)}'"):
+        with prefixed_errors("JSON text" if is_text else named_source(source)):
             if network is None:
                 return cls.from_edges(edges, names=names, cut_points=cut_points)
             return cls(
@@ -213,80 +214,81 @@ class ExpertNetwork:
             )
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return all that the expert said as JSON text, exact to the last bit; write it to `path` if given."""
+        """Return the expert's network as JSON text, exact to the last bit; write it to `path` if given."""
         return files.to_json(self._parts(), path)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables that the expert speaks about."""
+        """Names of the variables that the expert mentions."""
         return self._names
 
     @property
     def edges(self) -> list[tuple[str, str]]:
-        """(parent, child) pairs, as they were given."""
+        """Pairs (parent, child), in the order in which they were given."""
         return list(self._edges)
 
     @property
     def cut_points(self) -> dict[str, NDArray[np.float64]]:
-        """Inner cuts, float64 (n_bins - 1,), read-only, of the variables whose bins the expert gave."""
+        """Inner cut points, float64 (n_bins - 1,), read-only, of the variables whose bins the expert gave."""
         return dict(self._cut_points)
 
     @property
     def network(self) -> DiscretizedBayesNet | None:
-        """The whole network where the expert gave tables, else None.
+        """Network with the probability tables that the expert gave, or None.
 
-        A variable of it that is discrete but has `cut_points` has bins for states, without known outer ends.
+        A variable that is discrete in it but has `cut_points` has bins as states, without known outer ends.
         """
         return self._network
 
     def mentioned(self, table: Table) -> tuple[str, ...]:
-        """Return the columns of a table that the expert speaks about, in the table's order.
+        """Return the columns of a table that the expert mentions, in the order of the table.
 
         Raises
         ------
         GomeaBnError
-            Naming every variable of the expert's that is no column, and the nearest column.
+            For variables that are not columns; the message names them and the nearest columns.
         """
         if not isinstance(table, Table):
-            raise GomeaBnError(
-                f"An expert's network is fitted to a Table, got {type(table).__name__}; use read_table(frame)."
-            )
-        told = [no_column(name, self._edges, table.names) for name in self._names if name not in table.names]
-        if told:
-            more = f"\n… and {len(told) - 10} variables more" if len(told) > 10 else ""
-            raise GomeaBnError("\n".join(told[:10]) + more)
+            raise GomeaBnError(f"table must be a Table, got {type(table).__name__}; use read_table(frame).")
+        unknown = [name for name in self._names if name not in table.names]
+        if unknown:
+            lines = [unknown_column(name, self._edges, table.names) for name in unknown[:10]]
+            if len(unknown) > 10:
+                lines.append(f"… and {counted(len(unknown) - 10, 'more variable')}")
+            raise GomeaBnError("\n".join(lines))
         return tuple(name for name in table.names if name in self._names)
 
     def fitted(self, table: Table, *, pseudo_count: PseudoCount = 1.0) -> DiscretizedBayesNet:
         """Return the expert's network completed over all columns of a table, in the table's order.
 
-        Given bins and tables are kept, with levels matched by value or, where one side is text, as text. A
-        network with tables keeps its own support, which may be wider or narrower than the data's range. What the
-        expert left out comes from the data: the support is the range of the column; a continuous column without
-        bins gets three of equal frequency ("low, middle, high"; fewer where equal values leave fewer);
-        a column that the expert does not mention gets no edge; tables are counted from the rows.
+        The expert's bins and tables stay as they are. Levels are matched by value or, if one side is text, as text. A
+        network with tables keeps its support, which may be wider or narrower than the range of the data.
+
+        Missing parts come from the data. The support is the range of the column. A continuous column without bins gets
+        three equal-frequency bins, low, middle and high, or fewer if it has too many equal values. A column that the
+        expert does not mention gets no edges. Tables are counted from the rows.
 
         Parameters
         ----------
         table : Table
             The data, from `read_table`.
         pseudo_count : float or "auto"
-            Smoothing of the counted tables, per table row and spread evenly over its cells; "auto" as in
-            `DiscretizedBayesNet.from_table`.
+            Smoothing of the counted tables: number of pseudo-counts per table row, spread evenly over its cells, or
+            "auto", see `DiscretizedBayesNet.from_table`.
 
         Returns
         -------
         DiscretizedBayesNet
-            Its metadata has the entry "expert_fit" with the columns `not_mentioned`, those with `default_bins`
-            and those with `counted_tables`. Its `pseudo_count` is None where given and counted tables differ
-            in it.
+            The completed network. Its metadata entry "expert_fit" lists the columns `not_mentioned`, those with
+            `default_bins` and those with `counted_tables`. Its `pseudo_count` is None if the expert's tables and the
+            counted tables were smoothed differently.
 
         Raises
         ------
         GomeaBnError
-            For variables that are no columns; cuts outside the data's range where the expert gave no support;
-            a support that the data lie outside of; variables that are continuous on one side and discrete on
-            the other; levels that only one side has.
+            For variables that are not columns; for cut points outside the range of the data if the expert gave no
+            support; for data that lie outside the support; for variables that are continuous on one side and discrete
+            on the other; and for levels that only one side has.
         """
         self.mentioned(table)
         return completed(self._parts(), table, pseudo_count)
@@ -312,8 +314,8 @@ class ExpertNetwork:
         )
 
     def __hash__(self) -> int:
-        cuts = frozenset((name, tuple(one.tolist())) for name, one in self._cut_points.items())
-        return hash((self._names, self._edges, cuts, self._network))
+        cut_points = frozenset((name, tuple(cuts.tolist())) for name, cuts in self._cut_points.items())
+        return hash((self._names, self._edges, cut_points, self._network))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._names, self._edges, self._cut_points, self._network)
@@ -321,16 +323,16 @@ class ExpertNetwork:
     def __repr__(self) -> str:
         n_binned = len(self._cut_points)
         return (
-            f"{type(self).__name__}({_count(len(self._names), 'variable')}, {_count(len(self._edges), 'edge')}, "
-            f"bins of {_count(n_binned, 'variable')}, {'with' if self._network is not None else 'no'} tables)"
+            f"{type(self).__name__}({counted(len(self._names), 'variable')}, {counted(len(self._edges), 'edge')}, "
+            f"bins of {counted(n_binned, 'variable')}, {'with' if self._network is not None else 'no'} tables)"
         )
 
 
 def _edge_list(edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the edges, each a pair of texts."""
+    """Return the edges as pairs of texts."""
     if isinstance(edges, (str, Mapping)) or not isinstance(edges, Iterable):
         raise GomeaBnError(f"edges must be (parent, child) pairs of names, got {edges!r:.80}.")
-    listed = []
+    edge_list = []
     for edge in edges:
         if (
             isinstance(edge, str)
@@ -339,12 +341,8 @@ def _edge_list(edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
             or not all(isinstance(end, str) for end in edge)
         ):
             raise GomeaBnError(f"An edge must be a pair of names (parent, child), got {edge!r:.80}.")
-        listed.append((str(edge[0]), str(edge[1])))
-    return listed
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number != 1 else ''}"
+        edge_list.append((str(edge[0]), str(edge[1])))
+    return edge_list
 
 
 def _rebuild(
@@ -354,5 +352,5 @@ def _rebuild(
     cut_points: dict[str, NDArray[np.float64]],
     network: DiscretizedBayesNet | None,
 ) -> ExpertNetwork:
-    """Return an expert's network from its copied parts, checked again."""
+    """Return an expert's network from its pickled parts, which are checked again."""
     return kind(names, edges, cut_points=cut_points, network=network)

@@ -1,26 +1,26 @@
-"""An expert's network in files: JSON, BIF with or without bin edges, and lists of edges."""
+"""Files of an expert's network: JSON, BIF with or without bin edges, and lists of edges."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import os
 import re
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import unquote
 
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.bif_reader import read_bif
 from gomea_bn.network.formats.json_format import FORMAT as NETWORK_FORMAT
+from gomea_bn.network.formats.json_format import network_from_content
 from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.json_files import check_fields, check_format, load_json, source_text
+from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
 
 __all__ = [
     "FORMAT",
@@ -30,13 +30,14 @@ __all__ = [
     "read_edge_list",
     "read_expert_json",
     "to_json",
-    "told_with",
 ]
 
 FORMAT = "gomea-bn expert"
 FORMAT_VERSION = 1
 
-_FIELDS = ("format", "format_version", "names", "edges", "cut_points", "network")
+_WHAT = "an expert's network"
+_NETWORKS_TOO = f"Files of networks, {NETWORK_FORMAT!r}, can be read as well."
+_OPTIONAL_FIELDS = ("names", "edges", "cut_points", "network")
 _EDGE_COLUMNS = {"parent", "child"}
 _VARIABLE = re.compile(
     r"""variable\s+(?P<name>"[^"]*"|[^\s{]+)\s*\{
@@ -47,23 +48,14 @@ _VARIABLE = re.compile(
 _PROPERTY = re.compile(r"property\s+(name|levels|edges)\s*=\s*([^;]*?)\s*;")
 
 
-@contextmanager
-def told_with(where: str) -> Iterator[None]:
-    """Put the source of an expert's network in front of what is wrong with it."""
-    try:
-        yield
-    except GomeaBnError as error:
-        raise GomeaBnError(f"{where}: {error}") from error
-
-
 def file_kind(path: str | os.PathLike[str]) -> str:
-    """Return "json", "bif" or "edges": by the ending of the name, else by what the file begins with."""
+    """Return the format of a file, "json", "bif" or "edges", by its ending or otherwise by its first line."""
     endings = {".json": "json", ".bif": "bif", ".bif.gz": "bif", ".csv": "edges", ".tsv": "edges"}
     name = str(path).lower()
     for ending, kind in endings.items():
         if name.endswith(ending):
             return kind
-    text = _read_text(path)
+    text = file_text(path, _WHAT)
     if text.lstrip().startswith("{"):
         return "json"
     if _delimiter(text):
@@ -71,16 +63,15 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     if re.search(r"^\s*(network|variable)\b[^{;]*\{", text, re.MULTILINE):
         return "bif"
     raise GomeaBnError(
-        f"File '{os.fspath(path)}' is no expert's network that can be read: wanted JSON, BIF, or edges under the "
-        "columns parent,child."
+        f"{named_source(path)} is not an expert's network: wanted JSON, BIF, or edges with the columns parent,child."
     )
 
 
 def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> str:
     """Return an expert's network as JSON text, exact to the last bit, and write it to `path` if given.
 
-    Fields: names, edges as [parent, child], cut_points by name, and network (in the format of networks) where
-    the expert gave tables.
+    The fields are names, edges as [parent, child], cut_points by name, and network, in the format of networks, if the
+    expert gave tables.
     """
     edges = ",\n".join(f"    {json.dumps(list(edge))}" for edge in expert.edges)
     cuts = ",\n".join(
@@ -103,73 +94,65 @@ def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> 
 
 
 def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
-    """Return the parts of an expert's or a network's JSON: a file, or text that begins with a brace.
+    """Return the parts of an expert's network in JSON: a file, or text that begins with a brace.
+
+    JSON of a network (`DiscretizedBayesNet.to_json`) is read as well.
 
     Raises
     ------
     GomeaBnError
-        For a file that cannot be read, is no such JSON, has another format version or unknown fields.
+        For a file that cannot be read, is not such JSON, or has another format version or unknown fields.
     """
-    if isinstance(source, str) and source.lstrip()[:1] == "{":
-        text, where = source, "JSON text"
-    else:
-        text, where = _read_text(source), f"File '{os.fspath(source)}'"
-    try:
-        content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_doubled_keys)
-    except (ValueError, RecursionError) as error:
-        raise GomeaBnError(f"{where} is not JSON: {error}.") from error
-    with told_with(where):
-        if isinstance(content, dict) and content.get("format") == NETWORK_FORMAT:
-            network = DiscretizedBayesNet.from_json(text.lstrip())
-            return ExpertParts(network.names, network.edges, {}, network)
+    text, where = source_text(source, _WHAT)
+    content = load_json(text, where)
+    if isinstance(content, dict) and content.get("format") == NETWORK_FORMAT:
+        network = network_from_content(content, where, DiscretizedBayesNet)
+        return ExpertParts(network.names, network.edges, {}, network)
+    check_format(content, where, _WHAT, FORMAT, FORMAT_VERSION, advice=_NETWORKS_TOO)
+    check_fields(content, where, ("format", "format_version"), _OPTIONAL_FIELDS)
+    with prefixed_errors(where):
         return _expert_parts(content)
 
 
-def _expert_parts(content: Any) -> ExpertParts:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        got = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
-        raise GomeaBnError(f'wanted "format": {FORMAT!r} or {NETWORK_FORMAT!r}, got {got:.80}.')
-    version = content.get("format_version")
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        raise GomeaBnError(
-            f"format_version is {version!r:.40}; this release reads {FORMAT_VERSION}. A newer file needs a "
-            "newer gomea-bn."
-        )
-    for key in content:
-        if key not in _FIELDS:
-            raise GomeaBnError(f"unknown field {key!r}; the fields are {_FIELDS}.{nearest(key, _FIELDS)}")
+def _expert_parts(content: Mapping[str, Any]) -> ExpertParts:
+    """Return the parts of an expert's network in JSON whose format and fields are checked."""
     names = content.get("names")
     if names is not None and not isinstance(names, list):
         raise GomeaBnError(f"names must be a list of names, got {names!r:.80}.")
     network = content.get("network")
     if network is not None:
-        network = DiscretizedBayesNet.from_json(json.dumps(network) if isinstance(network, dict) else "{}")
+        network = network_from_content(network, "Its field 'network'", DiscretizedBayesNet)
     edges = content.get("edges", None if network is None else [list(edge) for edge in network.edges])
-    if not isinstance(edges, list) or not all(isinstance(e, list) and len(e) == 2 for e in edges):
+    if not isinstance(edges, list) or not all(isinstance(edge, list) and len(edge) == 2 for edge in edges):
         raise GomeaBnError(f"edges must be a list of [parent, child], got {edges!r:.80}.")
     cut_points = content.get("cut_points", {})
     if not isinstance(cut_points, dict):
         raise GomeaBnError(f"cut_points must map names to lists of numbers, got {cut_points!r:.80}.")
-    return ExpertParts(names, [(parent, child) for parent, child in edges], cut_points, network)
+    return ExpertParts(
+        names=names,
+        edges=[(parent, child) for parent, child in edges],
+        cut_points=cut_points,
+        network=network,
+    )
 
 
 def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     """Return the edges of a CSV or TSV file with the two columns parent and child.
 
-    The first line holds the two names in any order; fields are separated by commas, tabs or semicolons,
-    quoted where they hold one themselves, and lose blanks at their ends. Empty lines mean nothing.
+    The first line holds the names of the two columns in any order. Fields are separated by commas, tabs or semicolons,
+    and are quoted if they contain one. Blanks around fields and empty lines are ignored.
 
     Raises
     ------
     GomeaBnError
         For a file that cannot be read, has other columns, or has a line without exactly two names.
     """
-    text, name = _read_text(path), os.fspath(path)
+    text, where = file_text(path, _WHAT), named_source(path)
     delimiter = _delimiter(text)
     if delimiter is None:
         first = text.partition("\n")[0].strip()
         raise GomeaBnError(
-            f"File '{name}' must have the columns parent,child in its first line, got {first!r:.80}."
+            f"{where} must have the columns parent,child in its first line, got {first!r:.80}."
         )
     reader = csv.reader(
         text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True, strict=True
@@ -183,16 +166,16 @@ def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
                 continue
             if len(fields) != 2 or not all(fields):
                 raise GomeaBnError(
-                    f"File '{name}', line {reader.line_num}: wanted a parent and a child, got {fields}."
+                    f"{where}, line {reader.line_num}: wanted a parent and a child, got {fields}."
                 )
             edges.append((fields[header.index("parent")], fields[header.index("child")]))
     except csv.Error as error:
-        raise GomeaBnError(f"File '{name}', line {reader.line_num}: {error}.") from error
+        raise GomeaBnError(f"{where}, line {reader.line_num}: {error}.") from error
     return edges
 
 
 def _delimiter(text: str) -> str | None:
-    """Return the mark between the columns parent and child in the first line, or None if they are not there."""
+    """Return the delimiter of the columns parent and child in the first line, or None if that line has others."""
     first = text.partition("\n")[0]
     for mark in (",", "\t", ";"):
         fields = [field.strip().strip('"').lower() for field in first.split(mark)]
@@ -202,19 +185,19 @@ def _delimiter(text: str) -> str | None:
 
 
 def read_bif_network(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
-    """Return the network of a BIF file, with names, levels and bins restored where gomea-bn wrote the file.
+    """Return the network of a BIF file; names, levels and bins are restored if gomea-bn wrote the file.
 
-    Other files give discrete variables with text levels, as `read_bif` of `gomea_bn.network.formats.bif_reader` does;
-    levels are text in any case.
+    Other files give discrete variables with text levels, as `gomea_bn.network.formats.bif_reader.read_bif` does.
+    Restored levels are text, too.
 
     Raises
     ------
     GomeaBnError
-        For a file that is no BIF, or whose properties do not fit its states.
+        For a file that is not BIF, or whose properties do not fit its states.
     """
     network = read_bif(path)
     restored: dict[str, tuple[str, str, list[str]]] = {}
-    for match in _VARIABLE.finditer(_read_text(path)):
+    for match in _VARIABLE.finditer(file_text(path, _WHAT)):
         properties = dict(_PROPERTY.findall(match["properties"]))
         kind = "edges" if "edges" in properties else "levels"
         if {"name", kind} <= properties.keys():
@@ -222,16 +205,16 @@ def read_bif_network(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
             restored[name] = (unquote(properties["name"]), kind, properties[kind].split())
     if not restored:
         return network
-    with told_with(f"File '{os.fspath(path)}'"):
+    with prefixed_errors(named_source(path)):
         return _restored(network, restored)
 
 
 def _restored(
     network: DiscretizedBayesNet, properties: Mapping[str, tuple[str, str, list[str]]]
 ) -> DiscretizedBayesNet:
-    """Return the network that was written, from that of the safe names and labels.
+    """Return a network with its original names, levels and bins in place of safe names and labels.
 
-    `properties` holds for each variable its name as it was, "edges" or "levels", and their words.
+    `properties` holds for each variable its original name, "edges" or "levels", and the words of that property.
     """
     names = {name: properties[name][0] if name in properties else name for name in network.names}
     cards: dict[str, int] = {}
@@ -250,12 +233,14 @@ def _restored(
             cut_points[names[name]], support[names[name]] = inner, (low, high)
         else:
             texts = [unquote(word) if word != "%" else "" for word in words] if name in properties else words
-            told_apart = len(set(texts)) == len(texts)  # 1 and "1" are not: their labels are
-            levels[names[name]] = texts if told_apart else list(states)[: cards[name]]
+            # the levels 1 and "1" have the same text, but different labels
+            has_duplicates = len(set(texts)) < len(texts)
+            levels[names[name]] = list(states)[: cards[name]] if has_duplicates else texts
     tables: dict[str, NDArray[Any]] = {}
     for name, table in network.tables.items():
-        kept = tuple(slice(0, cards[one]) for one in (*network.parents(name), name))
-        tables[names[name]] = table[kept]  # without the second state that BIF needs and that never occurs
+        # without the second state that BIF needs and that never occurs
+        states_that_occur = tuple(slice(0, cards[member]) for member in (*network.parents(name), name))
+        tables[names[name]] = table[states_that_occur]
     return DiscretizedBayesNet(
         list(names.values()),
         [(names[parent], names[child]) for parent, child in network.edges],
@@ -270,37 +255,6 @@ def _number(word: str, name: str) -> float:
     try:
         return float(word)
     except ValueError as error:
-        raise GomeaBnError(f"variable '{name}': its property edges holds {word!r}, no number.") from error
-
-
-def _read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file, plain or gzip."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise GomeaBnError(f"An expert's network is read from a path, got {path!r:.80}.")
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        return content.decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise GomeaBnError(f"File '{os.fspath(path)!s:.200}' does not exist.") from error
-    except UnicodeDecodeError as error:
-        raise GomeaBnError(f"File '{os.fspath(path)}' is not UTF-8 text: {error}.") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise GomeaBnError(f"File '{os.fspath(path)!s:.200}' cannot be read: {error}.") from error
-    except ValueError as error:
-        raise GomeaBnError(f"An expert's network is read from a path, got {path!r:.80}: {error}.") from error
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _no_doubled_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"{key!r} occurs more than once in one object")
-        found[key] = value
-    return found
+        raise GomeaBnError(
+            f"variable '{name}': its property edges must hold numbers, got {word!r}."
+        ) from error

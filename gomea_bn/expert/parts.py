@@ -1,4 +1,4 @@
-"""What an expert states, as plain values."""
+"""The parts of an expert's network as plain values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ __all__ = ["ExpertParts"]
 
 
 class ExpertParts(NamedTuple):
-    """What a JSON file says, as the arguments of an `ExpertNetwork`; None where it says nothing."""
+    """Arguments of an `ExpertNetwork`; None for parts that are not stated."""
 
     names: Sequence[str] | None
     edges: list[tuple[str, str]]
-    cut_points: Mapping[str, Any]  # array-like of shape (n_cuts,)
+    # array-likes of shape (n_cuts,)
+    cut_points: Mapping[str, Any]
     network: DiscretizedBayesNet | None

@@ -1,4 +1,4 @@
-"""Networks under several objectives: choices, quality, decisions, and the folder they are kept in."""
+"""Fronts of networks under several objectives: choices, quality, decisions, and the folder of a front."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Choices from a front of objective values: knees, the network nearest to wishes, a subset worth looking at.
+"""Choices from a front of objective values: knees, the network nearest to given weights, and a representative subset.
 
-All functions take values of shape (n, m), float64, finite, to be minimised, and look at the rows that no other row
-dominates. They scale every objective by its range over these rows, so that units do not matter; an objective in which
-these rows are all equal says nothing and is left out. Equal scores (to 1e-9) go to the lexicographically smallest row.
+All functions take finite values of shape (n, m), float64, to be minimised, and consider the rows that no other row
+dominates. They scale every objective by its range over these rows, so that units do not matter. An objective in which
+all these rows are equal is left out. Of equal scores (to 1e-9) the lexicographically smallest row wins.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _WEIGHTS_AT_ONCE = 64
 
 
 def hyperplane_knee(values: Values) -> int:
-    """Return the row farthest below the hyperplane through the extremes, the best row of every objective.
+    """Return the row farthest below the hyperplane through the extremes, which are the best rows of the objectives.
 
     Notes
     -----
     Das, "On characterizing the 'knee' of the Pareto curve based on normal-boundary intersection", Structural
     Optimization 18, 1999. With two objectives the scaled extremes are (0, 1) and (1, 0), so the knee has the least
-    sum of scaled values. From three objectives on, the plane through the extremes need not face the ideal point (one
-    row may be best in two objectives, or an extreme be good in everything); its normal then has an entry that is not
-    positive, and the plane of equal sums stands in: a normal with positive entries never takes a dominated row.
+    sum of scaled values. With three or more objectives the plane through the extremes may not face the ideal point, for
+    example if one row is best in two objectives. Its normal then has an entry that is not positive, and the plane of
+    equal sums replaces it, because only a normal with positive entries never chooses a dominated row.
     """
     rows, unit = _scaled_front(values)
     if unit.shape[1] < 2:
@@ -57,27 +57,27 @@ def hyperplane_knee(values: Values) -> int:
 
 
 def ideal_point_choice(values: Values) -> int:
-    """Return the row at the least Euclidean distance to the ideal point, the best value of every objective.
+    """Return the row with the least Euclidean distance to the ideal point, the best values of all objectives.
 
     Notes
     -----
-    The compromise solution with exponent 2 (Zeleny, "Compromise programming", 1973; Yu, "A class of solutions for
-    group decision problems", Management Science 19, 1973). Defined for every front; among equally spread rows on
-    a line it takes the middle, where the other two definitions have no preference.
+    This is the compromise solution with exponent 2 (Zeleny, "Compromise programming", 1973; Yu, "A class of solutions
+    for group decision problems", Management Science 19, 1973). It is defined for every front. Of equally spread rows on
+    a line it chooses the middle, where the other two definitions have no preference.
     """
     rows, unit = _scaled_front(values)
     return _smallest(np.sqrt((unit**2).sum(axis=1)), values, rows)
 
 
 def marginal_utility_knee(values: Values) -> int:
-    """Return the row whose loss would cost most, averaged over all ways to weight the objectives.
+    """Return the row whose loss would cost most, averaged over all weightings of the objectives.
 
     Notes
     -----
-    Branke, Deb, Dierolf & Osswald, "Finding knees in multi-objective optimization", PPSN VIII, 2004: a weighting w
-    costs min_j w.z_j; without its best row i it costs the second least, and the difference counts for i; the mean is
-    over weights uniform on the simplex, here a lattice of at most 1000 of them. It favours rows that stand alone, so
-    gaps of a front that a search left thin can decide. Where no row ever wins alone (a straight line), the extremes do.
+    Branke, Deb, Dierolf & Osswald, "Finding knees in multi-objective optimization", PPSN VIII, 2004. Under weights w
+    the best row i costs w.z_i; without it the second-best row is used, and the difference counts for i. The mean is
+    over uniform weights, here a lattice of at most 1000. The method favours isolated rows, so that gaps of a sparse
+    front can decide. If no row is the single best one for any weights (a straight line), an extreme wins.
     """
     rows, unit = _scaled_front(values)
     if unit.shape[1] < 2:
@@ -93,9 +93,9 @@ def marginal_utility_knee(values: Values) -> int:
 
 
 def price_choice(values: Values, prices: Values) -> int:
-    """Return the row with the least sum of price times value; prices of shape (m,) are at least 0.
+    """Return the row with the least sum of price times value, for prices of shape (m,) of at least 0.
 
-    Unlike the knees it does not depend on how far the front reaches: a row stays chosen when a worse one is added.
+    Unlike the knees, the choice does not depend on the extent of the front: adding a worse row does not change it.
     """
     rows = nondominated_rows(values)
     costs = (values[rows] - values[rows].min(axis=0)) @ prices
@@ -103,56 +103,59 @@ def price_choice(values: Values, prices: Values) -> int:
 
 
 def nearest_pseudo_weights(values: Values, weights: Values) -> int:
-    """Return the row whose pseudo-weights are nearest (Euclidean) to weights of shape (m,), not all zero.
+    """Return the row whose pseudo-weights have the least Euclidean distance to weights of shape (m,), not all 0.
 
     Notes
     -----
     Deb, "Multi-objective optimization using evolutionary algorithms", 2001: with d_j = (worst_j - value_j) /
     (worst_j - best_j), the pseudo-weight of objective j is d_j / (d_1 + ... + d_m). The weights are divided by their
-    sum. Rows at equal distance go by the least weighted sum of scaled values.
+    sum. Of rows at equal distance the one with the least weighted sum of scaled values wins.
     """
     rows, unit = _scaled_front(values)
     if unit.shape[1] < 2:
         return _smallest(unit.sum(axis=1), values, rows)
-    wanted = weights[np.ptp(values[rows], axis=0) > 0]
-    wanted = wanted / wanted.sum() if wanted.sum() > 0 else np.full(len(wanted), 1 / len(wanted))
+    target = weights[np.ptp(values[rows], axis=0) > 0]
+    target = target / target.sum() if target.sum() > 0 else np.full(len(target), 1 / len(target))
     gained = 1.0 - unit
     shares = gained / gained.sum(axis=1, keepdims=True)
-    distances = np.sqrt(((shares - wanted) ** 2).sum(axis=1))
+    distances = np.sqrt(((shares - target) ** 2).sum(axis=1))
     tied = np.flatnonzero(distances <= distances.min() + _TIE)
-    return _smallest(unit[tied] @ wanted, values, rows[tied])
+    return _smallest(unit[tied] @ target, values, rows[tied])
 
 
 def greedy_hypervolume(
-    values: Values, kept: Iterable[int], n: int, key: Callable[[int], Hashable]
+    values: Values, first: Iterable[int], n: int, key: Callable[[int], Hashable]
 ) -> list[int]:
-    """Return `n` rows, `kept` first, then always the one that adds most hypervolume; one per key before any second.
+    """Return `n` rows: those of `first`, then repeatedly the row that adds most hypervolume.
+
+    Rows with a new key come before others.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows, m), float64
-        Scaled; the reference point is 1.1 in every objective.
-    kept : iterable of int
-        Rows that are in from the start.
+        Scaled values; the reference point is 1.1 in every objective.
+    first : iterable of int
+        Rows that are chosen from the start.
     n : int
-        Rows wanted, at most n_rows.
+        Number of rows to choose, at most n_rows.
     key : callable
-        From a row to what should differ; asked only for rows that are about to be taken.
+        Function from a row to a property that should differ between rows. It is called only for rows that are about to
+        be chosen.
 
     Notes
     -----
     The greedy choice reaches at least 1 - 1/e of the best subset's hypervolume, which is submodular (Guerreiro,
     Fonseca & Paquete, "Greedy hypervolume subset selection in low dimensions", Evolutionary Computation 24, 2016).
-    What a row adds can only shrink, so an old value bounds the new one and only the top of a heap is computed anew
-    (Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978): same rows, far fewer
-    evaluations.
+    The gain of a row can only shrink, so that an old value bounds the new one and only the top of a heap is computed
+    again (Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978). This gives the same
+    rows with far fewer evaluations.
     """
     import moocore
 
-    chosen = list(dict.fromkeys(int(row) for row in kept))
+    chosen = list(dict.fromkeys(int(row) for row in first))
     seen = {key(row) for row in chosen}
-    held = values[chosen]
-    total = moocore.hypervolume(held, ref=1.1) if chosen else 0.0
+    chosen_values = values[chosen]
+    total = moocore.hypervolume(chosen_values, ref=1.1) if chosen else 0.0
     alone = np.prod(np.maximum(1.1 - values, 0.0), axis=1)
     bounds = [(-alone[row], row, -1) for row in range(len(values)) if row not in set(chosen)]
     heapq.heapify(bounds)
@@ -164,7 +167,7 @@ def greedy_hypervolume(
             heapq.heapify(bounds)
         bound, row, age = heapq.heappop(bounds)
         if age < len(chosen):
-            gain = moocore.hypervolume(np.vstack([held, values[row]]), ref=1.1) - total
+            gain = moocore.hypervolume(np.vstack([chosen_values, values[row]]), ref=1.1) - total
             heapq.heappush(bounds, (max(-gain, bound), row, len(chosen)))
             continue
         if distinct and key(row) in seen:
@@ -172,28 +175,28 @@ def greedy_hypervolume(
             continue
         seen.add(key(row))
         chosen.append(row)
-        held = values[chosen]
-        total = moocore.hypervolume(held, ref=1.1)
+        chosen_values = values[chosen]
+        total = moocore.hypervolume(chosen_values, ref=1.1)
     return chosen
 
 
 def nondominated_rows(values: Values) -> NDArray[np.int64]:
-    """Return the positions of the rows that no other row dominates, the first of equal rows only."""
+    """Return the positions of the rows that no other row dominates; of equal rows only the first."""
     import moocore
 
     return np.flatnonzero(moocore.is_nondominated(values))
 
 
 def scaled(values: Values, ideal: Values, nadir: Values) -> Values:
-    """Return (values - ideal) / (nadir - ideal), with 1 for a difference of 0."""
+    """Return (values - ideal) / (nadir - ideal), where a difference of 0 counts as 1."""
     spread = nadir - ideal
     return np.asarray((values - ideal) / np.where(spread > 0, spread, 1.0))
 
 
 def simplex_lattice(m: int) -> Values:
-    """Return at most 1000 evenly spaced weights, shape (k, m), positive, rows summing to 1.
+    """Return at most 1000 evenly spaced positive weights, shape (k, m), whose rows sum to 1.
 
-    The points (c_j + 1/m) / (h + 1) for all counts c_j that sum to h, h as large as the number allows.
+    They are (c_j + 1/m) / (h + 1) for all counts c_j that sum to h, with the largest h that gives at most 1000 rows.
     """
     parts = 0
     while m > 1 and comb(parts + m, m - 1) <= _MAX_WEIGHTS:
@@ -216,6 +219,6 @@ def _scaled_front(values: Values) -> tuple[NDArray[np.int64], Values]:
 
 
 def _smallest(scores: Values, values: Values, rows: NDArray[np.int64]) -> int:
-    """Return the row with the least score; of equal scores the lexicographically smallest row of values."""
+    """Return the row with the least score; of equal scores the row with the lexicographically smallest values."""
     tied = rows[scores <= scores.min() + _TIE]
     return int(tied[np.lexsort(values[tied].T[::-1])[0]])

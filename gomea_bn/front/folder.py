@@ -1,4 +1,4 @@
-"""The folder of a front: a table of it, all its networks, where it comes from, and files of those to look at."""
+"""The folder of a front: its table, all its networks, its record, and files of representative networks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.runtime.atomic_files import check_folder
+from gomea_bn.runtime.json_files import field_of, load_json, read_json
+from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,53 +51,56 @@ _OWN_NETWORK = re.compile(r"[0-9]{4,}\.(json|bif|dot)")
 def write_front(
     folder: str | os.PathLike[str], front: Front, *, networks: int | None = 200, parquet: bool = False
 ) -> list[Path]:
-    """Return the paths of a front's files, after writing all of them; an earlier front there is replaced.
+    """Write the files of a front, replacing an earlier front in the folder, and return their paths.
 
-    Written are front.csv (one row per network), front.json (objectives and values to the last bit, the
-    record, `run_hash`), networks.jsonl.gz (every network, one JSON text per line, in the front's order),
-    expert_completed.json if there is an expert (`front.expert`: the expert's network completed over the
-    table's columns, so more than the expert said), and for the networks that `front.thin` keeps
-    networks/0012.json, .bif and .dot, named by their ids. The rows of the table are not written: the record's
-    "columns" holds the histogram or the level counts of every column, "n_rows" their number.
-    Everything is completed beside its place first, so that a full disk or an interrupt leaves an earlier
-    front as it was. Other files in the folder stay.
+    The files are:
+
+    - front.csv: one row per network.
+    - front.json: objectives and values to the last bit, the record, and `run_hash`.
+    - networks.jsonl.gz: every network in the order of the front, one JSON text per line.
+    - expert_completed.json: `front.expert`, the expert's network completed over the columns of the table, if there is
+      one.
+    - networks/0012.json, .bif and .dot for the networks that `front.thin` chooses, named by their ids.
+
+    The rows of the table are not written. The record's "columns" holds the histogram or the level counts of every
+    column, and "n_rows" their number. All files are first completed in a temporary folder, so that a full disk or an
+    interrupt leaves an earlier front unchanged. Other files in the folder stay.
 
     Parameters
     ----------
     folder : path
-        Made if absent.
+        The folder, which is created if it does not exist.
     front : Front
-        All its networks are built.
+        The front; all its networks are built.
     networks : int or None
-        How many networks get files of their own: 0 none, None all.
+        Number of networks with files of their own; None for all.
     parquet : bool
-        Whether to write front.parquet too, which needs pyarrow.
+        Whether to write front.parquet as well, which needs pyarrow.
 
     Raises
     ------
     GomeaBnError
-        If the folder cannot be written, files there are in the way that are no front's, the record's "columns" are
-        no summary, or pyarrow is missing.
+        If the folder cannot be written or holds files of the same names that do not belong to a front, if the record's
+        "columns" is not a summary of columns, or if pyarrow is missing.
     """
-    place = Path(folder)
-    check_front_folder(place, parquet=parquet)
+    path = Path(folder)
+    check_front_folder(path, parquet=parquet)
     _check_columns(front.record)
-    if networks is not None and (not is_integer(networks) or networks < 0):
-        raise GomeaBnError(f"networks must be an integer of at least 0, or None for all, got {networks!r}.")
+    check_integer("networks", networks, 0, optional=True)
     ids = _ids_with_files(front, networks)
     frame = front_table(front)
     with_files = set(ids)
     frame["file"] = [network_file(index, "json") if index in with_files else "" for index in frame.index]
-    with _replacing(place) as beside:
+    with _replacing(path) as new:
         texts = [candidate.network.to_json() for candidate in front]
-        sha256 = {STORE: _write(beside / STORE, _store(texts))}
+        sha256 = {STORE: _write(new / STORE, _store(texts))}
         if front.expert is not None:
-            sha256[EXPERT] = _write(beside / EXPERT, front.expert.to_json().encode())
-        _write(beside / TABLE, frame.to_csv(lineterminator="\n").encode())
+            sha256[EXPERT] = _write(new / EXPERT, front.expert.to_json().encode())
+        _write(new / TABLE, frame.to_csv(lineterminator="\n").encode())
         if parquet:
-            frame.to_parquet(beside / PARQUET)
+            frame.to_parquet(new / PARQUET)
         if ids:
-            (beside / NETWORKS).mkdir()
+            (new / NETWORKS).mkdir()
         for index in ids:
             network = front[index].network
             for ending, text in (
@@ -103,18 +108,18 @@ def write_front(
                 ("bif", network.to_bif()),
                 ("dot", network.to_dot()),
             ):
-                _write(beside / network_file(index, ending), text.encode())
-        _write(beside / MAIN, _main(front, ids, sha256).encode())
-        written = [name for name in (MAIN, TABLE, PARQUET, STORE, EXPERT) if (beside / name).exists()]
-    return [place / name for name in written] + [
-        place / network_file(index, ending) for index in ids for ending in ("json", "bif", "dot")
+                _write(new / network_file(index, ending), text.encode())
+        _write(new / MAIN, _main(front, ids, sha256).encode())
+        written = [name for name in (MAIN, TABLE, PARQUET, STORE, EXPERT) if (new / name).exists()]
+    return [path / name for name in written] + [
+        path / network_file(index, ending) for index in ids for ending in ("json", "bif", "dot")
     ]
 
 
 def read_front(folder: str | os.PathLike[str]) -> Front:
-    """Return the front of a folder that `write_front` wrote; its networks are read when first asked for.
+    """Return the front in a folder that `write_front` wrote; its networks are read on first use.
 
-    Its `table` is None, since the rows are not in the folder; ``record["columns"]`` summarises them as
+    Its `table` is None, because the rows are not in the folder. ``record["columns"]`` summarises them as
     `gomea_bn.data.column_summary.column_summary` does.
 
     Raises
@@ -125,41 +130,39 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-    place = Path(folder)
-    content = _read_main(place)
-    values = _field(content, "values", list, place)
-    sha256 = _field(content, "sha256", dict, place)
+    path = Path(folder)
+    content = _read_main(path)
+    where = named_source(path / MAIN)
+    values = field_of(content, "values", list, where)
+    sha256 = field_of(content, "sha256", dict, where)
     if unknown := sorted(set(sha256) - {STORE, EXPERT}):
-        raise GomeaBnError(
-            f"File '{place / MAIN}' names '{unknown[0]}', which is no file of a front; write the front again."
-        )
-    store = _read_verified(place, STORE, sha256)
+        raise GomeaBnError(f"{where} names the unknown file '{unknown[0]}'; write the front again.")
+    store = _read_verified(path, STORE, sha256)
     expert = None
     if EXPERT in sha256:
-        _read_verified(place, EXPERT, sha256)
-        expert = DiscretizedBayesNet.from_json(place / EXPERT)
-    try:
-        objectives = [_objective(entry) for entry in _field(content, "objectives", list, place)]
-        networks = _StoredNetworks(store, len(values), place / STORE)
-        record = _field(content, "record", dict, place)
+        _read_verified(path, EXPERT, sha256)
+        expert = DiscretizedBayesNet.from_json(path / EXPERT)
+    described = field_of(content, "objectives", list, where)
+    record = field_of(content, "record", dict, where)
+    with prefixed_errors(where):
+        objectives = [_objective(entry) for entry in described]
+        networks = _StoredNetworks(store, len(values), path / STORE)
         _check_columns(record)
         front = Front(objectives, values, networks, expert=expert, record=record)
-    except GomeaBnError as error:
-        raise GomeaBnError(f"File '{place / MAIN}': {error}") from error
     if front.values.tolist() != [[float(value) for value in row] for row in values]:
         raise GomeaBnError(
-            f"File '{place / MAIN}': values must be in the front's order; the file was changed. Write it again."
+            f"{where}: values must be in the front's order. The file was changed; write the front again."
         )
     if front.run_hash != content.get("run_hash"):
         raise GomeaBnError(
-            f"File '{place / MAIN}': its values, seed or data hash do not give its run_hash; it was changed or "
-            "damaged after it was written. Write the front again."
+            f"{where}: run_hash does not fit the values, seed and data hash. The file was changed or damaged; write "
+            "the front again."
         )
     return front
 
 
 def front_table(front: Front) -> pd.DataFrame:
-    """Return `front.to_frame()` with the flags knee and, where that is an objective, closest_to_expert."""
+    """Return `front.to_frame()` with the flags knee and, if that is an objective, closest_to_expert."""
     from gomea_bn.front.front import EXPERT_DISTANCE
 
     frame = front.to_frame()
@@ -170,27 +173,27 @@ def front_table(front: Front) -> pd.DataFrame:
 
 
 def check_front_folder(folder: Path, *, parquet: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Raise `GomeaBnError` if a front could not be written to `folder` without loss; creates nothing.
+    """Raise `GomeaBnError` if a front cannot be written to `folder` without loss; writes nothing.
 
-    Files of an earlier front are replaced. Without its front.json they may be anyone's, and are not; nor are
-    `inputs`, the files that the front comes from.
+    Only files of an earlier front may be replaced, which are recognised by its front.json. `inputs`, the files that the
+    front comes from, must not be replaced.
     """
     inside = folder / NETWORKS
     if os.path.lexists(inside) and not inside.is_dir():
         raise GomeaBnError(f"Cannot write '{inside}': a file of that name is in the way.")
-    held = sorted(os.listdir(inside)) if inside.is_dir() else []
-    replaced = [*FILES, *(f"{NETWORKS}/{name}" for name in held)]
+    existing = sorted(os.listdir(inside)) if inside.is_dir() else []
+    replaced = [*FILES, *(f"{NETWORKS}/{name}" for name in existing)]
     check_folder(folder, replaced, inputs=inputs)
-    if others := [name for name in held if not _OWN_NETWORK.fullmatch(name)]:
+    if others := [name for name in existing if not _OWN_NETWORK.fullmatch(name)]:
         raise GomeaBnError(
-            f"Cannot write '{inside}': it holds '{others[0]}', which is no network of a front and would be lost; "
-            "move it, or choose another folder."
+            f"Cannot write '{inside}': '{others[0]}' in it is not a network of a front and would be lost; move it, or "
+            "choose another folder."
         )
-    there = [name for name in replaced if os.path.lexists(folder / name)]
-    if there and not _is_own(folder / MAIN):
+    in_the_way = [name for name in replaced if os.path.lexists(folder / name)]
+    if in_the_way and not _is_own(folder / MAIN):
         raise GomeaBnError(
-            f"Cannot write '{folder / there[0]}': the file there is no front's, for no {MAIN} of a front is beside it, "
-            "and would be lost; choose another folder."
+            f"Cannot write '{folder / in_the_way[0]}': the existing file does not belong to a front (there is no "
+            f"{MAIN} of a front) and would be lost; choose another folder."
         )
     if parquet:
         require_pyarrow()
@@ -210,12 +213,12 @@ def is_front_folder(folder: str | os.PathLike[str]) -> bool:
 
 
 def network_file(index: int, ending: str) -> str:
-    """Return where the network of an id has its file, for example "networks/0012.json"."""
+    """Return the file of the network with an id, for example "networks/0012.json"."""
     return f"{NETWORKS}/{index:04d}.{ending}"
 
 
 class _StoredNetworks:
-    """The networks of a store, each made when it is asked for."""
+    """The networks of a store, each built on first use."""
 
     def __init__(self, packed: bytes, count: int, path: Path) -> None:
         self._packed = packed
@@ -250,10 +253,11 @@ class _StoredNetworks:
 
 
 def _store(texts: Sequence[str]) -> bytes:
-    """Return networks' JSON texts, one per line, compressed; the same front gives the same bytes."""
-    # in JSON text a line end can only stand between tokens
+    """Return the JSON texts of networks, one per line, compressed; the same front gives the same bytes."""
+    # JSON text has line ends only between tokens
     lines = "".join(text.replace("\n", " ") + "\n" for text in texts)
-    return gzip.compress(lines.encode(), compresslevel=4, mtime=0)  # 6 takes twice as long for a tenth less
+    # level 6 takes twice as long and saves a tenth
+    return gzip.compress(lines.encode(), compresslevel=4, mtime=0)
 
 
 def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
@@ -284,33 +288,19 @@ def _read_main(folder: Path) -> dict[str, Any]:
         raise GomeaBnError(f"'{folder}' is not a folder; give the folder of a front.")
     if not path.is_file():
         raise GomeaBnError(
-            f"Folder '{folder}' holds no {MAIN}; a front's folder is written by `gomea-bn front --out`."
+            f"Folder '{folder}' has no {MAIN}; give a folder that `gomea-bn front --out` wrote."
         )
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except OSError as error:
-        raise GomeaBnError(f"File '{path}' cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise GomeaBnError(f"File '{path}' is not JSON: {error}.") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        got = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
-        raise GomeaBnError(f"File '{path}' is no front: wanted \"format\": {FORMAT!r}, got {got:.80}.")
-    version = content.get("format_version")
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        raise GomeaBnError(
-            f"File '{path}' has format_version {version!r:.40}; this release reads {FORMAT_VERSION}. A newer file "
-            "needs a newer gomea-bn."
-        )
+    content, _ = read_json(path, "a front", FORMAT, FORMAT_VERSION)
     return content
 
 
 def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
-    """Return the bytes of a file that front.json names with its digest."""
+    """Return the bytes of a file, verified with its digest in front.json."""
     try:
         content = (folder / name).read_bytes()
     except FileNotFoundError as error:
         raise GomeaBnError(
-            f"Folder '{folder}' lacks {name}, which its {MAIN} names; copy the whole folder again."
+            f"Folder '{folder}' lacks {name}, which its {MAIN} mentions; copy the whole folder again."
         ) from error
     except OSError as error:
         raise GomeaBnError(f"File '{folder / name}' cannot be read: {error.strerror}.") from error
@@ -323,29 +313,29 @@ def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether a file is the front.json of a front, of whatever version."""
+    """Return whether a file is the front.json of a front of any version."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = load_json(file_text(path, "a front"), str(path))
+    except GomeaBnError:
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def _check_columns(record: Mapping[str, Any]) -> None:
-    """Raise `GomeaBnError` unless a record's "columns", if there, are what `column_summary` returns."""
+    """Raise `GomeaBnError` if a record has "columns" that `column_summary` cannot have returned."""
     columns = record.get("columns", [])
     if not isinstance(columns, list):
         raise GomeaBnError(f"the record's columns must be a list, got {type(columns).__name__}.")
-    for place, entry in enumerate(columns):
+    for position, entry in enumerate(columns):
         if not _is_summary(entry):
             raise GomeaBnError(
-                f"the record's columns[{place}] must have a name and a histogram (increasing edges, one count for "
+                f"the record's columns[{position}] must have a name and a histogram (increasing edges, one count for "
                 f"each bin) or levels with a count for each, got {entry!r:.100}; write the front again from its table."
             )
 
 
 def _is_summary(entry: Any) -> bool:
-    """Return whether a value from JSON describes one column as `column_summary` does."""
+    """Return whether a JSON value describes one column as `column_summary` does."""
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         return False
     if entry.get("kind") == "discrete":
@@ -368,27 +358,14 @@ def _is_summary(entry: Any) -> bool:
 def _objective(entry: Any) -> Objective:
     from gomea_bn.front.front import Objective
 
-    wanted = tuple(Objective.__dataclass_fields__)
+    texts = tuple(Objective.__dataclass_fields__)
     if (
         not isinstance(entry, dict)
-        or set(entry) != set(wanted)
+        or set(entry) != set(texts)
         or not all(isinstance(text, str) for text in entry.values())
     ):
-        raise GomeaBnError(f"an objective must have the texts {', '.join(wanted)}, got {entry!r:.100}.")
+        raise GomeaBnError(f"an objective must have the texts {', '.join(texts)}, got {entry!r:.100}.")
     return Objective(**entry)
-
-
-def _field(content: dict[str, Any], key: str, kind: type, folder: Path) -> Any:
-    value = content.get(key)
-    if not isinstance(value, kind):
-        wanted = {"list": "a list", "dict": "an object"}[kind.__name__]
-        got = type(value).__name__ if key in content else "none"
-        raise GomeaBnError(f"File '{folder / MAIN}': wanted {wanted} under {key!r}, got {got}.")
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _ids_with_files(front: Front, networks: int | None) -> list[int]:
@@ -396,8 +373,9 @@ def _ids_with_files(front: Front, networks: int | None) -> list[int]:
         return []
     if networks is None or networks >= len(front):
         return list(range(len(front)))
-    own = {original: index for index, original in enumerate(front.original_index)}  # it may be thinned itself
-    return sorted(own[original] for original in front.thin(networks).original_index)
+    # the front may have been thinned before
+    index_of = {original: index for index, original in enumerate(front.original_index)}
+    return sorted(index_of[original] for original in front.thin(networks).original_index)
 
 
 def _write(path: Path, content: bytes) -> str:
@@ -408,11 +386,11 @@ def _write(path: Path, content: bytes) -> str:
 
 @contextmanager
 def _replacing(folder: Path) -> Iterator[Path]:
-    """Give a new folder to fill; then its entries take the places of an earlier front's, all or none."""
+    """Yield a new folder to fill, whose entries then replace those of an earlier front, all or none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
-        new, old = beside / "new", beside / "old"
+        temporary = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
+        new, old = temporary / "new", temporary / "old"
         try:
             new.mkdir()
             old.mkdir()
@@ -421,7 +399,8 @@ def _replacing(folder: Path) -> Iterator[Path]:
             shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-            for emptied in (old, beside):  # what could not be moved back stays
+            # files that could not be moved back stay
+            for emptied in (old, temporary):
                 with suppress(OSError):
                     emptied.rmdir()
     except OSError as error:
@@ -429,7 +408,7 @@ def _replacing(folder: Path) -> Iterator[Path]:
 
 
 def _exchange(folder: Path, new: Path, old: Path) -> None:
-    """Move what a front has in `folder` to `old`, then all of `new` into `folder`; or leave all as it was."""
+    """Move the files of a front in `folder` to `old`, then those of `new` into `folder`; on failure undo all moves."""
     moves: list[tuple[Path, Path]] = []
     try:
         for name in (*FILES, NETWORKS):

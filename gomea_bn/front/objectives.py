@@ -1,4 +1,4 @@
-"""What the columns of a front mean, and checks of its values."""
+"""Objectives of a front, and checks of its values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer, is_real, nearest
+from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
 
 __all__ = [
     "COMPLEXITY",
@@ -28,18 +28,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What one column of a front's values means; every objective is minimised.
+    """The meaning of one column of a front's values; every objective is minimised.
 
     Attributes
     ----------
     name : str
-        How code and files call it, for example "misfit".
+        Name in code and files, for example "misfit".
     label : str
-        How people call it, for example "Misfit".
+        Name for people, for example "Misfit".
     unit : str
-        For example "nats per row".
+        Unit, for example "nats per row".
     better : str
-        Plain words for small values, for example "fits the data better".
+        Meaning of small values, for example "fits the data better".
     """
 
     name: str
@@ -49,34 +49,34 @@ class Objective:
 
 
 MISFIT = Objective("misfit", "Misfit", "nats per row", "fits the data better")
-"""Minus the mean log density of the training rows."""
+"""Negative mean log density of the training rows."""
 
 COMPLEXITY = Objective("complexity", "Complexity", "free parameters", "simpler")
-"""The number of free probabilities in the network's tables."""
+"""Number of free probabilities in the tables of the network."""
 
 EXPERT_DISTANCE = Objective(
     "expert_distance", "Distance to the expert", "nats", "closer to the expert's network"
 )
 """KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
 
-# columns that tables of a front have beside the objectives
+# further columns of a front's table
 _RESERVED = ("id", "n_edges", "n_parameters", "largest_table", "complexity_nats", "knee", "closest", "file")
 
 
 def check_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    """Return the objectives as a tuple of at least one, names all different."""
+    """Return the objectives as a tuple: at least one, with different names."""
     checked = tuple(objectives)
     for objective in checked:
         if not isinstance(objective, Objective):
             raise GomeaBnError(f"objectives must be Objective values, got {objective!r:.80}.")
     names = [objective.name for objective in checked]
-    doubled = [name for name in names if names.count(name) > 1]
-    if doubled:
-        raise GomeaBnError(f"Objective name '{doubled[0]}' occurs more than once; rename one.")
+    duplicates = [name for name in names if names.count(name) > 1]
+    if duplicates:
+        raise GomeaBnError(f"Duplicate objective name '{duplicates[0]}'; rename one.")
     for name in names:
         if name in _RESERVED:
             raise GomeaBnError(
-                f"'{name}' cannot name an objective: tables of fronts have a column of that name."
+                f"An objective must not have the name '{name}': tables of fronts have a column of that name."
             )
     if not checked:
         raise GomeaBnError("A front needs at least one objective, got none.")
@@ -84,7 +84,7 @@ def check_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
 
 
 def check_values(values: ArrayLike, names: Sequence[str], what: str = "values") -> NDArray[np.float64]:
-    """Return a copy of the values, float64 (n, m), at least one row, finite, negative zeros as zeros."""
+    """Return a copy of the values, float64 (n, m): finite, at least one row, without negative zeros."""
     try:
         checked = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -101,11 +101,12 @@ def check_values(values: ArrayLike, names: Sequence[str], what: str = "values") 
         raise GomeaBnError(
             f"{what} must be finite, got {checked[row, column].item()!r} for '{names[column]}' in row {row}."
         )
-    return checked + 0.0  # -0.0 and 0.0 are equal but differ in their bytes, hence in the hash
+    # -0.0 and 0.0 are equal, but their bytes differ, and so would the hash
+    return checked + 0.0
 
 
 def check_point(point: ArrayLike, names: Sequence[str], what: str) -> NDArray[np.float64]:
-    """Return one finite number per objective, float64 (m,); a single number counts for all."""
+    """Return one finite number per objective, float64 (m,); a single number is used for all."""
     try:
         checked = np.array(point, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -122,42 +123,42 @@ def check_point(point: ArrayLike, names: Sequence[str], what: str) -> NDArray[np
 def check_weights(
     weights: Mapping[str, float] | Sequence[float], names: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return one weight of at least 0 per objective, float64 (m,), not all 0; objectives not named weigh 0."""
+    """Return one weight of at least 0 per objective, float64 (m,), not all 0; missing objectives have weight 0."""
     if isinstance(weights, Mapping):
         for name in weights:
             objective_column(name, names)
-        listed = [weights.get(name, 0.0) for name in names]
+        weight_list = [weights.get(name, 0.0) for name in names]
     elif isinstance(weights, (str, bytes)) or not np.iterable(weights):
         raise GomeaBnError(
             f"weights must be numbers by objective, such as {{'{names[0]}': 2}}, or one number per objective "
             f"({', '.join(names)}), got {weights!r:.80}."
         )
     else:
-        listed = list(weights)
-    if len(listed) != len(names):
-        raise GomeaBnError(f"weights must be {len(names)} numbers ({', '.join(names)}), got {len(listed)}.")
-    for name, weight in zip(names, listed, strict=True):
-        if not is_real(weight) or not 0 <= weight < np.inf:
-            raise GomeaBnError(
-                f"The weight of '{name}' must be a finite number of at least 0, got {weight!r:.80}."
-            )
-    checked = np.array(listed, dtype=np.float64)
+        weight_list = list(weights)
+    if len(weight_list) != len(names):
+        raise GomeaBnError(
+            f"weights must be {len(names)} numbers ({', '.join(names)}), got {len(weight_list)}."
+        )
+    for name, weight in zip(names, weight_list, strict=True):
+        check_number(f"weights['{name}']", weight, 0)
+    checked = np.array(weight_list, dtype=np.float64)
     if not checked.any():
         raise GomeaBnError(f"At least one weight must be above 0, got 0 for {', '.join(names)}.")
-    return np.asarray(checked / checked.max())  # so that sums of huge or tiny weights stay finite and above 0
+    # sums of huge or tiny weights stay finite and above 0
+    return np.asarray(checked / checked.max())
 
 
 def objective_column(name: str, names: Sequence[str]) -> int:
-    """Return the column of an objective, or raise naming those there are."""
+    """Return the column of an objective; raises `GomeaBnError` for an unknown one."""
     if not isinstance(name, str) or name not in names:
         raise GomeaBnError(
-            f"The front has no objective {name!r}; it has {', '.join(names)}.{nearest(str(name), names)}"
+            f"Unknown objective {name!r}; the front has {', '.join(names)}.{nearest(str(name), names)}"
         )
     return list(names).index(name)
 
 
 def aic_prices(names: Sequence[str], n_rows: int | None) -> NDArray[np.float64]:
-    """Return the price of one unit of each objective in nats per row by Akaike's criterion, float64 (m,)."""
+    """Return the price of one unit of each objective, in nats per row, by Akaike's criterion, float64 (m,)."""
     missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in names]
     if missing:
         raise GomeaBnError(
@@ -173,7 +174,7 @@ def aic_prices(names: Sequence[str], n_rows: int | None) -> NDArray[np.float64]:
 
 
 def check_original_index(record: Mapping[str, Any], size: int) -> tuple[int, ...]:
-    """Return the ids in the whole front, from the record of a thinned one."""
+    """Return the ids in the whole front, from the record of a front."""
     thinned = record.get("thinned_from")
     if thinned is None:
         return tuple(range(size))

@@ -1,4 +1,4 @@
-"""The quality of a front as a whole, by moocore."""
+"""Quality measures of a whole front: hypervolume and IGD+, computed by moocore."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def hypervolume(
 
     low = values.min(axis=0) if ideal is None else check_point(ideal, names, "ideal")
     high = values.max(axis=0) if nadir is None else check_point(nadir, names, "nadir")
-    for name, one, other in zip(names, low.tolist(), high.tolist(), strict=True):
-        if one > other:
-            raise GomeaBnError(f"ideal must not exceed nadir, got {one!r} and {other!r} for '{name}'.")
+    for name, best, worst in zip(names, low.tolist(), high.tolist(), strict=True):
+        if best > worst:
+            raise GomeaBnError(f"ideal must not exceed nadir, got {best!r} and {worst!r} for '{name}'.")
     corner = check_point(1.1 if reference is None else reference, names, "reference")
     return float(moocore.hypervolume(scaled(values, low, high), ref=corner))
 
@@ -37,6 +37,6 @@ def igd_plus(values: NDArray[np.float64], names: Sequence[str], reference_values
     """Return IGD+ of values (n, m) to reference values (k, m), scaled by those; see `Front.igd_plus`."""
     import moocore
 
-    wanted = check_values(reference_values, names, "reference_front")
-    low, high = wanted.min(axis=0), wanted.max(axis=0)
-    return float(moocore.igd_plus(scaled(values, low, high), ref=scaled(wanted, low, high)))
+    points = check_values(reference_values, names, "reference_front")
+    low, high = points.min(axis=0), points.max(axis=0)
+    return float(moocore.igd_plus(scaled(values, low, high), ref=scaled(points, low, high)))

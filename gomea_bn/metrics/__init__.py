@@ -1,4 +1,4 @@
-"""How far a learned network is from a true one, and two networks compared in words."""
+"""Distances of a learned network to the true one, and a comparison of two networks in words."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Two networks beside each other: which edges and bins they share, in values and in words."""
+"""Comparison of two networks: common and different edges and bins, as values and in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,6 +10,7 @@ from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics.distances import shd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.texts import counted, listed
 
 __all__ = ["Comparison", "VariableStates", "compare"]
 
@@ -20,18 +21,18 @@ _MOST_VALUES = 12
 
 @dataclass(frozen=True, slots=True)
 class VariableStates:
-    """The bins or levels of one variable in two networks.
+    """Bins or levels of one variable in two networks.
 
     Attributes
     ----------
     name : str
-        The variable.
+        Name of the variable.
     n_a, n_b : int
         Number of bins or levels.
     cut_points_a, cut_points_b : tuple of float or None
-        Inner cuts in original units; None where the variable is discrete.
+        Inner cut points in original units; None if the variable is discrete.
     levels_a, levels_b : tuple or None
-        Levels in code order; None where the variable is continuous.
+        Levels in code order; None if the variable is continuous.
     """
 
     name: str
@@ -46,29 +47,29 @@ class VariableStates:
     def equal(self) -> bool:
         """Whether both networks have the same bins, or the same levels in the same order.
 
-        Levels are matched by value or, where one side is text, as text: a BIF file holds 1 as "1".
+        Levels are matched by value or, if one side is text, as text: a BIF file has "1" for 1.
         """
         return self.cut_points_a == self.cut_points_b and _same_levels(self.levels_a, self.levels_b)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two networks a and b have in common and in which they differ.
+    """Agreement and differences of two networks a and b.
 
     Attributes
     ----------
     common, reversed, only_a, only_b : tuple of (parent, child)
-        Edges of both; of both, but in the other direction in b (given as in a); of one only.
+        Edges in both networks; edges of a that have the other direction in b; edges in one network only.
     variables : tuple of VariableStates
-        Bins or levels of the variables that both have, in a's order.
+        Bins or levels of the common variables, in the order of a.
     names_only_a, names_only_b : tuple of str
-        Variables of one network only.
+        Variables in one network only.
     parameters_a, parameters_b : int
-        Free probabilities.
+        Number of free probabilities.
     shd : int or None
-        Structural Hamming distance of the CPDAGs (`gomea_bn.metrics.distances.shd`); None where the variables differ.
+        Structural Hamming distance of the CPDAGs (`gomea_bn.metrics.distances.shd`); None if the variables differ.
     equal : bool
-        Whether the networks are equal in everything, tables and order of the variables included.
+        Whether the networks are equal, tables and order of the variables included.
     """
 
     common: tuple[Edge, ...]
@@ -84,9 +85,9 @@ class Comparison:
     equal: bool
 
     def to_text(self, name_a: str = "a", name_b: str = "b") -> str:
-        """Return the comparison in plain words, one line per difference, under the names given to both networks."""
+        """Return the comparison in words, one line per difference, with names for the two networks."""
         if name_a == name_b:
-            raise GomeaBnError(f"The two networks need different names, got {name_a!r} for both.")
+            raise GomeaBnError(f"name_a and name_b must differ, got {name_a!r} for both.")
         lines = [
             *self._variable_lines(name_a, name_b),
             *self._edge_lines(name_a, name_b),
@@ -98,7 +99,7 @@ class Comparison:
             lines.append(f"Both have {self.parameters_a} free parameters.")
         else:
             lines.append(
-                f"{name_a} has {_count(self.parameters_a, 'free parameter')}, {name_b} {self.parameters_b}."
+                f"{name_a} has {counted(self.parameters_a, 'free parameter')}, {name_b} {self.parameters_b}."
             )
         return "\n".join(lines)
 
@@ -107,16 +108,21 @@ class Comparison:
 
     def _variable_lines(self, name_a: str, name_b: str) -> list[str]:
         lines = []
-        for own, other, names in ((name_a, name_b, self.names_only_a), (name_b, name_a, self.names_only_b)):
+        for first, second, names in (
+            (name_a, name_b, self.names_only_a),
+            (name_b, name_a, self.names_only_b),
+        ):
             if names:
-                what = "the variable" if len(names) == 1 else "the variables"
-                lines.append(f"{own} has {what} {_listed(map(_shown, names))}, which {other} lacks.")
+                noun = "the variable" if len(names) == 1 else "the variables"
+                lines.append(
+                    f"{first} has {noun} {listed(map(_shown, names), _MOST_VALUES)}, which {second} lacks."
+                )
         return lines
 
     def _edge_lines(self, name_a: str, name_b: str) -> list[str]:
         if not (self.reversed or self.only_a or self.only_b):
             return [
-                f"{name_a} and {name_b} have the same {_count(len(self.common), 'edge')}."
+                f"{name_a} and {name_b} have the same {counted(len(self.common), 'edge')}."
                 if self.common
                 else f"Neither {name_a} nor {name_b} has an edge."
             ]
@@ -136,21 +142,24 @@ class Comparison:
         if not differing:
             return ["All variables of both have the same bins and levels."] if self.variables else []
         return [
-            f"Bins and levels: {len(differing)} of {_count(len(self.variables), 'variable')} "
+            f"Bins and levels: {len(differing)} of {counted(len(self.variables), 'variable')} "
             f"{'differs' if len(differing) == 1 else 'differ'}.",
             *(f"  {_state_line(states, name_a, name_b)}" for states in differing),
         ]
 
 
 def compare(a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> Comparison:
-    """Return in which edges, bins, levels and numbers of parameters two networks agree and differ.
+    """Return a comparison of the edges, bins, levels and numbers of parameters of two networks.
 
-    Variables are matched by name; their sets may differ.
+    Parameters
+    ----------
+    a, b : DiscretizedBayesNet
+        The networks. Variables are matched by name; their sets may differ.
 
     Raises
     ------
     GomeaBnError
-        If one of them is no network.
+        If one of them is not a DiscretizedBayesNet.
 
     Examples
     --------
@@ -163,7 +172,7 @@ def compare(a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> Comparison:
     """
     for network in (a, b):
         if not isinstance(network, DiscretizedBayesNet):
-            raise GomeaBnError(f"Networks are compared with networks, got {type(network).__name__}.")
+            raise GomeaBnError(f"a and b must be DiscretizedBayesNet, got {type(network).__name__}.")
     edges_a, edges_b = a.edges, b.edges
     in_a, in_b = set(edges_a), set(edges_b)
     shared = [name for name in a.names if name in set(b.names)]
@@ -183,42 +192,48 @@ def compare(a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> Comparison:
 
 
 def _states(name: str, a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> VariableStates:
-    cuts = [network.cut_points.get(name) for network in (a, b)]
     return VariableStates(
-        name,
-        a.cardinality(name),
-        b.cardinality(name),
-        None if cuts[0] is None else tuple(cuts[0].tolist()),
-        None if cuts[1] is None else tuple(cuts[1].tolist()),
-        a.levels.get(name),
-        b.levels.get(name),
+        name=name,
+        n_a=a.cardinality(name),
+        n_b=b.cardinality(name),
+        cut_points_a=_cut_points(name, a),
+        cut_points_b=_cut_points(name, b),
+        levels_a=a.levels.get(name),
+        levels_b=b.levels.get(name),
     )
 
 
+def _cut_points(name: str, network: DiscretizedBayesNet) -> tuple[float, ...] | None:
+    cuts = network.cut_points.get(name)
+    return None if cuts is None else tuple(cuts.tolist())
+
+
 def _state_line(states: VariableStates, name_a: str, name_b: str) -> str:
-    """Return how the bins or levels of a variable differ, in words."""
+    """Return the difference in the bins or levels of a variable, in words."""
     name = _shown(states.name)
     if (states.levels_a is None) != (states.levels_b is None):
         kinds = [
-            f"continuous with {_count(n, 'bin')}" if levels is None else f"discrete with {_count(n, 'level')}"
+            f"continuous with {counted(n, 'bin')}"
+            if levels is None
+            else f"discrete with {counted(n, 'level')}"
             for n, levels in ((states.n_a, states.levels_a), (states.n_b, states.levels_b))
         ]
         return f"{name} is {kinds[0]} in {name_a}, {kinds[1]} in {name_b}."
     unit = "bin" if states.levels_a is None else "level"
     if states.n_a != states.n_b:
-        return f"{name} has {_count(states.n_a, unit)} in {name_a}, {states.n_b} in {name_b}."
-    both = f"{name} has {_count(states.n_a, unit)} in both"
+        return f"{name} has {counted(states.n_a, unit)} in {name_a}, {states.n_b} in {name_b}."
+    both = f"{name} has {counted(states.n_a, unit)} in both"
     if states.cut_points_a is not None and states.cut_points_b is not None:
         cuts_a, cuts_b = _numbers(states.cut_points_a, states.cut_points_b)
-        return f"{both}, cut at {_listed(cuts_a)} in {name_a}, at {_listed(cuts_b)} in {name_b}."
-    return (
-        f"{both}: {_listed(map(repr, states.levels_a or ()))} in {name_a}, "
-        f"{_listed(map(repr, states.levels_b or ()))} in {name_b}."
-    )
+        text_a, text_b = listed(cuts_a, _MOST_VALUES), listed(cuts_b, _MOST_VALUES)
+        return f"{both}, cut at {text_a} in {name_a}, at {text_b} in {name_b}."
+    levels_a = listed(map(repr, states.levels_a or ()), _MOST_VALUES)
+    levels_b = listed(map(repr, states.levels_b or ()), _MOST_VALUES)
+    return f"{both}: {levels_a} in {name_a}, {levels_b} in {name_b}."
 
 
 def _numbers(first: tuple[float, ...], second: tuple[float, ...]) -> tuple[list[str], list[str]]:
-    """Return the numbers as text with as few digits as tell the two lists apart, at least 4."""
+    """Return two lists of numbers as text, with the fewest digits (at least 4) in which the lists differ."""
     for digits in range(4, 18):
         texts = [f"{number:.{digits}g}" for number in first], [f"{number:.{digits}g}" for number in second]
         if texts[0] != texts[1]:
@@ -227,11 +242,11 @@ def _numbers(first: tuple[float, ...], second: tuple[float, ...]) -> tuple[list[
 
 
 def _same_levels(first: tuple[Level, ...] | None, second: tuple[Level, ...] | None) -> bool:
-    """Return whether two lists of levels match one by one, also where a number or bool stands as text."""
+    """Return whether two lists of levels match one by one, by value or, if one side is text, as text."""
     if first is None or second is None:
         return first is second
     return len(first) == len(second) and all(
-        one == other or same_as_text(one, other) for one, other in zip(first, second, strict=True)
+        a == b or same_as_text(a, b) for a, b in zip(first, second, strict=True)
     )
 
 
@@ -240,16 +255,5 @@ def _arrow(edge: Sequence[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a name as it is, or quoted where it could be misread on a line."""
+    """Return a name, in quotes if it could be misread within a line."""
     return name if name.isprintable() and name == name.strip() and "→" not in name else repr(name)
-
-
-def _listed(texts: Iterable[str]) -> str:
-    shown = list(texts)
-    if len(shown) > _MOST_VALUES:
-        return ", ".join(shown[:_MOST_VALUES]) + f" and {len(shown) - _MOST_VALUES} more"
-    return ", ".join(shown)
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number} {one if number == 1 else one + 's'}"

@@ -1,4 +1,4 @@
-"""How close a learned network is to the true one, and what can be said of it without a truth."""
+"""Distances of a learned network to the true one, and measures that need no true network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.graph import topological_order
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,21 +42,21 @@ class Estimate(NamedTuple):
 
 
 def accuracy(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -> float:
-    """Return the share of variable pairs on which both graphs agree, adjacent or not.
+    """Return the share of variable pairs on whose adjacency both graphs agree, directions ignored.
 
-    Directions are ignored: (TP + TN) / (N (N - 1) / 2), as in Ha et al.
+    This is (TP + TN) / (N (N - 1) / 2), as in Ha et al. ("Learning discretized Bayesian networks with GOMEA", 2024).
 
     Parameters
     ----------
     truth, learned : DiscretizedBayesNet or iterable of (parent, child)
-        The two graphs.
+        The graphs.
     names : sequence of str, optional
-        All variables; needed only if neither graph is a network.
+        Names of all variables; needed only if neither graph is a network.
 
     Returns
     -------
     float
-        Between 0 and 1; nan for a single variable, which has no pair.
+        Share from 0 to 1; nan for a single variable, which has no pairs.
 
     Raises
     ------
@@ -73,9 +75,10 @@ def accuracy(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -
 
 
 def sensitivity(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -> float:
-    """Return the share of the truth's adjacencies that the learned graph has, directions ignored.
+    """Return the share of the true graph's adjacencies that the learned graph has, directions ignored.
 
-    TP / true edges, as in Ha et al.; parameters and errors as in `accuracy`; nan if the truth has no edge.
+    This is TP / number of true edges, as in Ha et al. (2024); nan if the true graph has no edges. Parameters and errors
+    are those of `accuracy`.
 
     Examples
     --------
@@ -94,12 +97,12 @@ def cpdag(adjacency: ArrayLike) -> NDArray[np.int8]:
     Parameters
     ----------
     adjacency : array_like of shape (N, N)
-        Entry [i, j] is nonzero for the edge i -> j.
+        Matrix whose entry [i, j] is nonzero for the edge i -> j.
 
     Returns
     -------
     ndarray of shape (N, N), int8
-        Directed i -> j: [i, j] = 1 and [j, i] = 0. Undirected i - j: both 1.
+        Matrix with [i, j] = 1 and [j, i] = 0 for a directed edge i -> j, and 1 in both for an undirected edge.
 
     Raises
     ------
@@ -108,9 +111,9 @@ def cpdag(adjacency: ArrayLike) -> NDArray[np.int8]:
 
     Notes
     -----
-    Edges of v-structures are directed first, then Meek's rules 1 to 3 are applied until nothing changes
-    (Meek, "Causal inference and causal explanation with background knowledge", UAI 1995; his rule 4 is only
-    needed with background knowledge).
+    Edges of v-structures are directed first, then Meek's rules 1 to 3 are applied until nothing changes (Meek, "Causal
+    inference and causal explanation with background knowledge", UAI 1995). Rule 4 is needed only with background
+    knowledge.
 
     Examples
     --------
@@ -120,7 +123,7 @@ def cpdag(adjacency: ArrayLike) -> NDArray[np.int8]:
     dag = np.asarray(adjacency) != 0
     if dag.ndim != 2 or dag.shape[0] != dag.shape[1]:
         raise GomeaBnError(f"adjacency must be a square array, got shape {dag.shape}.")
-    _refuse_cycle(dag)
+    _check_acyclic(dag, [str(node) for node in range(len(dag))])
     apart = ~(dag | dag.T)
     np.fill_diagonal(apart, False)
     directed = dag & _any_path(apart, dag)
@@ -140,9 +143,10 @@ def cpdag(adjacency: ArrayLike) -> NDArray[np.int8]:
 def shd(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -> int:
     """Return the structural Hamming distance between the two graphs' CPDAGs.
 
-    Every pair of variables whose mark differs (none, -, ->, <-) counts 1, so that a reversed, an undirected
-    and a missing edge cost the same, and Markov-equivalent graphs are at distance 0 (Tsamardinos, Brown &
-    Aliferis 2006). Parameters and errors as in `accuracy`.
+    Every pair of variables with a different mark (none, -, ->, <-) counts 1. A reversed, an undirected and a missing
+    edge therefore cost the same, and Markov-equivalent graphs have distance 0 (Tsamardinos, Brown & Aliferis, "The
+    max-min hill-climbing Bayesian network structure learning algorithm", 2006). Parameters and errors are those of
+    `accuracy`.
 
     Examples
     --------
@@ -155,13 +159,14 @@ def shd(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -> int
 
 
 def cpdag_tpr_fpr(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -> tuple[float, float]:
-    """Return true and false positive rate of the learned CPDAG's arcs.
+    """Return the true and the false positive rate of the arcs of the learned CPDAG.
 
-    Both CPDAGs are read as sets of arcs over the N (N - 1) ordered pairs, an undirected edge being two arcs.
-    TPR = arcs in both / arcs of the truth; FPR = arcs in the learned one only / ordered pairs without an arc
-    in the truth. A reversed edge thus costs one missed and one false arc, an edge left undirected one false
-    arc, a wrongly directed one one missed arc. Parameters and errors as in `accuracy`; a rate without
-    a denominator (a truth without edges, or with all) is nan.
+    Both CPDAGs are sets of arcs over the N (N - 1) ordered pairs; an undirected edge is two arcs. TPR is the number of
+    common arcs by the number of arcs of the true CPDAG. FPR is the number of arcs in the learned CPDAG only by the
+    number of ordered pairs without an arc in the true CPDAG. A reversed edge costs one missed and one false arc, an
+    edge that should be directed one false arc, and an edge that should be undirected one missed arc.
+
+    A rate with denominator 0 is nan. Parameters and errors are those of `accuracy`.
 
     Examples
     --------
@@ -170,10 +175,10 @@ def cpdag_tpr_fpr(truth: Graph, learned: Graph, names: Sequence[str] | None = No
     """
     true_marks, learned_marks = _cpdags(truth, learned, names)
     off_diagonal = ~np.eye(len(true_marks), dtype=bool)
-    present = true_marks[off_diagonal] != 0
-    found = learned_marks[off_diagonal] != 0
-    tpr = float(found[present].mean()) if present.any() else math.nan
-    fpr = float(found[~present].mean()) if not present.all() else math.nan
+    is_true = true_marks[off_diagonal] != 0
+    is_learned = learned_marks[off_diagonal] != 0
+    tpr = float(is_learned[is_true].mean()) if is_true.any() else math.nan
+    fpr = float(is_learned[~is_true].mean()) if not is_true.all() else math.nan
     return tpr, fpr
 
 
@@ -190,14 +195,14 @@ def kl_divergence(
     truth, learned : DiscretizedBayesNet
         Networks over the same variables, in the same units.
     n_rows : int
-        Rows drawn from the truth, at least 2.
+        Number of rows drawn from the true network, at least 2.
     random_state : int, numpy.random.Generator or None
         Seed of these rows.
 
     Returns
     -------
     Estimate
-        Mean and standard error. An estimate, so it may fall slightly below 0 for networks that are close.
+        Mean and standard error. The mean may fall slightly below 0 for networks that are close.
 
     Raises
     ------
@@ -206,22 +211,21 @@ def kl_divergence(
 
     Notes
     -----
-    The mean of `truth.log_density(row) - learned.log_density(row)` over fresh rows. Learned tables are
-    smoothed by `pseudo_count` per table row, spread evenly over its cells, hence no cell is zero and the
-    estimate is finite. A value outside the learned network's range gets the density of the end bin that it
-    is nearest to, the rule of `log_density`. The learned density then integrates to a little more than 1, so
-    the estimate is low by at most the log of that integral: small, as ranges of n rows miss about 2 / n.
+    The estimate is the mean of `truth.log_density(row) - learned.log_density(row)` over rows drawn from the true
+    network. It is finite if no cell of the learned tables is 0, as with a `pseudo_count` above 0. A value outside the
+    support of the learned network has the density of the nearest end bin, so that the learned density integrates to a
+    little more than 1. The estimate is too low by at most the log of that integral, which is small: the range of n rows
+    misses about 2 / n of the probability.
     """
-    if n_rows < 2:
-        raise GomeaBnError(f"n_rows must be at least 2, got {n_rows!r}.")
+    check_integer("n_rows", n_rows, 2)
     _common_names(truth, learned, None)
     frame = truth.sample(n_rows, random_state=random_state)
     surplus = truth.log_density(frame) - learned.log_density(frame)
     n_bad = int((~np.isfinite(surplus)).sum())
     if n_bad:
         raise GomeaBnError(
-            f"The divergence is not finite: {n_bad} of {n_rows} rows drawn from the truth have no density in "
-            "the learned network. Learn its tables with a pseudo_count above 0."
+            f"The divergence is not finite: {n_bad} of {n_rows} rows drawn from the true network have density 0 in the "
+            "learned network. Learn its tables with a pseudo_count above 0."
         )
     return _estimate(surplus)
 
@@ -229,37 +233,36 @@ def kl_divergence(
 def held_out_log_density(network: DiscretizedBayesNet, frame: pd.DataFrame) -> Estimate:
     """Return the mean log density of held-out rows under a network, with its standard error, in nats per row.
 
-    Densities are in the data's original units, so only values for the same table can be compared. Needs no
-    truth. A row of probability 0 (possible only without smoothing) makes it (-inf, nan).
+    No true network is needed. Densities are in the original units of the data, so that only values for the same table
+    can be compared. A row of probability 0, which smoothing excludes, makes the result (-inf, nan).
 
     Parameters
     ----------
     network : DiscretizedBayesNet
-        Any network over the frame's columns.
+        Network over the columns of the frame.
     frame : pandas.DataFrame of shape (n_rows, n_variables)
-        Rows that the network was not learned from, at least 2.
+        Rows that the network was not learned from; at least 2.
     """
     if len(frame) < 2:
-        raise GomeaBnError(f"A held-out frame needs at least 2 rows, got {len(frame)}.")
+        raise GomeaBnError(f"frame must have at least 2 rows, got {len(frame)}.")
     return _estimate(network.log_density(frame))
 
 
 def histogram_baseline(table: Table, n_bins: int = 10, pseudo_count: float = 1.0) -> DiscretizedBayesNet:
-    """Return the network without edges: one equal-width histogram per continuous column.
+    """Return a network without edges, with an equal-width histogram of every continuous column.
 
-    What a learned network has to beat. Discrete columns keep their levels. Needs no truth.
+    It is a baseline for learned networks. Discrete columns have the shares of their levels.
 
     Parameters
     ----------
     table : Table
-        The training rows.
+        Training rows.
     n_bins : int
-        Bins of every continuous column, at least 1; fewer where the range has not as many distinct floats.
+        Number of bins of every continuous column, at least 1. There are fewer if the range has too few float64 values.
     pseudo_count : float
-        Smoothing of every histogram, spread evenly over its bins.
+        Number of pseudo-counts per histogram, spread evenly over its bins.
     """
-    if n_bins < 1:
-        raise GomeaBnError(f"n_bins must be at least 1, got {n_bins!r}.")
+    check_integer("n_bins", n_bins, 1)
     cut_points = {}
     for column in table.columns:
         if column.is_continuous:
@@ -270,14 +273,14 @@ def histogram_baseline(table: Table, n_bins: int = 10, pseudo_count: float = 1.0
 
 
 def _estimate(values: NDArray[np.float64]) -> Estimate:
-    """Return mean and standard error of independent values; (-inf, nan) if one of them is -inf."""
+    """Return the mean of independent values and its standard error; (-inf, nan) if a value is -inf."""
     if not np.isfinite(values).all():
         return Estimate(-math.inf, math.nan)
     return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)))
 
 
 def _any_path(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which (i, j) have a k with first[i, k] and second[k, j]."""
+    """Return the pairs (i, j) with a k such that first[i, k] and second[k, j]."""
     return np.asarray(first.astype(np.float32) @ second.astype(np.float32) > 0)
 
 
@@ -292,27 +295,23 @@ def _meek_3(
     return compelled
 
 
-def _refuse_cycle(dag: NDArray[np.bool_], names: Sequence[str] | None = None) -> None:
-    """Raise `GomeaBnError` if taking away variables without parents or without children leaves some."""
-    left = np.ones(len(dag), dtype=bool)
-    while left.any():
-        inner = left & dag[left].any(axis=0) & dag[:, left].any(axis=1)
-        if (inner == left).all():
-            stuck = [names[i] if names else i for i in np.flatnonzero(left).tolist()]
-            raise GomeaBnError(f"The graph has a directed cycle among {stuck}; remove an edge of it.")
-        left = inner
+def _check_acyclic(dag: NDArray[np.bool_], names: Sequence[str]) -> None:
+    """Raise `GomeaBnError` for an adjacency matrix with a cycle."""
+    topological_order([np.flatnonzero(dag[:, child]).tolist() for child in range(len(dag))], names)
 
 
 def _common_names(truth: Graph, learned: Graph, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the variables of both graphs, or raise if they differ or are unknown."""
+    """Return the names of the variables of both graphs; raise if they differ or are unknown."""
     sets = [tuple(graph.names) for graph in (truth, learned) if isinstance(graph, DiscretizedBayesNet)]
     if names is not None:
         sets.append(tuple(names))
     if not sets:
-        raise GomeaBnError("Two edge lists do not say which variables there are; pass names=[...] too.")
+        raise GomeaBnError(
+            "names=[...] is needed, because two lists of edges do not determine the variables."
+        )
     for other in sets[1:]:
-        if odd := sorted(set(other) ^ set(sets[0])):
-            raise GomeaBnError(f"Both graphs must have the same variables; only one has {odd}.")
+        if only_one := sorted(set(other) ^ set(sets[0])):
+            raise GomeaBnError(f"Both graphs must have the same variables; only one has {listed(only_one)}.")
     return sets[0]
 
 
@@ -329,9 +328,11 @@ def _adjacencies(
         for edge in edges:
             for name in edge:
                 if name not in position:
-                    raise GomeaBnError(f"Edge {edge!r} names {name!r}, which is not among the variables.")
+                    raise GomeaBnError(
+                        f"Edge {edge!r}: unknown variable {name!r}.{nearest(str(name), common)}"
+                    )
             adjacency[position[edge[0]], position[edge[1]]] = True
-        _refuse_cycle(adjacency, common)
+        _check_acyclic(adjacency, common)
         result.append(adjacency)
     return result[0], result[1]
 
@@ -339,7 +340,7 @@ def _adjacencies(
 def _skeleton_pairs(
     truth: Graph, learned: Graph, names: Sequence[str] | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return for both graphs whether each unordered pair is adjacent, shape (N (N - 1) / 2,)."""
+    """Return for both graphs which unordered pairs are adjacent, shape (N (N - 1) / 2,)."""
     true_edges, learned_edges = _adjacencies(truth, learned, names)
     upper = np.triu_indices(len(true_edges), 1)
     return (true_edges | true_edges.T)[upper], (learned_edges | learned_edges.T)[upper]

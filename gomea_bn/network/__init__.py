@@ -1,4 +1,4 @@
-"""The discretized Bayesian network: its graph, bins and tables, inference, and files."""
+"""The discretized Bayesian network: its graph, bins and tables, inference, and file formats."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The discretized Bayesian network: a graph, bins for the continuous variables, and their tables."""
+"""The class of discretized Bayesian networks: a graph, bins of the continuous variables, and probability tables."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -10,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.exports import Exports
+from gomea_bn.network.graph import topological_order
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import (
     bin_texts,
@@ -34,33 +36,35 @@ __all__ = ["DiscretizedBayesNet"]
 class DiscretizedBayesNet(Exports):
     """An immutable Bayesian network whose continuous variables are cut into bins.
 
-    Bins are (a, b]: a value equal to a cut belongs to the lower bin; the first bin also holds the minimum.
-    Values outside the support count as in the end bins. The density of a row is the product over the
-    variables of P(bin or level | parents), divided by the bin's width for each continuous variable.
+    Bins are (a, b]: a value equal to a cut point belongs to the lower bin; the first bin also holds the minimum.
+    Values outside the support belong to the end bins. The density of a row is the product over the
+    variables of P(bin or level | parents), which is divided by the bin's width for each continuous variable.
 
     Parameters
     ----------
     names : sequence of str
-        The variables, in column order.
+        Names of the variables, in column order.
     edges : iterable of (parent, child)
-        Names; the graph must have no cycle.
+        Pairs of names; the graph must be acyclic.
     cut_points : mapping of str to array-like of shape (n_bins - 1,)
-        Inner cuts of every continuous variable, increasing, strictly inside its support; none = one bin.
+        Inner cut points of every continuous variable in original units, increasing, strictly inside its support. An
+        empty sequence means one bin.
     support : mapping of str to (min, max)
-        Where the end bins of every continuous variable end, in original units.
+        Outer ends of the end bins of every continuous variable, in original units.
     levels : mapping of str to sequence
         Values of every discrete variable: text, numbers or bools.
     tables : mapping of str to array-like of shape (card(parent_1), ..., card(parent_p), card(name))
-        P(name | parents), last axis sums to 1 (to 1e-6); parents in column order.
+        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6.
     pseudo_count : float or "auto", optional
-        The smoothing that the tables were made with, for the record, which is part of equality; see `from_table`.
+        Smoothing with which the tables were counted, see `from_table`. It is only recorded; equal networks have equal
+        ones.
     metadata : mapping, optional
-        Anything that JSON can hold; carried along, no part of equality.
+        Further values that JSON can hold. They do not count for equality.
 
     Raises
     ------
     GomeaBnError
-        Naming the variable, for any part that is missing, unknown, of wrong shape or no probability.
+        For any part that is missing, unknown, of the wrong shape or not a probability; the message names the variable.
     """
 
     __slots__ = (
@@ -101,34 +105,32 @@ class DiscretizedBayesNet(Exports):
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        own = checks.check_names(names)
-        continuous = [name for name in own if name in cut_points]
-        checks.check_keys(cut_points, continuous, own, "cut_points")
-        checks.check_keys(support, continuous, own, "support")
-        checks.check_keys(levels, [name for name in own if name not in cut_points], own, "levels")
-        found_support = {name: checks.check_support(support[name], name) for name in continuous}
-        cuts = {
-            name: checks.check_cut_points(cut_points[name], name, found_support[name]) for name in continuous
-        }
-        for one in cuts.values():
-            one.flags.writeable = False
-        found_levels = {name: checks.check_levels(levels[name], name) for name in own if name not in cuts}
-        parents = checks.check_edges(edges, own)
-        checks.check_keys(tables, own, own, "tables")
-        cards = tuple(len(cuts[name]) + 1 if name in cuts else len(found_levels[name]) for name in own)
-        found_tables = {}
-        for position, name in enumerate(own):
-            shape = tuple(cards[place] for place in (*parents[position], position))
-            found_tables[name] = checks.check_table(tables[name], name, shape)
+        names = checks.check_names(names)
+        continuous = [name for name in names if name in cut_points]
+        checks.check_keys(cut_points, continuous, names, "cut_points")
+        checks.check_keys(support, continuous, names, "support")
+        checks.check_keys(levels, [name for name in names if name not in cut_points], names, "levels")
+        ends = {name: checks.check_support(support[name], name) for name in continuous}
+        cuts = {name: checks.check_cut_points(cut_points[name], name, ends[name]) for name in continuous}
+        for inner in cuts.values():
+            inner.flags.writeable = False
+        checked_levels = {name: checks.check_levels(levels[name], name) for name in names if name not in cuts}
+        parents = checks.check_edges(edges, names)
+        checks.check_keys(tables, names, names, "tables")
+        cards = tuple(len(cuts[name]) + 1 if name in cuts else len(checked_levels[name]) for name in names)
+        checked_tables = {}
+        for position, name in enumerate(names):
+            shape = tuple(cards[member] for member in (*parents[position], position))
+            checked_tables[name] = checks.check_table(tables[name], name, shape)
         for slot, value in {
-            "_names": own,
+            "_names": names,
             "_parents": parents,
-            "_order": checks.topological_order(parents, own),
+            "_order": topological_order(parents, names),
             "_cards": cards,
             "_cuts": cuts,
-            "_support": found_support,
-            "_levels": found_levels,
-            "_tables": found_tables,
+            "_support": ends,
+            "_levels": checked_levels,
+            "_tables": checked_tables,
             "_pseudo_count": checks.check_pseudo_count(pseudo_count),
             "_metadata": checks.check_metadata(metadata),
             "_log_terms": None,
@@ -145,19 +147,31 @@ class DiscretizedBayesNet(Exports):
         pseudo_count: PseudoCount = 1.0,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Return the network of a graph and bins with tables counted from a table's rows.
+        """Return the network of a graph and bins, with probability tables counted from rows of data.
 
-        P(cell) = (n_cell + pseudo_count / card) / (n_row + pseudo_count) for each parent configuration;
-        with no rows and pseudo_count 0 it is uniform. The support is the range of each continuous column.
+        The support of a continuous variable is the range of its column.
 
-        With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount), averaged over amounts and over three bases:
-        uniform, the variable's own marginal, and its table with one parent fewer, all smoothed in the same way. The
-        weights follow how likely the table's rows are, each left out of the counts; no probability is 0.
+        Parameters
+        ----------
+        table : Table
+            The rows, from `read_table`.
+        edges : iterable of (parent, child)
+            Pairs of names; the graph must be acyclic.
+        cut_points : mapping of str to array-like of shape (n_bins - 1,)
+            Inner cut points of every continuous column.
+        pseudo_count : float or "auto"
+            Smoothing: P(cell) = (n_cell + pseudo_count / card) / (n_row + pseudo_count) for each parent configuration.
+            Without rows and with 0 it is uniform. With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount),
+            averaged over amounts and over three bases, which are smoothed in the same way: the uniform distribution,
+            the marginal of the variable, and its table with one parent fewer. Weights grow with the likelihood of the
+            rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.smoothing`.
+        metadata : mapping, optional
+            Further values that JSON can hold.
 
         Raises
         ------
         GomeaBnError
-            For cuts or edges that the table cannot carry, or a table of more than 2**27 cells.
+            For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
         """
         names = table.names
         columns = {column.name: column for column in table.columns}
@@ -170,20 +184,20 @@ class DiscretizedBayesNet(Exports):
         }
         cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
         levels = {column.name: column.levels for column in table.columns if column.levels is not None}
-        kept_edges = list(edges)
-        parents = checks.check_edges(kept_edges, names)
+        edges = list(edges)
+        parents = checks.check_edges(edges, names)
         codes = [
             _bin_codes(columns[name].values, cuts[name]) if name in cuts else columns[name].values
             for name in names
         ]
         cards = [len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names]
         tables = {
-            name: smoothed_table(codes, parents[place], place, cards, weight, name)
-            for place, name in enumerate(names)
+            name: smoothed_table(codes, parents[position], position, cards, weight, name)
+            for position, name in enumerate(names)
         }
         return cls(
             names,
-            kept_edges,
+            edges,
             cut_points=cuts,
             support=support,
             levels=levels,
@@ -194,12 +208,12 @@ class DiscretizedBayesNet(Exports):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables in column order."""
+        """Names of the variables in column order."""
         return self._names
 
     @property
     def edges(self) -> list[tuple[str, str]]:
-        """(parent, child) pairs, by child and then parent in column order."""
+        """Pairs (parent, child), sorted by child and then parent in column order."""
         return [
             (self._names[parent], child)
             for child, parents in zip(self._names, self._parents)
@@ -208,12 +222,12 @@ class DiscretizedBayesNet(Exports):
 
     @property
     def cut_points(self) -> dict[str, NDArray[np.float64]]:
-        """Inner cuts by continuous variable, float64 (n_bins - 1,), read-only."""
+        """Inner cut points by continuous variable, float64 (n_bins - 1,), read-only."""
         return dict(self._cuts)
 
     @property
     def support(self) -> dict[str, tuple[float, float]]:
-        """(min, max) by continuous variable."""
+        """Outer ends (min, max) of the bins by continuous variable."""
         return dict(self._support)
 
     @property
@@ -228,20 +242,17 @@ class DiscretizedBayesNet(Exports):
 
     @property
     def pseudo_count(self) -> PseudoCount | None:
-        """The smoothing per table row, "auto" if the data chose it for every table, or None if unknown."""
+        """Number of pseudo-counts per table row, "auto" for smoothing chosen from the data, or None if unknown."""
         return self._pseudo_count
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """A copy of what was carried along."""
-        import json
-
-        found: dict[str, Any] = json.loads(self._metadata)
-        return found
+        """Further values, as a copy."""
+        return dict(json.loads(self._metadata))
 
     @property
     def adjacency_matrix(self) -> NDArray[np.int8]:
-        """int8 (n_variables, n_variables), [i, j] = 1 for an edge from i to j."""
+        """Matrix of int8 (n_variables, n_variables) whose entry [i, j] is 1 for an edge from i to j."""
         matrix = np.zeros((len(self._names), len(self._names)), dtype=np.int8)
         for child, parents in enumerate(self._parents):
             matrix[list(parents), child] = 1
@@ -250,11 +261,11 @@ class DiscretizedBayesNet(Exports):
     @property
     def n_parameters(self) -> int:
         """Number of free probabilities: the sum of (card - 1) over all table rows."""
-        return sum(one.size - one.size // one.shape[-1] for one in self._tables.values())
+        return sum(table.size - table.size // table.shape[-1] for table in self._tables.values())
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""
-        return tuple(self._names[place] for place in self._parents[self._position(name)])
+        return tuple(self._names[parent] for parent in self._parents[self._position(name)])
 
     def cardinality(self, name: str) -> int:
         """Return the number of bins or levels of a variable."""
@@ -274,22 +285,21 @@ class DiscretizedBayesNet(Exports):
         return pd.DataFrame(dict(zip(self._names, self._encode(frame))), index=frame.index)
 
     def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """Return ln of the density of every row, float64 (n_rows,), in nats and original units.
+        """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
-        Continuous variables count by density, discrete ones by probability. Values outside the support take
-        the density of the end bins, so the whole line integrates to more than 1: compare models on one
-        support.
-        -inf where the network gives probability 0.
+        Continuous variables count with their density, discrete ones with their probability. A row of probability 0 has
+        -inf. A value outside the support has the density of the end bin, so that the density integrates to more than 1;
+        compare networks with the same support.
 
         Parameters
         ----------
         frame : DataFrame
-            Columns are matched by name; further columns are ignored.
+            Rows; columns are matched by name, and further columns are ignored.
 
         Raises
         ------
         GomeaBnError
-            Naming column and rows: missing columns, missing or infinite values, levels never declared.
+            For missing columns, missing or infinite values, and unknown levels; the message names column and rows.
         """
         total = np.zeros(len(frame), dtype=np.float64)
         for term in self.log_density_terms(frame).values():
@@ -297,7 +307,7 @@ class DiscretizedBayesNet(Exports):
         return total
 
     def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-        """Return the part of every variable's family in `log_density`, float64 (n_rows,) by name, in nats."""
+        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats."""
         codes = self._encode(frame)
         if self._log_terms is None:
             object.__setattr__(self, "_log_terms", self._logarithms())
@@ -309,21 +319,29 @@ class DiscretizedBayesNet(Exports):
     def score(self, frame: pd.DataFrame) -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
         if len(frame) == 0:
-            raise GomeaBnError("A score needs at least one row, got an empty table.")
+            raise GomeaBnError("frame must have at least one row, got none.")
         return float(self.log_density(frame).mean())
 
     def sample(
         self, n: int, random_state: int | np.random.SeedSequence | np.random.Generator | None = None
     ) -> pd.DataFrame:
-        """Return `n` rows drawn from the network, parents first, uniformly inside each bin.
+        """Return rows drawn from the network, with continuous values uniform inside their bins.
 
-        Discrete variables are pandas categoricals with all their levels; the same integer gives the same
-        rows.
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        random_state : int, SeedSequence, Generator or None
+            Seed; the same integer gives the same rows.
+
+        Returns
+        -------
+        DataFrame
+            Columns in the order of `names`; discrete variables are pandas categoricals with all their levels.
         """
         import pandas as pd
 
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise GomeaBnError(f"n must be an integer of at least 0, got {n!r}.")
+        check_integer("n", n, 0)
         try:
             generator = np.random.default_rng(random_state)
         except (TypeError, ValueError) as error:
@@ -345,7 +363,7 @@ class DiscretizedBayesNet(Exports):
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
-        """Return the network of a JSON file, or of JSON text (that which begins with a brace)."""
+        """Return the network of a JSON file, or of JSON text, which begins with a brace."""
         from gomea_bn.network.formats.json_format import from_json
 
         return from_json(source, cls)
@@ -360,7 +378,7 @@ class DiscretizedBayesNet(Exports):
         import pandas as pd
 
         if not isinstance(frame, pd.DataFrame):
-            raise GomeaBnError(f"Rows must come as a pandas DataFrame, got {type(frame).__name__}.")
+            raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
         positions = column_positions(frame, self._names)
         codes = []
         for name in self._names:
@@ -372,7 +390,7 @@ class DiscretizedBayesNet(Exports):
         return codes
 
     def _logarithms(self) -> list[NDArray[np.float64]]:
-        """Return for every variable ln(P / width) over its flattened table."""
+        """Return ln(P / width) of every cell of the flattened tables, one array per variable."""
         terms = []
         for name in self._names:
             with np.errstate(divide="ignore"):
@@ -402,7 +420,7 @@ class DiscretizedBayesNet(Exports):
         )
 
     def __hash__(self) -> int:
-        cuts = tuple(tuple(one.tolist()) for one in self._cuts.values())
+        cuts = tuple(tuple(inner.tolist()) for inner in self._cuts.values())
         return hash(
             (self._names, self._parents, tuple(self._support.items()), tuple(self._levels.items()), cuts)
         )
@@ -428,7 +446,7 @@ class DiscretizedBayesNet(Exports):
 
 
 def _bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the bin of every value, int32 (n,); a value equal to a cut goes to the lower bin."""
+    """Return the bin of every value, int32 (n,); a value equal to a cut point belongs to the lower bin."""
     return np.searchsorted(cuts, values, side="left").astype(np.int32)
 
 
@@ -438,5 +456,5 @@ def _rebuild(
     edges: list[tuple[str, str]],
     content: dict[str, Any],
 ) -> DiscretizedBayesNet:
-    """Return a network from its pickled parts, checked again."""
+    """Return a network from its pickled parts, which are checked again."""
     return kind(names, edges, **content)

@@ -1,4 +1,4 @@
-"""Checks of the parts of a discretized Bayesian network; each returns the part in its stored form."""
+"""Checks of the parts of a discretized Bayesian network; each check returns the part in its stored form."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import Level
 from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.network.graph import topological_order
 from gomea_bn.network.smoothing import PseudoCount
 
 __all__ = [
@@ -23,14 +24,13 @@ __all__ = [
     "check_pseudo_count",
     "check_support",
     "check_table",
-    "topological_order",
 ]
 
 _SUM_TOLERANCE = 1e-6
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the variables' names, at least one, each a text that is not blank, none doubled."""
+    """Return the names of the variables: at least one, not blank, without duplicates."""
     if isinstance(names, str):
         raise GomeaBnError(f"names must be a sequence of names, got the single text {names!r}.")
     checked = tuple(names)
@@ -40,27 +40,28 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
         if not isinstance(name, str) or not name.strip():
             raise GomeaBnError(f"Variable names must be text that is not blank, got {name!r}.")
     if len(set(checked)) < len(checked):
-        twice = next(name for place, name in enumerate(checked) if name in checked[:place])
-        raise GomeaBnError(f"Variable name '{twice}' occurs more than once; rename one.")
+        duplicate = next(name for position, name in enumerate(checked) if name in checked[:position])
+        raise GomeaBnError(f"Duplicate variable name '{duplicate}'; rename one.")
     return tuple(str(name) for name in checked)
 
 
-def check_keys(given: Mapping[str, Any], wanted: Sequence[str], names: Sequence[str], what: str) -> None:
-    """Refuse a mapping whose keys are not exactly the wanted variables."""
-    if not isinstance(given, Mapping):
-        raise GomeaBnError(f"{what} must map variable names to values, got {type(given).__name__}.")
-    for name in given:
+def check_keys(mapping: Mapping[str, Any], keys: Sequence[str], names: Sequence[str], what: str) -> None:
+    """Raise `GomeaBnError` for a mapping whose keys are not exactly the given variables among `names`."""
+    if not isinstance(mapping, Mapping):
+        raise GomeaBnError(f"{what} must map variable names to values, got {type(mapping).__name__}.")
+    for name in mapping:
         if name not in names:
-            raise GomeaBnError(f"{what} names {name!r}, no variable.{nearest(str(name), names)}")
-        if name not in wanted:
-            raise GomeaBnError(f"{what} must not name '{name}', a variable of the other kind.")
-    for name in wanted:
-        if name not in given:
+            raise GomeaBnError(f"{what}: unknown variable {name!r}.{nearest(str(name), names)}")
+        if name not in keys:
+            kind = "continuous" if what == "levels" else "discrete"
+            raise GomeaBnError(f"{what} must not have an entry for '{name}', which is {kind}.")
+    for name in keys:
+        if name not in mapping:
             raise GomeaBnError(f"{what} must have an entry for '{name}', got none.")
 
 
 def check_support(support: object, name: str) -> tuple[float, float]:
-    """Return (min, max) of a continuous variable: finite, min < max, a width that float64 holds."""
+    """Return (min, max) of a continuous variable: finite, min < max, with a finite difference."""
     try:
         low, high = (float(value) for value in support)  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
@@ -71,31 +72,31 @@ def check_support(support: object, name: str) -> tuple[float, float]:
 
 
 def check_cut_points(cuts: ArrayLike, name: str, support: tuple[float, float]) -> NDArray[np.float64]:
-    """Return the inner cuts, float64 (n_bins - 1,): strictly increasing, strictly inside the support."""
+    """Return the inner cut points, float64 (n_bins - 1,): strictly increasing, strictly inside the support."""
     try:
         checked = np.array(cuts, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise GomeaBnError(f"cut_points['{name}'] must be numbers, got {cuts!r}.") from error
     if checked.ndim != 1:
-        raise GomeaBnError(f"cut_points['{name}'] must be one row of numbers, got shape {checked.shape}.")
+        raise GomeaBnError(f"cut_points['{name}'] must be one-dimensional, got shape {checked.shape}.")
     if not np.isfinite(checked).all():
         raise GomeaBnError(f"cut_points['{name}'] must be finite, got {checked.tolist()}.")
-    falling = np.flatnonzero(np.diff(checked) <= 0)
-    if falling.size:
-        first, second = checked[falling[0]].item(), checked[falling[0] + 1].item()
+    not_increasing = np.flatnonzero(np.diff(checked) <= 0)
+    if not_increasing.size:
+        first, second = checked[not_increasing[0]].item(), checked[not_increasing[0] + 1].item()
         raise GomeaBnError(f"cut_points['{name}'] must increase strictly, got {first!r} before {second!r}.")
     low, high = support
     outside = checked[(checked <= low) | (checked >= high)]
     if outside.size:
         raise GomeaBnError(
-            f"cut_points['{name}'] must lie inside the support ({low!r}, {high!r}), got "
-            f"{outside[0].item()!r}; a cut there would leave a bin without width."
+            f"cut_points['{name}'] must lie inside the support ({low!r}, {high!r}), got {outside[0].item()!r}; a cut "
+            "point there would leave a bin without width."
         )
     return checked
 
 
 def check_levels(levels: Sequence[Level], name: str) -> tuple[Level, ...]:
-    """Return the levels of a discrete variable: at least one, text, finite numbers or bools, none doubled."""
+    """Return the levels of a discrete variable: at least one text, finite number or bool, without duplicates."""
     if isinstance(levels, str) or not isinstance(levels, (Sequence, np.ndarray)) or len(levels) == 0:
         raise GomeaBnError(f"levels['{name}'] must be a sequence of at least one value, got {levels!r}.")
     checked: list[Level] = []
@@ -104,7 +105,7 @@ def check_levels(levels: Sequence[Level], name: str) -> tuple[Level, ...]:
         if not isinstance(plain, (str, bool, int, float)) or plain != plain or plain in (np.inf, -np.inf):
             raise GomeaBnError(f"levels['{name}'] must be text, finite numbers or bools, got {value!r}.")
         if plain in checked:
-            raise GomeaBnError(f"levels['{name}'] has {value!r} more than once (1, 1.0 and True are equal).")
+            raise GomeaBnError(f"levels['{name}'] has the duplicate {value!r} (1, 1.0 and True are equal).")
         checked.append(str(plain) if isinstance(plain, str) else plain)
     return tuple(checked)
 
@@ -115,7 +116,7 @@ def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tup
     Raises
     ------
     GomeaBnError
-        For an edge that is not a (parent, child) pair, names no variable, is doubled, or closes a cycle.
+        For an edge that is not a (parent, child) pair, has an unknown variable, is a duplicate, or closes a cycle.
     """
     index = {name: position for position, name in enumerate(names)}
     parents: list[set[int]] = [set() for _ in names]
@@ -126,46 +127,20 @@ def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tup
         for end in (parent, child):
             if not isinstance(end, str) or end not in index:
                 raise GomeaBnError(
-                    f"Edge '{parent}' → '{child}': no variable '{end}'.{nearest(str(end), names)}"
+                    f"Edge '{parent}' → '{child}': unknown variable '{end}'.{nearest(str(end), names)}"
                 )
         if parent == child:
-            raise GomeaBnError(f"Edge '{parent}' → '{child}' joins a variable to itself.")
+            raise GomeaBnError(f"Edge '{parent}' → '{child}' connects a variable with itself.")
         if index[parent] in parents[index[child]]:
-            raise GomeaBnError(f"Edge '{parent}' → '{child}' is given more than once.")
+            raise GomeaBnError(f"Duplicate edge '{parent}' → '{child}'.")
         parents[index[child]].add(index[parent])
-    found = tuple(tuple(sorted(one)) for one in parents)
-    topological_order(found, names)
-    return found
-
-
-def topological_order(parents: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[int, ...]:
-    """Return positions with every parent before its children; a cycle is an error naming it."""
-    waiting = [len(one) for one in parents]
-    children: list[list[int]] = [[] for _ in parents]
-    for child, one in enumerate(parents):
-        for parent in one:
-            children[parent].append(child)
-    ready = [node for node, count in enumerate(waiting) if count == 0]
-    order: list[int] = []
-    for node in ready:
-        order.append(node)
-        for child in children[node]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(child)
-    if len(order) < len(parents):
-        node = next(node for node, count in enumerate(waiting) if count > 0)
-        path: list[int] = []
-        while node not in path:
-            path.append(node)
-            node = next(parent for parent in parents[node] if waiting[parent] > 0)
-        cycle = [*path[path.index(node) :], node][::-1]
-        raise GomeaBnError(f"The edges contain the cycle {' → '.join(names[place] for place in cycle)}.")
-    return tuple(order)
+    sorted_parents = tuple(tuple(sorted(positions)) for positions in parents)
+    topological_order(sorted_parents, names)
+    return sorted_parents
 
 
 def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return a conditional probability table, float64 of `shape`, read-only; each last-axis row sums to 1."""
+    """Return a conditional probability table, float64 of `shape`, read-only, whose rows (last axis) sum to 1."""
     try:
         checked = np.array(table, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -176,17 +151,17 @@ def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[
             f"{checked.shape}."
         )
     if not np.isfinite(checked).all() or (checked < 0).any():
-        place = np.argwhere(~(checked >= 0) | ~np.isfinite(checked))[0]
+        index = np.argwhere(~(checked >= 0) | ~np.isfinite(checked))[0]
         raise GomeaBnError(
-            f"tables['{name}'] must hold probabilities, got {checked[tuple(place)].item()!r} at "
-            f"{place.tolist()}."
+            f"tables['{name}'] must hold probabilities, got {checked[tuple(index)].item()!r} at "
+            f"{index.tolist()}."
         )
     sums = checked.sum(axis=-1)
     if (np.abs(sums - 1) > _SUM_TOLERANCE).any():
-        place = np.argwhere(np.abs(sums - 1) > _SUM_TOLERANCE)[0]
+        index = np.argwhere(np.abs(sums - 1) > _SUM_TOLERANCE)[0]
         raise GomeaBnError(
-            f"tables['{name}'] must sum to 1 over its last axis, got {sums[tuple(place)].item()!r} in the "
-            f"row of parent states {place.tolist()}."
+            f"tables['{name}'] must sum to 1 over its last axis, got {sums[tuple(index)].item()!r} in the "
+            f"row of parent states {index.tolist()}."
         )
     checked.flags.writeable = False
     return checked
@@ -198,27 +173,24 @@ def check_pseudo_count(pseudo_count: Any) -> PseudoCount | None:
         return None
     if isinstance(pseudo_count, str) and pseudo_count == "auto":
         return "auto"
-    if not is_real(pseudo_count):
-        raise GomeaBnError(f"pseudo_count must be a number of at least 0 or 'auto', got {pseudo_count!r}.")
-    value = float(pseudo_count)
-    if not (np.isfinite(value) and value >= 0):
+    if not is_real(pseudo_count) or not 0 <= pseudo_count < np.inf:
         raise GomeaBnError(
-            f"pseudo_count must be a finite number of at least 0 or 'auto', got {pseudo_count!r}."
+            f"pseudo_count must be a finite number of at least 0 or 'auto', got {pseudo_count!r:.80}."
         )
-    return value
+    return float(pseudo_count)
 
 
 def check_metadata(metadata: Mapping[str, Any] | None) -> str:
     """Return the metadata as JSON text; NumPy scalars and arrays become plain numbers and lists."""
     for key, value in dict(metadata or {}).items():
         try:
-            json.dumps({key: value}, allow_nan=False, default=_plain)
+            json.dumps({key: value}, allow_nan=False, default=_python_value)
         except (TypeError, ValueError) as error:
-            raise GomeaBnError(f"metadata[{key!r}] must be something that JSON can hold: {error}.") from error
-    return json.dumps(dict(metadata or {}), allow_nan=False, default=_plain)
+            raise GomeaBnError(f"metadata[{key!r}] must be a value that JSON can hold: {error}.") from error
+    return json.dumps(dict(metadata or {}), allow_nan=False, default=_python_value)
 
 
-def _plain(value: object) -> object:
+def _python_value(value: object) -> object:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"got {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""How often networks share edges."""
+"""The frequency of edges among several networks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,18 @@ __all__ = ["edge_frequency"]
 
 
 def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
-    """Return how often each arc occurs: one row per (parent, child) that some network has.
+    """Return the frequency of every arc that occurs in at least one network.
 
-    Columns `arc`, the share of networks with this arc, and `adjacent`, the share with it or its reverse; the most
-    frequent pairs first.
+    Parameters
+    ----------
+    networks : sequence of NetworkLike
+        Networks over the same variables, at least one.
+
+    Returns
+    -------
+    DataFrame
+        One row per (parent, child), the most frequent pairs first. Column `arc` is the share of networks with this arc,
+        `adjacent` the share with this arc or its reverse.
 
     Raises
     ------
@@ -42,8 +50,8 @@ def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
     parents, children = np.nonzero(total)
     frame = pd.DataFrame(
         {
-            "parent": pd.Series([names[place] for place in parents], dtype=object),
-            "child": pd.Series([names[place] for place in children], dtype=object),
+            "parent": pd.Series([names[position] for position in parents], dtype=object),
+            "child": pd.Series([names[position] for position in children], dtype=object),
             "arc": total[parents, children] / len(networks),
             "adjacent": (total + total.T)[parents, children] / len(networks),
         }

@@ -1,4 +1,4 @@
-"""What a network hands to others: files, objects of other libraries, answers, a printed account."""
+"""Methods that export a network: files, objects of other libraries, queries, plots and a summary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Exports"]
 
 
 class Exports:
-    """Methods of `DiscretizedBayesNet` that need modules of their own, loaded when called."""
+    """Methods of `DiscretizedBayesNet` whose modules are imported when they are called."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class Exports:
         reference: WithEdges | Iterable[tuple[str, str]] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Return axes with the network drawn in layers, its edges marked against a reference; see `plot_network`."""
+        """Draw the network in layers and return the axes; see `gomea_bn.plots.plot_network`."""
         from gomea_bn.plots.network import plot_network
 
         return plot_network(self, reference=reference, ax=ax)
@@ -42,9 +42,14 @@ class Exports:
         Parameters
         ----------
         target : str
-            One variable. Continuous: indexed by a pandas IntervalIndex of its bins; discrete: by its levels.
+            Name of a variable.
         evidence : mapping of str to value, optional
-            Values in original units (put into their bins) or levels.
+            Observed values by variable: numbers in original units, or levels.
+
+        Returns
+        -------
+        pandas.Series of float64
+            Probabilities that sum to 1, indexed by an IntervalIndex of the bins or by the levels.
 
         Raises
         ------
@@ -56,43 +61,43 @@ class Exports:
         return query(self, target, evidence)
 
     def summary(self: NetworkLike) -> str:
-        """Return a readable account: edges, and kind, bins or levels, and parents of every variable."""
+        """Return a text for reading: counts, then bins or levels and parents of every variable, then the edges."""
         from gomea_bn.network.formats.summary import to_text
 
         return to_text(self)
 
     def to_json(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as JSON text, exact to the last bit, and write it to `path` if given."""
+        """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
         from gomea_bn.network.formats.json_format import to_json
 
         return to_json(self, path)
 
     def to_bif(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as BIF text, and write it to `path` if given; see `gomea_bn.network.formats.bif`."""
+        """Return the network as BIF text; write it to `path` if given. See `gomea_bn.network.formats.bif.to_bif`."""
         from gomea_bn.network.formats.bif import to_bif
 
         return to_bif(self, path)
 
     def to_dot(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the graph as Graphviz DOT text, and write it to `path` if given."""
+        """Return the graph as Graphviz DOT text; write it to `path` if given."""
         from gomea_bn.network.formats.dot import to_dot
 
         return to_dot(self, path)
 
     def to_networkx(self: NetworkLike) -> networkx.DiGraph:
-        """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries`."""
+        """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
         from gomea_bn.network.formats.other_libraries import to_networkx
 
         return to_networkx(self)
 
     def to_pyagrum(self: NetworkLike) -> pyagrum.BayesNet:
-        """Return the network for pyAgrum, continuous variables as DiscretizedVariable."""
+        """Return the network as a pyAgrum BayesNet; see `gomea_bn.network.formats.other_libraries.to_pyagrum`."""
         from gomea_bn.network.formats.other_libraries import to_pyagrum
 
         return to_pyagrum(self)
 
     def to_pgmpy(self: NetworkLike) -> pgmpy.models.DiscreteBayesianNetwork:
-        """Return the network for pgmpy, bins and levels as state names."""
+        """Return the network as a pgmpy DiscreteBayesianNetwork, with bins and levels as state names."""
         from gomea_bn.network.formats.other_libraries import to_pgmpy
 
         return to_pgmpy(self)

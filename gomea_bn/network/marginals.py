@@ -1,4 +1,4 @@
-"""The distribution of one variable of a network, exact where tables stay small, else from a sample."""
+"""The marginal distribution of one variable of a network: exact if tables stay small, otherwise sampled."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["Marginal", "marginal"]
 
 MAX_CELLS = 2**22
-"""Largest table, in float64 cells, that the exact sums may need: 32 MB."""
+"""Largest table of the exact computation, in float64 cells: 32 MB."""
 
 N_ROWS = 100_000
-"""Rows of the sample that stands in for larger tables."""
+"""Number of rows of the sample that replaces larger tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marginal:
-    """P(bin or level), float64 (cardinality,), and whether it is exact."""
+    """Probabilities of the bins or levels, float64 (cardinality,), and whether they are exact."""
 
     probabilities: NDArray[np.float64]
     is_exact: bool
@@ -33,7 +33,7 @@ class Marginal:
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """A table over variables, one axis each."""
+    """A table with one axis per variable."""
 
     names: tuple[str, ...]
     cells: NDArray[np.float64]
@@ -45,12 +45,12 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
     Parameters
     ----------
     network : NetworkLike
-        The network asked.
+        The network.
     name : str
-        One of its variables.
+        Name of a variable.
     max_cells : int
-        Largest table that the exact sums may need. Beyond it, 100,000 rows drawn with a fixed seed stand in
-        for the variable's parents; its own table stays exact.
+        Largest table of the exact computation, in cells. If it needs a larger one, the distribution of the variable's
+        parents is estimated from 100,000 rows drawn with a fixed seed; the variable's own table stays exact.
 
     Raises
     ------
@@ -59,9 +59,10 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
 
     Notes
     -----
-    Variable elimination over the ancestors, each time the variable whose product of tables is smallest.
+    The exact computation is variable elimination over the ancestors, always of the variable whose product of tables is
+    smallest.
     """
-    network.cardinality(name)  # refuses unknown names
+    network.cardinality(name)  # raises for an unknown name
     exact = _eliminated(network, name, max_cells)
     if exact is not None:
         return Marginal(exact, True)
@@ -72,28 +73,28 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
 
 
 def _eliminated(network: NetworkLike, name: str, max_cells: int) -> NDArray[np.float64] | None:
-    """Return the exact distribution, or None if a table would outgrow the limit."""
+    """Return the exact distribution, or None if a table would exceed the limit."""
     cards = {other: network.cardinality(other) for other in _ancestry(network, name)}
     factors = [_factor(network, other, cards) for other in cards]
     waiting = {other for other in cards if other != name and cards[other] > 1}
 
     def cells(other: str) -> int:
-        joined = {one for factor in factors if other in factor.names for one in factor.names}
-        return prod(cards[one] for one in joined)
+        joined = {member for factor in factors if other in factor.names for member in factor.names}
+        return prod(cards[member] for member in joined)
 
     while waiting:
-        nearest = min(sorted(waiting), key=cells)
-        if cells(nearest) > max_cells:
+        cheapest = min(sorted(waiting), key=cells)
+        if cells(cheapest) > max_cells:
             return None
-        touched = [factor for factor in factors if nearest in factor.names]
+        touched = [factor for factor in factors if cheapest in factor.names]
         product = touched[0]
         for factor in touched[1:]:
             product = _times(product, factor)
-        axis = product.names.index(nearest)
-        rest = tuple(one for one in product.names if one != nearest)
-        factors = [factor for factor in factors if nearest not in factor.names]
+        axis = product.names.index(cheapest)
+        rest = tuple(member for member in product.names if member != cheapest)
+        factors = [factor for factor in factors if cheapest not in factor.names]
         factors.append(_Factor(rest, product.cells.sum(axis=axis)))
-        waiting.remove(nearest)
+        waiting.remove(cheapest)
     result = np.ones(cards[name])
     for factor in factors:
         result = result * factor.cells
@@ -101,28 +102,28 @@ def _eliminated(network: NetworkLike, name: str, max_cells: int) -> NDArray[np.f
 
 
 def _ancestry(network: NetworkLike, name: str) -> list[str]:
-    """Return the variable and its ancestors in column order; the others cannot matter."""
-    found, waiting = {name}, [name]
+    """Return the variable and its ancestors in column order; other variables do not affect its distribution."""
+    relevant, waiting = {name}, [name]
     while waiting:
-        new = [parent for parent in network.parents(waiting.pop()) if parent not in found]
-        found.update(new)
+        new = [parent for parent in network.parents(waiting.pop()) if parent not in relevant]
+        relevant.update(new)
         waiting += new
-    return [other for other in network.names if other in found]
+    return [other for other in network.names if other in relevant]
 
 
 def _factor(network: NetworkLike, name: str, cards: dict[str, int]) -> _Factor:
-    """Return a variable's table without the axes of variables that have one value only."""
-    kept = tuple(other for other in (*network.parents(name), name) if cards[other] > 1)
-    return _Factor(kept, network.tables[name].reshape([cards[other] for other in kept]))
+    """Return a variable's table without the axes of variables with a single value."""
+    varying = tuple(other for other in (*network.parents(name), name) if cards[other] > 1)
+    return _Factor(varying, network.tables[name].reshape([cards[other] for other in varying]))
 
 
 def _times(first: _Factor, second: _Factor) -> _Factor:
-    """Return the product over the variables of both."""
+    """Return the product of two tables, over the variables of both."""
     names = tuple(dict.fromkeys((*first.names, *second.names)))
     letters = dict(zip(names, ascii_letters, strict=False))
 
-    def spelt(of: Sequence[str]) -> str:
+    def axes(of: Sequence[str]) -> str:
         return "".join(letters[name] for name in of)
 
-    formula = f"{spelt(first.names)},{spelt(second.names)}->{spelt(names)}"
+    formula = f"{axes(first.names)},{axes(second.names)}->{axes(names)}"
     return _Factor(names, np.asarray(np.einsum(formula, first.cells, second.cells)))

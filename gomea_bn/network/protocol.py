@@ -1,4 +1,4 @@
-"""What files, plots, queries and measures need of a network, without the class of networks itself."""
+"""Protocols of networks, for files, plots, queries and metrics that only read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["NetworkLike", "WithEdges"]
 
 
 class WithEdges(Protocol):
-    """Anything that lists (parent, child) pairs as `edges`."""
+    """An object with edges."""
 
     @property
     def edges(self) -> list[tuple[str, str]]:
@@ -33,7 +33,7 @@ class NetworkLike(WithEdges, Protocol):
 
     @property
     def cut_points(self) -> dict[str, NDArray[np.float64]]:
-        """Inner cuts by continuous variable."""
+        """Inner cut points by continuous variable."""
 
     @property
     def support(self) -> dict[str, tuple[float, float]]:
@@ -49,15 +49,15 @@ class NetworkLike(WithEdges, Protocol):
 
     @property
     def pseudo_count(self) -> PseudoCount | None:
-        """Smoothing of the tables."""
+        """Smoothing of the tables, None if unknown."""
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Anything that is carried along."""
+        """Further values that JSON can hold."""
 
     @property
     def adjacency_matrix(self) -> NDArray[np.int8]:
-        """[i, j] = 1 for an edge from variable i to variable j."""
+        """Matrix whose entry [i, j] is 1 for an edge from variable i to variable j."""
 
     @property
     def n_parameters(self) -> int:

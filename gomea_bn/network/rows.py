@@ -1,4 +1,4 @@
-"""Rows of a table in the order and coding of a network."""
+"""Tables of data in the column order and with the levels of a network."""
 
 from __future__ import annotations
 
@@ -19,10 +19,18 @@ __all__ = ["table_for"]
 def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
     """Return the rows of `data` as a table with the network's variables, order and levels.
 
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    data : DataFrame, Table or path
+        Rows with a column for every variable; further columns are ignored.
+
     Raises
     ------
     GomeaBnError
-        For missing columns, missing values, unknown levels, constant continuous columns, too few rows.
+        For missing columns, missing values, unknown levels, constant continuous columns, cut points
+        outside the data, and fewer than 2 rows.
     """
     import pandas as pd
 
@@ -36,7 +44,7 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
     elif not isinstance(data, pd.DataFrame):
         raise GomeaBnError(f"data must be a DataFrame, a Table or a path, got {type(data).__name__}.")
     if len(frame) < 2:
-        raise GomeaBnError(f"Refining needs at least 2 rows, got {len(frame)}.")
+        raise GomeaBnError(f"data must have at least 2 rows, got {len(frame)}.")
     positions = column_positions(frame, network.names)
     columns = []
     for name in network.names:
@@ -52,8 +60,8 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
         outside = [cut for cut in network.cut_points[name].tolist() if not low < cut < high]
         if outside:
             raise GomeaBnError(
-                f"The network cuts '{name}' at {outside[0]:g}, but its values here lie in ({low:g}, {high:g}); "
-                "refine with the rows that the network was learned from."
+                f"Column '{name}' has values from {low:g} to {high:g}, which the network's cut point {outside[0]:g} is "
+                "outside of; give the rows that the network was learned from."
             )
         columns.append(Column(name, values, None, "as in the network"))
     return Table(tuple(columns), len(frame), ())

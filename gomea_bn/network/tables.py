@@ -1,4 +1,4 @@
-"""Counting, looking up and drawing from the tables of a network, on plain arrays of codes."""
+"""Probability tables of a network: counting rows, looking up cells and drawing values, on arrays of codes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed
+from gomea_bn.texts import counted
 
 __all__ = ["bin_texts", "bin_widths", "draw_codes", "draw_in_bins", "family_index", "smoothed_table"]
 
-_MOST_CELLS = 2**27  # one gigabyte of float64
+# one gigabyte of float64
+_MOST_CELLS = 2**27
+# NumPy allows 64 axes
 _MOST_AXES = 63
 
 
 def bin_widths(cuts: NDArray[np.float64], support: tuple[float, float]) -> NDArray[np.float64]:
-    """Return the widths of the bins, float64 (n_bins,), in original units; end bins reach to the support."""
+    """Return the widths of the bins, float64 (n_bins,), in original units; the end bins end at the support."""
     return np.diff(np.concatenate(([support[0]], cuts, [support[1]])))
 
 
 def family_index(
     codes: Sequence[NDArray[np.int32]], parents: Sequence[int], child: int, cards: Sequence[int]
 ) -> NDArray[np.int64]:
-    """Return the position, int64 (n_rows,), of every row in the child's flattened table (C order)."""
+    """Return for every row its position in the child's flattened table (C order), int64 (n_rows,)."""
     index = np.zeros(len(codes[child]), dtype=np.int64)
     for position in (*parents, child):
         index *= cards[position]
@@ -43,8 +46,13 @@ def smoothed_table(
 ) -> NDArray[np.float64]:
     """Return P(child | parents), float64 (card(parent_1), ..., card(child)), from counts of rows.
 
-    P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count); a row without any data nor
-    pseudo-count is uniform. With "auto" it is smoothed by `fitted_smoothing`.
+    P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count). A table row is uniform if it has neither rows of
+    data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`.
+
+    Raises
+    ------
+    GomeaBnError
+        For a table of more than 2**27 cells or 62 parents.
     """
     shape = tuple(cards[position] for position in (*parents, child))
     n_cells = 1
@@ -52,8 +60,8 @@ def smoothed_table(
         n_cells *= card
     if n_cells > _MOST_CELLS or len(shape) > _MOST_AXES:
         raise GomeaBnError(
-            f"The table of '{name}' with {len(parents)} parents would have {n_cells:,} cells; remove "
-            "parents or merge bins."
+            f"The table of '{name}' with {counted(len(parents), 'parent')} would have {counted(n_cells, 'cell')}; the "
+            f"limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
         )
     index = family_index(codes, parents, child, cards)
     counts = np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
@@ -71,7 +79,8 @@ def draw_codes(
 ) -> NDArray[np.int32]:
     """Return one code per row, int32 (n,), drawn from `table[row]`; `table` is (n_table_rows, card)."""
     cumulated = np.cumsum(table, axis=1)
-    cumulated /= cumulated[:, -1:]  # exactly 1 from the last possible cell on, so no impossible cell is drawn
+    # exactly 1 from the last cell with a positive probability on, so that no later cell is drawn
+    cumulated /= cumulated[:, -1:]
     uniform = generator.random(len(rows))
     codes = np.zeros(len(rows), dtype=np.int32)
     for cell in range(table.shape[1] - 1):
@@ -89,12 +98,12 @@ def draw_in_bins(
     edges = np.concatenate(([support[0]], cuts, [support[1]]))
     low, high = edges[codes], edges[codes + 1]
     values = high - generator.random(len(codes)) * (high - low)
-    inside: NDArray[np.float64] = np.clip(values, np.nextafter(low, high), high)  # (a, b] despite rounding
-    return inside
+    # rounding must not move a value out of (a, b]
+    return np.asarray(np.clip(values, np.nextafter(low, high), high), dtype=np.float64)
 
 
 def bin_texts(cuts: NDArray[np.float64], support: tuple[float, float]) -> tuple[str, ...]:
-    """Return the bins as text, "[0, 1.5]", "(1.5, 3]", in as few digits (at least 4) as keep edges apart."""
+    """Return the bins as text, "[0, 1.5]", "(1.5, 3]", with the fewest digits (at least 4) that keep edges apart."""
     edges = [support[0], *cuts.tolist(), support[1]]
     texts = [repr(edge) for edge in edges]
     for digits in range(4, 17):
@@ -104,5 +113,5 @@ def bin_texts(cuts: NDArray[np.float64], support: tuple[float, float]) -> tuple[
             texts = short
             break
     return tuple(
-        f"{'[' if place == 0 else '('}{low}, {high}]" for place, (low, high) in enumerate(pairwise(texts))
+        f"{'(' if position else '['}{low}, {high}]" for position, (low, high) in enumerate(pairwise(texts))
     )

@@ -1,7 +1,7 @@
-"""Plots of what was learned, with matplotlib: a front, a network, a variable's density, a run's history.
+"""Plots with matplotlib: a front, a network, the density of a variable, and the history of a run.
 
-Every `plot_...` function draws into `ax` if given, else into a new pyplot figure, and returns the axes. Beside
-each stands what returns the data drawn: `front_points`, `network_layout` with `edge_marks`, `density_bins`,
+Every `plot_...` function draws into `ax` if it is given, otherwise into a new pyplot figure, and returns the axes.
+Other functions return the data that are drawn: `front_points`, `network_layout` and `edge_marks`, `density_bins`, and
 `history_steps`.
 """
 

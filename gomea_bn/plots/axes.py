@@ -1,4 +1,4 @@
-"""What all plots share: axes to draw in, colours that most people can tell apart, names drawn as they are."""
+"""Shared parts of all plots: axes, colours that most people can distinguish, and literal text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = [
 BLUE, ORANGE, INK, GREY = "#0072b2", "#d55e00", "#333333", "#767676"
 
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
-"""Options of every text that may hold a user's name: no character of it is a command."""
+"""Options of texts that may contain a user's names: no character is a command."""
 
 
 def new_axes(figsize: tuple[float, float], **options: Any) -> Axes:
-    """Return the axes of a new pyplot figure whose size in inches is `figsize`."""
+    """Return the axes of a new pyplot figure of a size in inches."""
     import matplotlib.pyplot as plt
 
     ax: Axes = plt.figure(figsize=figsize, layout="constrained").add_subplot(**options)
@@ -39,11 +39,11 @@ def new_axes(figsize: tuple[float, float], **options: Any) -> Axes:
 
 
 def plain_text(text: str, longest: int | None = None) -> str:
-    """Return a text as it can be drawn: line ends kept, other control characters escaped as in Python.
+    """Return a text for drawing: control characters except line ends are escaped as in Python.
 
-    Longer ones than `longest` characters lose their middle to "…".
+    A text of more than `longest` characters has "…" in place of its middle.
     """
-    drawn = "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
+    drawn = "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
     if longest is None or len(drawn) <= longest:
         return drawn
     tail = (longest - 1) // 3
@@ -51,16 +51,17 @@ def plain_text(text: str, longest: int | None = None) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return how wide one line of text is in points, at a font size in points, hinting included."""
+    """Return the width of one line of text in points, at a font size in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    measured: float = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)[0]
-    return 1.06 * measured
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
+    # hinting makes drawn text wider
+    return 1.06 * float(width)
 
 
 def size_in_points(ax: Axes) -> tuple[float, float]:
-    """Return width and height of axes, after the figure's layout engine, if there is one, has moved them."""
+    """Return width and height of axes in points, after the layout engine of the figure has placed them."""
     figure = ax.figure.canvas.figure
     if figure.get_layout_engine() is not None:
         figure.draw_without_rendering()
@@ -71,8 +72,9 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
 def plain_legend(
     ax: Axes, handles: Sequence[Artist | tuple[Artist, ...]], labels: Sequence[str], **options: Any
 ) -> Legend:
-    """Add a legend whose labels are drawn literally, those that begin with "_" too."""
-    legend = ax.legend(list(handles), [f"entry {place}" for place in range(len(labels))], **options)
+    """Add a legend whose labels are drawn literally, including labels that begin with "_"."""
+    # matplotlib leaves out labels that begin with "_"
+    legend = ax.legend(list(handles), [f"entry {position}" for position in range(len(labels))], **options)
     for text, label in zip(legend.get_texts(), labels, strict=True):
         text.update(LITERAL)
         text.set_text(label)
@@ -80,7 +82,7 @@ def plain_legend(
 
 
 def leave_room_for_legend(ax: Axes, highest: float, n_entries: int) -> None:
-    """Set the limits of y from 0 so that a legend of so many lines has room above the highest value."""
+    """Set the limits of y, from 0, so that a legend with a number of lines fits above the highest value."""
     from matplotlib import rcParams
 
     line = 1.5 * float(rcParams["font.size"])

@@ -1,4 +1,4 @@
-"""One variable under a network: its density over the bins, or its probabilities, beside data and expert."""
+"""The plot of one variable: its density or probabilities under a network, in the data and by an expert."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from gomea_bn.plots.axes import (
     plain_legend,
     plain_text,
 )
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,52 +31,57 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.columns import Level
     from gomea_bn.expert.expert_network import ExpertNetwork
+    from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["density_bins", "plot_density"]
 
-_MANY_LEVELS, _LONG_LEVELS = 8, 40  # levels, and characters in all their names, that fit side by side
-_LONGEST_LEVEL, _LONGEST_NAME = 24, 60  # characters
+# levels, and characters in all their names, that fit next to each other
+_MANY_LEVELS, _LONG_LEVELS = 8, 40
+# characters
+_LONGEST_LEVEL, _LONGEST_NAME = 24, 60
 _FILL = "#cfcfcf"
 
 
 def density_bins(
-    network: DiscretizedBayesNet,
+    network: NetworkLike,
     variable: str,
     *,
     table: Table | pd.DataFrame | None = None,
     expert: DiscretizedBayesNet | ExpertNetwork | None = None,
 ) -> pd.DataFrame:
-    """Return what `plot_density` draws: one row per bin or level of the network, the data and the expert.
+    """Return the data of `plot_density`: one row per bin or level of the network, the data and the expert.
 
     Parameters
     ----------
     network : DiscretizedBayesNet
-        The network looked at.
+        The network.
     variable : str
-        One of its variables.
+        Name of a variable.
     table : Table or DataFrame, optional
-        Rows of data that have this variable.
+        Rows of data with a column for this variable.
     expert : DiscretizedBayesNet or ExpertNetwork, optional
-        The expert's network, or the bins that the expert gave; nothing comes from an expert who gave neither.
+        The expert's network. An expert without bins or tables for the variable adds no rows.
 
     Returns
     -------
     DataFrame
-        Columns: source, "network", "data" or "expert"; how, "exact" or "sampled" (a network's marginal, see
-        `gomea_bn.network.marginals.marginal`), "counted" (data) or "bins only" (an expert's bins without tables).
-        Continuous: low, high and density, the probability of (low, high] per unit of the variable. The data's
-        bins are those of a fine histogram; bins without tables have density nan and infinite outer ends.
-        Discrete: level and probability.
+        Column `source` is "network", "data" or "expert". Column `how` is "exact" or "sampled" for marginals of networks
+        (see `gomea_bn.network.marginals.marginal`), "counted" for data, and "bins only" for an expert's bins without
+        tables.
+
+        A continuous variable has the columns `low`, `high` and `density`, the probability of (low, high] per unit of
+        the variable. The data have the bins of a fine histogram; bins without tables have density nan and infinite
+        outer ends. A discrete variable has the columns `level` and `probability`.
 
     Raises
     ------
     GomeaBnError
-        For an unknown variable, one of the other kind in the expert's network, or data that are missing or not
-        as the variable demands.
+        For an unknown variable, for a variable of another kind in the expert's network, and for data without the
+        variable or with values that do not fit it.
     """
     import pandas as pd
 
-    network.cardinality(variable)  # refuses unknown names
+    network.cardinality(variable)  # raises for an unknown name
     part = _continuous_part if variable in network.cut_points else _discrete_part
     parts = [part(network, variable, "network")]
     if table is not None:
@@ -86,30 +92,30 @@ def density_bins(
 
 
 def plot_density(
-    network: DiscretizedBayesNet,
+    network: NetworkLike,
     variable: str,
     *,
     table: Table | pd.DataFrame | None = None,
     expert: DiscretizedBayesNet | ExpertNetwork | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the marginal density of a variable under a network, and return the axes.
+    """Draw the marginal density of a variable under a network and return the axes.
 
-    Continuous: a step function over the network's bins, the data's fine histogram behind it, the expert's bins
-    dashed; on the axis a mark for every cut of the network, and above these for the expert's. Discrete: bars
-    of the probabilities. `density_bins` returns what is drawn, and says which densities are exact.
+    A continuous variable is drawn as a step function over the network's bins, with a fine histogram of the data behind
+    it and the expert's bins dashed. Marks on the axis show the network's cut points, marks above them the expert's. A
+    discrete variable is drawn as bars. `density_bins` returns the data that are drawn.
 
     Parameters
     ----------
     network, variable, table, expert
-        As in `density_bins`.
+        See `density_bins`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw in; by default those of a new figure.
 
     Raises
     ------
     GomeaBnError
-        As in `density_bins`.
+        See `density_bins`.
     """
     bins = density_bins(network, variable, table=table, expert=expert)
     if ax is None:
@@ -123,58 +129,56 @@ def plot_density(
     return ax
 
 
-def _continuous_part(network: DiscretizedBayesNet, variable: str, source: str) -> pd.DataFrame:
+def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
     """Return the density over the bins of a network."""
-    found = marginal(network, variable)
+    distribution = marginal(network, variable)
     cuts, support = network.cut_points[variable], network.support[variable]
     edges = np.concatenate(([support[0]], cuts, [support[1]]))
-    density = found.probabilities / bin_widths(cuts, support)
-    return _steps(source, "exact" if found.is_exact else "sampled", edges, density)
+    density = distribution.probabilities / bin_widths(cuts, support)
+    return _steps(source, "exact" if distribution.is_exact else "sampled", edges, density)
 
 
-def _discrete_part(network: DiscretizedBayesNet, variable: str, source: str) -> pd.DataFrame:
+def _discrete_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
     """Return the probabilities of the levels in a network."""
-    found = marginal(network, variable)
-    how = "exact" if found.is_exact else "sampled"
-    return _levels(source, how, network.levels[variable], found.probabilities)
+    distribution = marginal(network, variable)
+    how = "exact" if distribution.is_exact else "sampled"
+    return _levels(source, how, network.levels[variable], distribution.probabilities)
 
 
 def _expert_parts(
-    network: DiscretizedBayesNet, variable: str, expert: DiscretizedBayesNet | ExpertNetwork
+    network: NetworkLike, variable: str, expert: DiscretizedBayesNet | ExpertNetwork
 ) -> list[pd.DataFrame]:
-    """Return the expert's view of a variable: from tables, else the bins, else nothing."""
+    """Return the expert's distribution of a variable, by the tables or only the bins; empty without both."""
     continuous = variable in network.cut_points
-    whole = expert if isinstance(expert, DiscretizedBayesNet) else expert.network
-    if whole is not None and variable in (whole.cut_points if continuous else whole.levels):
+    with_tables = expert if isinstance(expert, DiscretizedBayesNet) else expert.network
+    if with_tables is not None and variable in (with_tables.cut_points if continuous else with_tables.levels):
         part = _continuous_part if continuous else _discrete_part
-        return [part(whole, variable, "expert")]
+        return [part(with_tables, variable, "expert")]
     if variable not in expert.names:
         return []
     if continuous and variable in expert.cut_points:
         inner = expert.cut_points[variable]
         edges = np.concatenate(([-np.inf], inner, [np.inf]))
         return [_steps("expert", "bins only", edges, np.full(len(edges) - 1, np.nan))]
-    if whole is not None or variable in expert.cut_points:
+    if with_tables is not None or variable in expert.cut_points:
         raise GomeaBnError(
-            f"'{variable}' is {'continuous' if continuous else 'discrete'} in the network, but not in the "
-            "expert's; compare networks of one kind, or leave the expert out."
+            f"'{variable}' is {'continuous' if continuous else 'discrete'} in the network, but not in the expert's "
+            "network; leave expert out, or give the expert's network of the same columns."
         )
     return []
 
 
-def _data_part(network: DiscretizedBayesNet, variable: str, table: Table | pd.DataFrame) -> pd.DataFrame:
-    """Return the data's fine histogram, or the shares of the network's levels."""
+def _data_part(network: NetworkLike, variable: str, table: Table | pd.DataFrame) -> pd.DataFrame:
+    """Return a fine histogram of the data, or the shares of the network's levels."""
     if isinstance(table, Table):
         if variable not in table.names:
-            raise GomeaBnError(f"The table has no column '{variable}'.{nearest(variable, table.names)}")
+            raise GomeaBnError(f"table: unknown column '{variable}'.{nearest(variable, table.names)}")
         column = table.columns[table.names.index(variable)]
         series: Any = _series(column)
     else:
         series = table.iloc[:, column_positions(table, [variable])[variable]]
     if len(series) == 0:
-        raise GomeaBnError(
-            f"The data's histogram of '{variable}' needs at least one row, got an empty table."
-        )
+        raise GomeaBnError(f"table must have at least one row for the histogram of '{variable}', got none.")
     if variable in network.levels:
         levels = network.levels[variable]
         codes = encode_levels(series, variable, levels)
@@ -186,7 +190,7 @@ def _data_part(network: DiscretizedBayesNet, variable: str, table: Table | pd.Da
 
 
 def _series(column: Column) -> pd.Series[Any]:
-    """Return a column of a table with its values in place of codes."""
+    """Return a column of a table with values in place of codes."""
     import pandas as pd
 
     if column.levels is None:
@@ -212,7 +216,7 @@ def _levels(
 
 
 def _draw_steps(ax: Axes, bins: pd.DataFrame) -> None:
-    """Draw the densities of a continuous variable, and marks of the cuts on the axis: network's, then expert's."""
+    """Draw the densities of a continuous variable, and marks of the cut points of network and expert."""
     handles: list[Any] = []
     labels: list[str] = []
     data, network, expert = (bins[bins["source"] == source] for source in ("data", "network", "expert"))
@@ -242,14 +246,16 @@ def _draw_steps(ax: Axes, bins: pd.DataFrame) -> None:
 
 
 def _draw_bars(ax: Axes, bins: pd.DataFrame) -> None:
-    """Draw the probabilities of a discrete variable's levels side by side."""
+    """Draw the probabilities of the levels of a discrete variable next to each other."""
     levels = list(dict.fromkeys(bins["level"]))
-    sources = [one for one in ("data", "network", "expert") if one in set(bins["source"])]
+    sources = [source for source in ("data", "network", "expert") if source in set(bins["source"])]
     width = 0.8 / len(sources)
     handles, labels = [], []
-    for place, source in enumerate(sources):
+    for position, source in enumerate(sources):
         part = bins[bins["source"] == source]
-        middles = [levels.index(level) + (place - (len(sources) - 1) / 2) * width for level in part["level"]]
+        middles = [
+            levels.index(level) + (position - (len(sources) - 1) / 2) * width for level in part["level"]
+        ]
         style: dict[str, dict[str, Any]] = {
             "data": {"color": _FILL},
             "network": {"color": BLUE},
@@ -274,6 +280,6 @@ def _edges(part: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _labelled(source: str, part: pd.DataFrame, unit: str) -> str:
-    """Return "network (4 bins)", with what the reader must know of how it came about."""
+    """Return a label such as "network (4 bins)", with a remark for sampled densities and bins without tables."""
     remark = {"sampled": ", from a sample", "bins only": ", no tables"}.get(part["how"].iloc[0], "")
-    return f"{source} ({len(part)} {unit}{'s' if len(part) != 1 else ''}{remark})"
+    return f"{source} ({counted(len(part), unit)}{remark})"

@@ -1,4 +1,4 @@
-"""The scatter of a front's objectives, with the expert's network and the truth among its networks."""
+"""The plot of a front: its networks over two or three objectives, with the expert's and the true network."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gomea_bn.plots.axes import (
     size_in_points,
     text_width,
 )
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,27 +35,27 @@ __all__ = ["front_points", "plot_front"]
 
 
 class ObjectiveLike(Protocol):
-    """The texts of an objective."""
+    """An objective with its texts."""
 
     @property
     def name(self) -> str:
-        """Its name in tables."""
+        """Name in tables."""
 
     @property
     def label(self) -> str:
-        """What it measures."""
+        """Name for people."""
 
     @property
     def unit(self) -> str:
-        """Its unit."""
+        """Unit."""
 
     @property
     def better(self) -> str:
-        """What small values mean."""
+        """Meaning of small values."""
 
 
 class FrontLike(Protocol):
-    """What is drawn of a front; `gomea_bn.front.Front` documents the members."""
+    """The members of a front that are drawn; `gomea_bn.front.Front` documents them."""
 
     def __len__(self) -> int: ...
 
@@ -76,16 +77,18 @@ class FrontLike(Protocol):
 
     @property
     def record(self) -> dict[str, Any]:
-        """Where the front comes from."""
+        """Origin of the front."""
 
     @property
     def table(self) -> Table | None:
-        """The rows that the networks were learned from."""
+        """Rows that the networks were learned from."""
 
 
-_LONGEST = 60  # characters of a label
-_LABEL_ROOM = 64.0  # points: labels of two lines need more than three-dimensional axes leave
-_LARGEST = {"seed": 2**128, "n_samples": 1 << 20}
+# characters of a label
+_LONGEST = 60
+# points; labels of two lines need more room than three-dimensional axes leave
+_LABEL_ROOM = 64.0
+_LARGEST = {"random_state": 2**128, "n_samples": 1 << 20}
 
 
 def front_points(
@@ -95,47 +98,47 @@ def front_points(
     truth: DiscretizedBayesNet | None = None,
     objectives: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return the points that `plot_front` draws: the front's networks, then the expert's and the truth.
+    """Return the points of `plot_front`: the networks of the front, then the expert's and the true network.
 
     Parameters
     ----------
     front : Front
-        The networks.
+        The front.
     expert : bool, DiscretizedBayesNet or ExpertNetwork, optional
-        The expert's network; True is the front's own. One without tables is fitted to the front's table.
+        The expert's network; True for the front's own. An ExpertNetwork is fitted to the table of the front.
     truth : DiscretizedBayesNet, optional
-        The network that generated the data, where it is known.
+        The network that generated the data, if it is known.
     objectives : sequence of str, optional
-        Names of the objectives wanted, in order; all by default.
+        Names of the objectives, in order; by default all.
 
     Returns
     -------
     DataFrame
-        Columns: source, "front", "expert" or "truth"; id, the network's position in the front (missing for the
-        other two); then the objectives. Those of expert and truth are computed from the front's table: misfit,
-        minus the mean log density of its rows; complexity, the number of free parameters; expert_distance, by
-        `gomea_bn.expert.distance.expert_distance` from the front's expert, in nats, over the sample whose seed and
-        size the front's record holds, else over 4096 points with seed 0.
+        Column `source` is "front", "expert" or "truth". Column `id` is the position in the front, missing for the other
+        two. The further columns are the objectives.
+
+        Values of expert and truth are computed: misfit is the negative mean log density of the table's rows, complexity
+        the number of free parameters, and expert_distance the `gomea_bn.expert.distance.expert_distance` to the front's
+        expert in nats. Its sample has the seed and size in the front's record, or 4096 points and seed 0.
 
     Raises
     ------
     GomeaBnError
-        For an expert or a truth that is no network; for unknown objectives; for expert or truth if the front has
-        no table or no expert where one is needed, or if an objective is a user's own, whose value for them is not
-        known.
+        For an expert or a truth of another type and for unknown objectives. For expert or truth also if the front lacks
+        the table or the expert that is needed, and for objectives of a user's own, which cannot be computed.
     """
     import pandas as pd
 
     chosen = _chosen(front, objectives)
-    columns = [front.names.index(one.name) for one in chosen]
-    names = [one.name for one in chosen]
+    names = [objective.name for objective in chosen]
+    columns = [front.names.index(name) for name in names]
     frame = pd.DataFrame(front.values[:, columns], columns=names)
     frame.insert(0, "source", "front")
     frame.insert(1, "id", pd.Series(range(len(front)), dtype="Int64"))
     if not (truth is None or isinstance(truth, DiscretizedBayesNet)):
         raise GomeaBnError(
-            f"truth must be the DiscretizedBayesNet that generated the data, got {type(truth).__name__}; leave it "
-            "out where the truth is not known."
+            f"truth must be the DiscretizedBayesNet that generated the data, got {type(truth).__name__}; leave it out "
+            "if that network is not known."
         )
     marked = {"expert": _expert_network(front, expert), "truth": truth}
     rows = [
@@ -158,24 +161,24 @@ def plot_front(
     objectives: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a front's networks as points over two or three objectives, and return the axes.
+    """Draw the networks of a front as points over two or three objectives and return the axes.
 
-    With the expert's network and the truth marked it is Figure 2 of Ha et al. Every objective is minimised;
-    the labels say what small values mean. `front_points` returns what is drawn.
+    With the expert's and the true network it is Figure 2 of Ha et al. (2024). Every objective is minimised; the labels
+    describe small values. `front_points` returns the data that are drawn.
 
     Parameters
     ----------
     front, expert, truth
-        As in `front_points`.
+        See `front_points`.
     objectives : sequence of str, optional
-        Two or three names; needed for a front of four objectives or more, since one drawing shows three at most.
+        Names of two or three objectives; by default all. Required for a front of four or more objectives.
     ax : matplotlib Axes, optional
-        Where to draw: for three objectives axes made with projection="3d". By default a new figure.
+        Axes to draw in, with projection="3d" for three objectives; by default those of a new figure.
 
     Raises
     ------
     GomeaBnError
-        As in `front_points`, for fewer than two or more than three objectives, or axes of another dimension.
+        See `front_points`. Also for another number of objectives than two or three, and for axes of another dimension.
     """
     chosen = _chosen(front, objectives)
     if not 2 <= len(chosen) <= 3:
@@ -183,7 +186,9 @@ def plot_front(
             f"A front is drawn over 2 or 3 objectives, got {len(chosen)}; the front has {', '.join(front.names)}. "
             "Choose with objectives=[...], or compare them all on the review page."
         )
-    points = front_points(front, expert=expert, truth=truth, objectives=[one.name for one in chosen])
+    points = front_points(
+        front, expert=expert, truth=truth, objectives=[objective.name for objective in chosen]
+    )
     solid = len(chosen) == 3
     if ax is None:
         ax = new_axes((7.2, 6.4), projection="3d") if solid else new_axes((6.4, 4.8))
@@ -196,13 +201,13 @@ def plot_front(
                 else "plt.subplots()."
             )
         )
-    _draw_points(ax, points, [one.name for one in chosen])
+    _draw_points(ax, points, [objective.name for objective in chosen])
     _draw_labels(ax, chosen)
     return ax
 
 
 def _chosen(front: FrontLike, objectives: Sequence[str] | None) -> list[ObjectiveLike]:
-    """Return the objectives to show."""
+    """Return the chosen objectives."""
     if objectives is None:
         return list(front.objectives)
     if isinstance(objectives, str):
@@ -210,18 +215,18 @@ def _chosen(front: FrontLike, objectives: Sequence[str] | None) -> list[Objectiv
     for name in objectives:
         if name not in front.names:
             raise GomeaBnError(
-                f"The front has no objective {name!r}; it has {', '.join(front.names)}."
+                f"objectives: unknown objective {name!r}; the front has {', '.join(front.names)}."
                 f"{nearest(str(name), front.names)}"
             )
     if len(set(objectives)) < len(objectives):
-        raise GomeaBnError(f"objectives must name each objective once, got {list(objectives)!r}.")
+        raise GomeaBnError(f"objectives has a duplicate, got {list(objectives)!r}.")
     return [front.objectives[front.names.index(name)] for name in objectives]
 
 
 def _expert_network(
     front: FrontLike, expert: bool | DiscretizedBayesNet | ExpertNetwork | None
 ) -> DiscretizedBayesNet | None:
-    """Return the expert's whole network, or None if none is wanted."""
+    """Return the expert's network over all columns, or None if no expert is drawn."""
     from gomea_bn.expert.expert_network import ExpertNetwork
 
     if expert is None or expert is False:
@@ -229,14 +234,14 @@ def _expert_network(
     if expert is True:
         if front.expert is None:
             raise GomeaBnError(
-                "expert=True marks the front's own expert, but this front has none; pass a network."
+                "expert=True draws the expert's network of the front, but this front has none; pass a network."
             )
         return front.expert
     if isinstance(expert, DiscretizedBayesNet):
         return expert
     if not isinstance(expert, ExpertNetwork):
         raise GomeaBnError(
-            "expert must be True for the front's own expert, a DiscretizedBayesNet or an ExpertNetwork, got "
+            "expert must be a DiscretizedBayesNet, an ExpertNetwork or, for the expert of the front, True, got "
             f"{type(expert).__name__}."
         )
     return expert.fitted(_table(front, "expert"))
@@ -245,7 +250,7 @@ def _expert_network(
 def _values(
     front: FrontLike, network: DiscretizedBayesNet, objectives: Sequence[ObjectiveLike], source: str
 ) -> list[float]:
-    """Return a network's value in every objective."""
+    """Return the values of a network in the objectives."""
     return [_value(front, network, objective.name, source) for objective in objectives]
 
 
@@ -256,22 +261,22 @@ def _value(front: FrontLike, network: DiscretizedBayesNet, objective: str, sourc
         return -float(network.log_density(_table(front, source).to_frame()).mean())
     if objective != "expert_distance":
         raise GomeaBnError(
-            f"The value of the {source}'s network in the objective '{objective}' is not known; leave {source} out, "
-            "or choose other objectives with objectives=[...]."
+            f"The value of {source} in the objective '{objective}' cannot be computed; leave {source} out, or choose "
+            "other objectives with objectives=[...]."
         )
     if front.expert is None:
         raise GomeaBnError(
-            f"The distance of the {source}'s network to the expert needs a front with an expert, got none."
+            f"The objective 'expert_distance' of {source} needs a front with an expert, got none."
         )
     return expert_distance(front.expert, network, **_sample_options(front))
 
 
 def _sample_options(front: FrontLike) -> dict[str, int]:
-    """Return seed and size of the expert's sample that the front's own distances were taken over, where recorded."""
+    """Return seed and size of the expert's sample by the front's record, as options of `expert_distance`."""
     parameters = front.record.get("parameters")
     size = parameters.get("expert_sample_size") if isinstance(parameters, dict) else None
     options: dict[str, int] = {}
-    for name, value in (("seed", front.record.get("seed")), ("n_samples", size)):
+    for name, value in (("random_state", front.record.get("seed")), ("n_samples", size)):
         if isinstance(value, int) and is_integer(value) and 0 <= value <= _LARGEST[name]:
             options[name] = value
     return options
@@ -280,18 +285,18 @@ def _sample_options(front: FrontLike) -> dict[str, int]:
 def _table(front: FrontLike, source: str) -> Table:
     if front.table is None:
         raise GomeaBnError(
-            f"The {source}'s network is placed by the rows that the front was learned from, but this front holds "
-            f"none; leave {source} out, or make the front with table=..."
+            f"{source} needs the rows that the front was learned from, but this front has no table; leave {source} "
+            "out, or make the front with table=..."
         )
     return front.table
 
 
 def _draw_points(ax: Axes, points: pd.DataFrame, names: list[str]) -> None:
-    """Draw the front small and the expert and the truth large, each with a shape of its own."""
-    counted = int((points["source"] == "front").sum())
+    """Draw small points for the front, and large ones of other shapes for the expert and the truth."""
+    n_networks = int((points["source"] == "front").sum())
     styles: dict[str, tuple[str, dict[str, Any]]] = {
         "front": (
-            f"front ({counted} network{'s' if counted != 1 else ''})",
+            f"front ({counted(n_networks, 'network')})",
             {"color": BLUE, "s": 18, "alpha": 0.75},
         ),
         "expert": (
@@ -300,10 +305,11 @@ def _draw_points(ax: Axes, points: pd.DataFrame, names: list[str]) -> None:
         ),
         "truth": ("truth", {"color": "#f0e442", "s": 220, "marker": "*", "edgecolors": INK, "zorder": 6}),
     }
-    draw: Any = ax.scatter  # with two or three coordinates
+    # called with two or three coordinates
+    draw: Any = ax.scatter
     handles, labels = [], []
     for source, (label, style) in styles.items():
-        part: NDArray[np.float64] = points.loc[points["source"] == source, names].to_numpy(dtype=np.float64)
+        part = points.loc[points["source"] == source, names].to_numpy(dtype=np.float64)
         if len(part):
             depth: dict[str, Any] = {"depthshade": False} if len(names) == 3 else {}
             handles.append(draw(*part.T, **style, **depth))
@@ -312,7 +318,7 @@ def _draw_points(ax: Axes, points: pd.DataFrame, names: list[str]) -> None:
 
 
 def _draw_labels(ax: Any, objectives: list[ObjectiveLike]) -> None:
-    """Say what the axes show, in which unit, and what small values mean; in one line where there is room."""
+    """Label the axes with name, unit and meaning of small values, in one line if there is room."""
     from matplotlib import rcParams
 
     solid = len(objectives) == 3

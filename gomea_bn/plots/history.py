@@ -1,11 +1,11 @@
-"""How runs improved: the best value so far, or the archive's size, against evaluations or seconds."""
+"""The plot of runs: the best value so far, or the size of the archive, by evaluations or seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.plots.axes import BLUE, INK, ORANGE, new_axes, plain_legend, plain_text
 from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry
 
@@ -18,7 +18,7 @@ __all__ = ["History", "Run", "history_steps", "plot_history"]
 
 
 class FittedLearner(Protocol):
-    """A learner after `fit`: history, evaluations and seconds of search."""
+    """A fitted learner with its history, evaluations and seconds of search."""
 
     history_: list[HistoryEntry] | list[FrontHistoryEntry]
     n_eval_: int
@@ -26,7 +26,7 @@ class FittedLearner(Protocol):
 
 
 class FinishedSearch(Protocol):
-    """What a search returned: its history; evaluations and seconds are used where it has them."""
+    """The result of a search with its history, and optionally its evaluations and seconds."""
 
     @property
     def history(self) -> list[HistoryEntry] | list[FrontHistoryEntry]:
@@ -37,7 +37,8 @@ Entry: TypeAlias = HistoryEntry | FrontHistoryEntry
 Run: TypeAlias = FittedLearner | FinishedSearch | Sequence[HistoryEntry] | Sequence[FrontHistoryEntry]
 History: TypeAlias = Run | Sequence[Run] | Mapping[str, Run]
 
-_COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", INK, "#56b4e9", "#e69f00")  # Okabe & Ito
+# colours of Okabe & Ito
+_COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", INK, "#56b4e9", "#e69f00")
 _DASHES: tuple[tuple[float, Sequence[float]], ...] = (
     (0, ()),
     (0, (5, 2)),
@@ -49,41 +50,42 @@ _LABELS = {
     "objective": "Best objective, lower is better",
     "archive size": "Archive size [solutions that no other dominates]",
 }
-_LONGEST_LABEL = 40  # characters
-_DECADES = 300.0  # ratio of the largest to the smallest value up to which 1, 2 and 5 are all marked
+# characters
+_LONGEST_LABEL = 40
+# largest ratio of the largest to the smallest value for ticks at 1, 2 and 5
+_DECADES = 300.0
 
 
 def history_steps(history: History) -> pd.DataFrame:
-    """Return the steps that `plot_history` draws: every improvement of every run, and where the run ended.
+    """Return the data of `plot_history`: every improvement and the end of every run.
 
     Parameters
     ----------
     history : learner, result, list of HistoryEntry or FrontHistoryEntry, or a sequence or mapping of these
-        One run or several: fitted learners, what searches return, or their histories. A mapping's keys name
-        the runs, "run 1", "run 2", ... otherwise.
+        One run or several: fitted learners, results of searches, or their histories. The keys of a mapping are the
+        names of the runs; other runs are called "run 1", "run 2", ...
 
     Returns
     -------
     DataFrame
-        Columns: run, n_eval, seconds, value, quantity. The value is the best so far, quantity says of what:
-        "score" (higher is better) if all runs are of learners that maximise one, else "objective". Runs for
-        several objectives have no best value: theirs is the number of solutions in the archive, "archive size",
-        after every generation that added to it. A last row repeats the value at the end of a run, where the run
-        knows it.
+        Columns run, n_eval, seconds, value and quantity. The value is the best so far. The quantity is "score" (higher
+        is better) if all runs are learners with a score, otherwise "objective". The value of runs with several
+        objectives is the number of solutions in the archive after every generation that changed it, with the quantity
+        "archive size". A last row repeats the value at the end of a run, if that is known.
 
     Raises
     ------
     GomeaBnError
-        For a run without a history, as of a learner that was not fitted, and for runs for one objective beside
-        runs for several.
+        For a run without a history, for example a learner that is not fitted, and for runs with one objective together
+        with runs with several.
     """
     import pandas as pd
 
     runs = _named_runs(history)
-    found = {name: _entries(run, name) for name, run in runs.items()}
-    quantity = _quantity(runs, found)
+    entries_of = {name: _entries(run, name) for name, run in runs.items()}
+    quantity = _quantity(runs, entries_of)
     rows: list[tuple[str, int, float, float]] = []
-    for name, entries in found.items():
+    for name, entries in entries_of.items():
         values = [_value(entry, quantity) for entry in entries]
         rows += [
             (name, entry.n_eval, entry.seconds, value) for entry, value in zip(entries, values, strict=True)
@@ -97,45 +99,44 @@ def history_steps(history: History) -> pd.DataFrame:
 
 
 def plot_history(history: History, *, x: str = "evaluations", ax: Axes | None = None) -> Axes:
-    """Draw the best score or objective so far as a step per improvement, and return the axes.
+    """Draw the best score or objective so far, with a step per improvement, and return the axes.
 
-    Of runs for several objectives the number of solutions in the archive is drawn, and the axis says so. Several
-    runs are drawn over each other, named in a legend unless they are more than seven without names. The
-    horizontal scale is logarithmic. `history_steps` returns what is drawn.
+    Runs with several objectives are drawn by the number of solutions in the archive. Several runs share the axes and
+    have a legend, unless they are more than seven without names. The horizontal scale is logarithmic. `history_steps`
+    returns the data that are drawn.
 
     Parameters
     ----------
     history : learner, result, list of HistoryEntry or FrontHistoryEntry, or a sequence or mapping of these
-        As in `history_steps`.
+        See `history_steps`.
     x : {"evaluations", "seconds"}
-        What the horizontal axis counts.
+        Quantity of the horizontal axis.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw in; by default those of a new figure.
 
     Raises
     ------
     GomeaBnError
-        For another `x`, or as in `history_steps`.
+        For another `x`; see also `history_steps`.
     """
-    if x not in ("evaluations", "seconds"):
-        raise GomeaBnError(f"x must be 'evaluations' or 'seconds', got {x!r}.")
+    check_choice("x", x, ("evaluations", "seconds"))
     steps = history_steps(history)
     if ax is None:
         ax = new_axes((6.4, 3.8))
     runs = [(str(name), run) for name, run in steps.groupby("run", sort=False)]
     column = "n_eval" if x == "evaluations" else "seconds"
-    alike = len(runs) > len(_COLOURS) and not isinstance(history, Mapping)
+    same_style = len(runs) > len(_COLOURS) and not isinstance(history, Mapping)
     lines: list[Line2D] = []
-    for place, (_, run) in enumerate(runs):
-        style = 0 if alike else place
+    for position, (_, run) in enumerate(runs):
+        style = 0 if same_style else position
         lines += ax.plot(
             run[column],
             run["value"],
             drawstyle="steps-post",
             color=_COLOURS[style % len(_COLOURS)],
             linestyle=_DASHES[style % len(_DASHES)],
-            linewidth=1.0 if alike else 1.6,
-            alpha=0.6 if alike else 1.0,
+            linewidth=1.0 if same_style else 1.6,
+            alpha=0.6 if same_style else 1.0,
         )
     _scale(ax, steps[column])
     ax.set_xlabel("Evaluations" if x == "evaluations" else "Time [seconds]")
@@ -147,7 +148,7 @@ def plot_history(history: History, *, x: str = "evaluations", ax: Axes | None = 
 
 
 def _scale(ax: Axes, values: pd.Series[float]) -> None:
-    """Make the horizontal scale logarithmic, with plain numbers that do not run into each other."""
+    """Make the horizontal scale logarithmic, with plain numbers that do not overlap."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if not (values > 0).all():
@@ -172,50 +173,52 @@ def _named_runs(history: Any) -> dict[str, Any]:
     else:
         runs = {"run 1": history}
     if not runs:
-        raise GomeaBnError("A plot of histories needs at least one run, got none.")
+        raise GomeaBnError("history must have at least one run, got none.")
     return runs
 
 
 def _entries(run: Any, name: str) -> list[Any]:
     """Return the improvements of one run, at least one and all of one kind."""
-    found = run if isinstance(run, Sequence) else getattr(run, "history_", getattr(run, "history", None))
+    entries = run if isinstance(run, Sequence) else getattr(run, "history_", getattr(run, "history", None))
     kinds = (HistoryEntry, FrontHistoryEntry)
-    if not isinstance(found, Sequence) or not any(
-        all(isinstance(entry, kind) for entry in found) for kind in kinds
+    if not isinstance(entries, Sequence) or not any(
+        all(isinstance(entry, kind) for entry in entries) for kind in kinds
     ):
-        unfitted = hasattr(run, "fit") and found is None
+        unfitted = hasattr(run, "fit") and entries is None
         raise GomeaBnError(
             f"'{name}' must be a fitted learner, a search's result, or a list of HistoryEntry or of "
             f"FrontHistoryEntry, got {type(run).__name__}" + ("; call fit(frame) first." if unfitted else ".")
         )
-    if not found:
-        raise GomeaBnError(f"The history of '{name}' is empty: the search had found nothing when it ended.")
-    return list(found)
+    if not entries:
+        raise GomeaBnError(
+            f"The history of '{name}' is empty: the search ended before its first improvement."
+        )
+    return list(entries)
 
 
-def _quantity(runs: Mapping[str, Any], found: Mapping[str, list[Any]]) -> str:
-    """Return what the runs' values are, or refuse runs whose values are not of one kind."""
-    several = {name for name, entries in found.items() if isinstance(entries[0], FrontHistoryEntry)}
+def _quantity(runs: Mapping[str, Any], entries_of: Mapping[str, list[Any]]) -> str:
+    """Return the quantity of the runs' values; raise if runs have different quantities."""
+    several = {name for name, entries in entries_of.items() if isinstance(entries[0], FrontHistoryEntry)}
     if not several:
         return "score" if all(hasattr(run, "score_") for run in runs.values()) else "objective"
-    single = next((name for name in found if name not in several), None)
+    single = next((name for name in entries_of if name not in several), None)
     if single is not None:
         raise GomeaBnError(
-            f"'{single}' is a run for one objective and '{min(several)}' one for several, whose values cannot be "
-            "compared; draw them apart."
+            f"Run '{single}' has one objective and run '{min(several)}' several, and their values cannot be compared; "
+            "draw them in separate plots."
         )
     return "archive size"
 
 
 def _value(entry: Any, quantity: str) -> float:
-    """Return what is drawn of an entry."""
+    """Return the drawn value of an entry."""
     if quantity == "archive size":
         return float(entry.archive_size)
     return -float(entry.objective) if quantity == "score" else float(entry.objective)
 
 
 def _end(run: Any, last: Entry) -> tuple[int, float]:
-    """Return evaluations and seconds at the end of a run, or at its last improvement."""
+    """Return evaluations and seconds at the end of a run, or at its last improvement if the end is not known."""
     n_eval = getattr(run, "n_eval_", getattr(run, "n_eval", last.n_eval))
     seconds = getattr(run, "fit_seconds_", getattr(run, "exec_time", last.seconds))
     return int(n_eval), float(seconds)

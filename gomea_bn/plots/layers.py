@@ -1,4 +1,4 @@
-"""The order of places within the layers of a drawing, so that few edges cross."""
+"""Ordering the places within the layers of a drawing so that few edges cross."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from numpy.typing import NDArray
 
 __all__ = ["chains", "ordered"]
 
-_PATIENCE = 8  # sweeps without a better order before the search ends
+# sweeps without a better order before the search ends
+_PATIENCE = 8
 _MOST_SWEEPS = 40
 
-Links = list[NDArray[np.float64]]  # per two neighbouring rows, [u, v]: edges from upper u to lower v
-Order = list[NDArray[np.intp]]  # per row: indices into the row as it was given, from left to right
+# per pair of neighbouring rows: entry [u, v] is the number of edges from upper u to lower v
+Links = list[NDArray[np.float64]]
+# per row: indices into the original row, from left to right
+Order = list[NDArray[np.intp]]
 
 
 def chains(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return every edge as a path with one place per layer; appends the layers of new places to `layers`.
+    """Return every edge as a path with one place per layer, and append the layers of new places to `layers`.
 
     Parameters
     ----------
     layers : list of int
         The layer of every vertex. Mutated.
     edges : iterable of (upper, lower)
-        Vertices, the second in a deeper layer than the first.
+        Pairs of vertices, the second in a deeper layer.
     """
     paths = []
     for upper, lower in edges:
@@ -37,29 +40,29 @@ def chains(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[list[int
 
 
 def ordered(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return the rows with their places in an order with few crossings, never more than in the given one.
+    """Return the rows reordered to reduce crossings; never worse than the input.
 
-    No move of one place within its row saves a crossing. The same input gives the same order.
+    No move of a single place within its row saves a crossing. The same input gives the same order.
 
     Parameters
     ----------
     rows : sequence of sequence of int
-        The places of every layer, from above.
+        Places of every layer, from the top.
     pieces : iterable of (upper, lower)
-        Edges between neighbouring rows, doubled ones as often as they are given; `chains` parts longer ones.
+        Edges between neighbouring rows; duplicates count repeatedly. `chains` splits longer edges.
 
     Notes
     -----
-    Sweeps down and up sort each row by the mean position of its neighbours in the row before (Sugiyama,
-    Tagawa & Toda, "Methods for visual understanding of hierarchical system structures", 1981). Between
-    sweeps, places move one at a time to where they cross least ("sifting": Matuszewski, Schönfeld & Molitor,
-    "Using sifting for k-layer straightline crossing minimization", 1999). The best order met is kept.
+    Sweeps down and up sort each row by the mean position of its neighbours in the previous row (Sugiyama, Tagawa &
+    Toda, "Methods for visual understanding of hierarchical system structures", 1981). Between sweeps, each place moves
+    to the position with the fewest crossings ("sifting": Matuszewski, Schönfeld & Molitor, "Using sifting for k-layer
+    straightline crossing minimization", 1999). The best order of all is returned.
     """
     links = _links(rows, pieces)
-    given = [np.arange(len(row)) for row in rows]
-    best, least = given, _count(links, given)
+    original = [np.arange(len(row)) for row in rows]
+    best, least = original, _count(links, original)
     for first in (0, 1):
-        order, waited = given, 0
+        order, waited = original, 0
         for sweep in range(_MOST_SWEEPS):
             if not least or waited == _PATIENCE:
                 break
@@ -71,31 +74,34 @@ def ordered(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) ->
                 best, least = [row.copy() for row in order], count
     while _sift(links, best):
         pass
-    return [[row[at] for at in found.tolist()] for row, found in zip(rows, best)]
+    return [[row[index] for index in order.tolist()] for row, order in zip(rows, best)]
 
 
 def _links(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) -> Links:
-    seat = {place: (number, at) for number, row in enumerate(rows) for at, place in enumerate(row)}
+    position_of = {place: (number, at) for number, row in enumerate(rows) for at, place in enumerate(row)}
     links = [np.zeros((len(upper), len(lower))) for upper, lower in pairwise(rows)]
     for upper, lower in pieces:
-        number, at = seat[upper]
-        links[number][at, seat[lower][1]] += 1
+        number, at = position_of[upper]
+        links[number][at, position_of[lower][1]] += 1
     return links
 
 
 def _joined(links: Links, order: Order, number: int, *, above: bool) -> NDArray[np.float64]:
-    """Return the links of a row's places, as given, with the row above or below, in order."""
+    """Return the links of the places of a row, in original order, with the ordered row above or below."""
     return links[number - 1].T[:, order[number - 1]] if above else links[number][:, order[number + 1]]
 
 
 def _pair_crossings(joined: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return [u, v]: crossings of u's edges with v's if u stands left of v; joined: (row, other row in order)."""
+    """Return a matrix of which [u, v] is the number of crossings of the edges of u and v if u is left of v.
+
+    `joined` holds the links of the row with the ordered other row.
+    """
     left_of = np.cumsum(joined, axis=1) - joined
     return np.asarray(joined @ left_of.T)
 
 
 def _count(links: Links, order: Order) -> int:
-    """Return how many pairs of edges cross."""
+    """Return the number of pairs of edges that cross."""
     total = 0.0
     for number, joined in enumerate(links):
         placed = joined[np.ix_(order[number], order[number + 1])]
@@ -104,7 +110,7 @@ def _count(links: Links, order: Order) -> int:
 
 
 def _swept(links: Links, order: Order, *, downward: bool, flip: bool) -> Order:
-    """Return the order after one sweep; flip turns round places that tie. Places without neighbours stay."""
+    """Return the order after one sweep. `flip` reverses equal places; places without neighbours stay."""
     swept = [row.copy() for row in order]
     numbers = range(1, len(order)) if downward else range(len(order) - 2, -1, -1)
     for number in numbers:
@@ -119,26 +125,28 @@ def _swept(links: Links, order: Order, *, downward: bool, flip: bool) -> Order:
 
 
 def _sift(links: Links, order: Order) -> bool:
-    """Move places to where they cross least in their rows; return whether any did. Mutates the rows."""
+    """Move every place to its position with the fewest crossings; return whether any moved. Mutates the rows."""
     moved = [_sift_row(links, order, number) for number in range(len(order))]
     return any(moved)
 
 
 def _sift_row(links: Links, order: Order, number: int) -> bool:
-    """Move the places of one row; return whether any did. Mutates the row."""
+    """Move the places of one row; return whether any moved. Mutates the row."""
     row = order[number]
     pairs = np.zeros((len(row), len(row)))
     for above in (True, False):
         if 0 <= number - above < len(links):
             pairs += _pair_crossings(_joined(links, order, number, above=above))
-    dearer = pairs - pairs.T  # [u, v]: what u left of v costs more than u right of v
+    # [u, v]: additional crossings of u left of v over u right of v
+    surplus = pairs - pairs.T
     moved = False
     for place in range(len(row)):
         at = int(np.argmax(row == place))
-        past = np.cumsum(-dearer[place, row])  # crossings by where it stands, up to a constant
-        past[:at] += dearer[place, row[:at]]
-        to = int(np.argmin(past))
-        if past[to] < past[at]:
+        # crossings by position of the place, up to a constant
+        crossings = np.cumsum(-surplus[place, row])
+        crossings[:at] += surplus[place, row[:at]]
+        to = int(np.argmin(crossings))
+        if crossings[to] < crossings[at]:
             if to > at:
                 row[at:to] = row[at + 1 : to + 1]
             else:

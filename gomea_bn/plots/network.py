@@ -1,4 +1,4 @@
-"""The drawing of a network: variables in layers, edges compared with a reference network's."""
+"""The plot of a network: variables in layers, and edges compared with those of a reference network."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gomea_bn.plots.axes import (
     text_width,
 )
 from gomea_bn.plots.network_layout import NetworkLayout, network_layout
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,54 +41,61 @@ _STYLES: dict[Mark, tuple[str, Dashes, float]] = {
     "added": (BLUE, (0, (5, 2)), 1.6),
     "missing": (GREY, (0, (1.2, 2)), 1.3),
 }
-_LONGEST_NAME, _LINE = 48, 16  # characters
-_PADDING, _PORT_GAP, _SIDE_GAP = 6.0, 9.0, 16.0  # points
-_FLATTEST = 0.14  # height of the room between layers, per width of the widest edge in it
-_LAYER_GAPS = (32.0, 110.0)  # points
-_LARGEST_FIGURE = 20.0  # inches
-_WIDEST, _HIGHEST = 1.4, 1.6  # most that distances grow where the axes have room
-_MARGIN = 5.0  # points
-_LEGEND_SIZE, _LEGEND_LINE, _LEGEND_ENTRY = 9.0, 18.0, 105.0  # points
+# characters
+_LONGEST_NAME, _LINE = 48, 16
+# points
+_PADDING, _PORT_GAP, _SIDE_GAP = 6.0, 9.0, 16.0
+# height between two layers, per width of the widest edge between them
+_FLATTEST = 0.14
+# smallest and largest height between two layers, in points
+_LAYER_GAPS = (32.0, 110.0)
+# inches
+_LARGEST_FIGURE = 20.0
+# largest factors by which distances grow if the axes have room
+_WIDEST, _HIGHEST = 1.4, 1.6
+# points
+_MARGIN = 5.0
+_LEGEND_SIZE, _LEGEND_LINE, _LEGEND_ENTRY = 9.0, 18.0, 105.0
 
 
 def edge_marks(
     network: NetworkLike, reference: WithEdges | Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], Mark]:
-    """Return how every edge of a network stands to a reference network's, and the edges that it lacks.
+    """Return the mark of every edge of a network or of a reference network.
 
     Parameters
     ----------
     network : NetworkLike
-        The network to look at.
+        The network.
     reference : NetworkLike, ExpertNetwork or iterable of (parent, child)
-        What it is compared with.
+        The network or the edges to compare with.
 
     Returns
     -------
     dict of (parent, child) to {"common", "reversed", "added", "missing"}
-        The network's edges in its order: in both, the other way round in the reference, only here; then the
-        edges that only the reference has.
+        First the edges of the network in its order: "common" in both, "reversed" in the reference, or "added" if the
+        reference lacks them. Then the "missing" edges, which only the reference has.
 
     Raises
     ------
     GomeaBnError
-        If the reference names a variable that the network has not.
+        If the reference has a variable that the network lacks.
     """
     others = list(reference.edges if hasattr(reference, "edges") else reference)
     for parent, child in others:
         for end in (parent, child):
             if end not in network.names:
                 raise GomeaBnError(
-                    f"The reference has an edge '{parent}' → '{child}', but the network has no variable "
-                    f"'{end}'.{nearest(str(end), network.names)}"
+                    f"reference: edge '{parent}' → '{child}' has the unknown variable '{end}'."
+                    f"{nearest(str(end), network.names)}"
                 )
-    known = set(others)
+    reference_edges = set(others)
     marks: dict[tuple[str, str], Mark] = {}
     for parent, child in network.edges:
-        if (parent, child) in known:
+        if (parent, child) in reference_edges:
             marks[parent, child] = "common"
         else:
-            marks[parent, child] = "reversed" if (child, parent) in known else "added"
+            marks[parent, child] = "reversed" if (child, parent) in reference_edges else "added"
     for parent, child in others:
         if (parent, child) not in marks and (child, parent) not in marks:
             marks[parent, child] = "missing"
@@ -102,28 +110,28 @@ def plot_network(
 ) -> Axes:
     """Draw a network in layers, parents above children, and return the axes.
 
-    Rounded boxes are continuous variables with their number of bins, square boxes discrete ones with their
-    number of levels. With a reference, edges are marked as common, reversed (drawn as in the network), added
-    or missing, by colour, dash and a legend that counts them. `network_layout` and `edge_marks` return what is
-    drawn.
+    Rounded boxes are continuous variables with their number of bins, square boxes discrete ones with their number of
+    levels. With a reference, edges are marked by colour and dash as common, reversed (drawn as in the network), added
+    or missing, and a legend counts them. `network_layout` and `edge_marks` return the data that are drawn.
 
     Parameters
     ----------
     network : NetworkLike
-        The network to draw.
+        The network.
     reference : NetworkLike, ExpertNetwork or iterable of (parent, child), optional
-        What its edges are compared with.
+        The network or the edges to compare with.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure as large as the network needs. Letters shrink to fit.
+        Axes to draw in, where letters shrink to fit; by default those of a new figure of the size that the network
+        needs.
 
     Raises
     ------
     GomeaBnError
-        If the reference names a variable that the network has not.
+        If the reference has a variable that the network lacks.
 
     Notes
     -----
-    Names of more than 48 characters lose their middle to "…".
+    Names of more than 48 characters have "…" in place of their middle.
     """
     marks = None if reference is None else edge_marks(network, reference)
     edges = list(network.edges if marks is None else marks)
@@ -150,7 +158,7 @@ def plot_network(
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A variable's texts and size, in points."""
+    """Texts of a variable, and the size of its box in points."""
 
     title: str
     count: str
@@ -160,36 +168,35 @@ class _Box:
 
 
 def _box(network: NetworkLike, name: str) -> _Box:
-    """Return a variable's box at full size."""
+    """Return the box of a variable at full size."""
     from matplotlib import rcParams
 
     size = float(rcParams["font.size"])
-    card, unit = network.cardinality(name), "bin" if name in network.cut_points else "level"
-    count = f"{card} {unit}{'s' if card != 1 else ''}"
+    count = counted(network.cardinality(name), "bin" if name in network.cut_points else "level")
     lines = _lines(plain_text(name, _LONGEST_NAME))
     texts = [(line, size) for line in lines] + [(count, 0.8 * size)]
     width = max(text_width(text, points) for text, points in texts) + 2 * _PADDING
     height = 1.2 * size * (len(lines) + 0.8) + _PADDING
-    return _Box("\n".join(lines), count, max(width, 4 * size), height, size)
+    return _Box(title="\n".join(lines), count=count, width=max(width, 4 * size), height=height, size=size)
 
 
 def _lines(text: str) -> list[str]:
-    """Return a text in lines of about equal length, at most 20 characters, ended after punctuation if near."""
-    found = []
+    """Return a text in lines of similar length, at most 20 characters, that end after punctuation if it is near."""
+    lines = []
     for rest in text.split("\n"):
         for left in range(ceil(len(rest) / _LINE), 1, -1):
             aim = ceil(len(rest) / left)
-            places = range(max(aim - 6, 1), aim + 5)
-            ends = [place for place in places if not rest[place - 1 : place].isalnum()]
-            end = min(ends, key=lambda place: abs(place - aim), default=aim)
-            found.append(rest[:end])
+            near = range(max(aim - 6, 1), aim + 5)
+            ends = [position for position in near if not rest[position - 1 : position].isalnum()]
+            end = min(ends, key=lambda position: abs(position - aim), default=aim)
+            lines.append(rest[:end])
             rest = rest[end:]
-        found.append(rest)
-    return found
+        lines.append(rest)
+    return lines
 
 
 class _Sketch:
-    """Points of boxes and lines in points of full size, y downwards; `stretch` spreads them out."""
+    """Points of boxes and edges at full size, in points, y downwards; `stretch` increases their distances."""
 
     def __init__(self, layout: NetworkLayout, boxes: dict[str, _Box]) -> None:
         self.layout, self.boxes = layout, boxes
@@ -205,25 +212,25 @@ class _Sketch:
         self.stretch(1.0, 1.0)
 
     def _chain(self, edge: tuple[str, str]) -> list[tuple[float, float]]:
-        """Return the layout's points of an edge from the upper to the lower end."""
+        """Return the layout points of an edge, from its upper to its lower end."""
         nodes = self.layout["nodes"]
         chain = [nodes[edge[0]], *self.layout["bends"][edge], nodes[edge[1]]]
         return chain if chain[0][1] < chain[-1][1] else chain[::-1]
 
     def _row_tops(self, n_rows: int) -> list[float]:
-        """Return where rows begin: the flatter the edges between two rows, the farther they are apart."""
+        """Return the upper ends of the rows; the flatter the edges between two rows, the larger is their distance."""
         widest = [0.0] * n_rows
         for chain in self.chains.values():
             for (x, y), (next_x, _) in pairwise(chain):
                 widest[round(y)] = max(widest[round(y)], abs(next_x - x))
         least, most = _LAYER_GAPS
         tops = [0.0]
-        for one in widest[:-1]:
-            tops.append(tops[-1] + self.row_height + min(max(_FLATTEST * one, least), most))
+        for width in widest[:-1]:
+            tops.append(tops[-1] + self.row_height + min(max(_FLATTEST * width, least), most))
         return tops
 
     def _ports(self) -> dict[tuple[tuple[str, str], bool], float]:
-        """Return how far from a box's middle an edge meets it, by edge and whether that is its upper end."""
+        """Return the offset from a box's middle at which an edge ends, by edge and whether it is the upper end."""
         meeting: dict[tuple[str, bool], list[tuple[float, tuple[str, str]]]] = {}
         for edge, chain in self.chains.items():
             upper, lower = self._ends(edge)
@@ -232,8 +239,8 @@ class _Sketch:
         ports = {}
         for (name, is_upper), links in meeting.items():
             step = min(_PORT_GAP, 0.8 * self.boxes[name].width / len(links))
-            for place, (_, edge) in enumerate(sorted(links)):
-                ports[edge, is_upper] = step * (place - (len(links) - 1) / 2)
+            for position, (_, edge) in enumerate(sorted(links)):
+                ports[edge, is_upper] = step * (position - (len(links) - 1) / 2)
         return ports
 
     def _ends(self, edge: tuple[str, str]) -> tuple[str, str]:
@@ -242,7 +249,7 @@ class _Sketch:
         return edge if nodes[edge[0]][1] < nodes[edge[1]][1] else (edge[1], edge[0])
 
     def stretch(self, wider: float, higher: float) -> None:
-        """Spread the middles of boxes and rows by two factors, boxes keeping their size."""
+        """Multiply the distances of boxes and of rows by two factors; the boxes keep their size."""
         self.wider, self.higher = wider, higher
         self.points = {
             name: (x * wider, self.tops[round(y)] * higher + self.row_height / 2)
@@ -279,7 +286,7 @@ def _fitting_axes(sketch: _Sketch, room: float) -> Axes:
 
 
 def _fit(ax: Axes, sketch: _Sketch, width: float, height: float, room: float) -> float:
-    """Set limits for a drawing in the middle of axes of a size in points, above `room` points; return its scale."""
+    """Set limits that centre a drawing in axes of a size in points, above `room` points; return its scale."""
     width, height = max(width - 2 * _MARGIN, 1.0), max(height - 2 * _MARGIN - room, 1.0)
     scale = min(width / sketch.width, height / sketch.height, 1.0)
     width, height, room, margin = (size / scale for size in (width, height, room, _MARGIN))
@@ -319,9 +326,9 @@ def _draw_edge(ax: Axes, track: list[tuple[float, float]], mark: Mark, scale: fl
     from matplotlib.path import Path
 
     points, codes = [track[0]], [Path.MOVETO]
-    for place, (x, y) in enumerate(track[1:], start=1):
+    for position, (x, y) in enumerate(track[1:], start=1):
         before_x, before_y = points[-1]
-        if place % 2 == 0:
+        if position % 2 == 0:
             middle = (before_y + y) / 2
             points += [(before_x, middle), (x, middle), (x, y)]
             codes += [Path.CURVE4] * 3
@@ -344,7 +351,7 @@ def _draw_edge(ax: Axes, track: list[tuple[float, float]], mark: Mark, scale: fl
 
 
 def _draw_legend(ax: Axes, marks: Sequence[Mark], columns: int) -> None:
-    """Say below the drawing what the marks mean and how many edges have each."""
+    """Add a legend below the drawing with the marks and their numbers of edges."""
     from matplotlib.lines import Line2D
 
     handles, labels = [], []

@@ -1,4 +1,4 @@
-"""Where the nodes of a graph go on paper: layers of variables, and bends for edges that cross layers."""
+"""The layout of a graph: layers of nodes, and bends of edges that cross layers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from gomea_bn.plots.layers import chains, ordered
 
 __all__ = ["NetworkLayout", "network_layout"]
 
-_STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}  # weight of a piece of an edge by how many of its ends are bends
-_CENTRING = {True: 3.0, False: 0.5}  # over children: more than two pieces of edges weigh; under parents
-_COMPACTNESS = 1e-3  # small: it only decides where nothing else does
+# weight of a piece of an edge, by the number of its ends that are bends
+_STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}
+# weight of nodes midway above their children (more than two pieces of edges) and midway below their parents
+_CENTRING = {True: 3.0, False: 0.5}
+# small, so that it decides only between equal layouts
+_COMPACTNESS = 1e-3
 
 
 class NetworkLayout(TypedDict):
     """Points of a drawing, y downwards.
 
     nodes : dict of str to (x, y)
-        The centre of every node; y is the layer's number, 0 on top, and x is at least half the node's width.
+        Centre of every node; y is the number of the layer, 0 at the top, and x is at least half the width of the node.
     bends : dict of (parent, child) to list of (x, y)
-        One point in every layer that the edge crosses, from the parent to the child; empty between
-        neighbouring layers.
+        One point per layer that the edge crosses, from the parent to the child; empty between neighbouring layers.
     """
 
     nodes: dict[str, tuple[float, float]]
@@ -41,33 +43,33 @@ def network_layout(
     widths: Mapping[str, float] | None = None,
     gap: float = 0.3,
 ) -> NetworkLayout:
-    """Return node positions in layers, parents above children, and bends that keep edges clear of nodes.
+    """Return node positions in layers, parents above children, and bends that keep edges away from nodes.
 
-    Nodes without edges stand in rows below the rest. An edge that would close a cycle with edges listed
-    before it points upwards. The same input gives the same layout.
+    Nodes without edges are placed in rows below the others. An edge that would close a cycle with earlier edges points
+    upwards. The same input gives the same layout.
 
     Parameters
     ----------
     names : sequence of str
-        The nodes.
+        Names of the nodes.
     edges : iterable of (parent, child)
-        Names; doubled ones count once. Cycles are allowed, an edge from a node to itself is not.
+        Pairs of names; duplicates count once. Cycles are allowed, but no edge from a node to itself.
     widths : mapping of str to float, optional
-        Width of every node in the unit wanted for x (pixels, points); 1 by default.
+        Width of every node in the unit of x (pixels, points); by default 1.
     gap : float
-        Least distance in x, in that unit, between neighbours of one layer: borders of nodes, and bends.
+        Smallest distance in x between neighbours of a layer, which are borders of nodes or bends.
 
     Raises
     ------
     GomeaBnError
-        For an edge that names no node or joins a node to itself, or a node without a width.
+        For an edge with an unknown node or from a node to itself, and for a node without a width.
 
     Notes
     -----
-    The steps of Sugiyama, Tagawa & Toda (1981): layers of least total edge length, and positions in them,
-    as the linear programs of Gansner et al. ("A technique for drawing directed graphs", 1993, sections 2.3
-    and 4.2), with a further term that puts nodes midway between their parents and between their children;
-    the order within layers is that of `gomea_bn.plots.layers`.
+    The steps are those of Sugiyama, Tagawa & Toda ("Methods for visual understanding of hierarchical system
+    structures", 1981). The layers, of least total edge length, and the positions in them are the linear programs of
+    Gansner et al. ("A technique for drawing directed graphs", 1993, sections 2.3 and 4.2). A further term puts nodes
+    midway between their parents and between their children. The order within layers is that of `gomea_bn.plots.layers`.
 
     Examples
     --------
@@ -75,42 +77,44 @@ def network_layout(
     >>> [layout["nodes"][name][1] for name in "abc"], len(layout["bends"]["a", "c"])
     ([0.0, 1.0, 2.0], 1)
     """
-    own = list(dict.fromkeys(names))
-    kept = _checked_edges(edges, own)
-    breadths = _checked_widths(widths, own)
-    joined = {name for edge in kept for name in edge}
-    nodes = [name for name in own if name in joined]
-    index = {name: place for place, name in enumerate(nodes)}
-    pairs = _downward([(index[parent], index[child]) for parent, child in kept])
+    all_nodes = list(dict.fromkeys(names))
+    distinct_edges = _checked_edges(edges, all_nodes)
+    width_of = _checked_widths(widths, all_nodes)
+    connected = {name for edge in distinct_edges for name in edge}
+    nodes = [name for name in all_nodes if name in connected]
+    index = {name: position for position, name in enumerate(nodes)}
+    pairs = _downward([(index[parent], index[child]) for parent, child in distinct_edges])
     layers = _layers(len(nodes), pairs)
     paths = chains(layers, pairs)
     pieces = [piece for path in paths for piece in pairwise(path)]
     rows = ordered(_by_layer(layers), pieces)
     half = np.zeros(len(layers))
-    half[: len(nodes)] = [breadths[name] / 2 for name in nodes]
-    places = _places(rows, pieces, half, gap, len(nodes))
-    points = [(float(x), float(layer)) for x, layer in zip(places, layers)]
+    half[: len(nodes)] = [width_of[name] / 2 for name in nodes]
+    x_of = _x_positions(rows, pieces, half, gap, len(nodes))
+    points = [(float(x), float(layer)) for x, layer in zip(x_of, layers)]
     bends = {}
-    for (parent, child), path in zip(kept, paths):
+    for (parent, child), path in zip(distinct_edges, paths):
         inner = [points[place] for place in path[1:-1]]
         bends[parent, child] = inner if path[0] == index[parent] else inner[::-1]
-    found = dict(zip(nodes, points))
-    alone = [name for name in own if name not in joined]
-    found |= _isolated(alone, breadths, gap, len(rows), float((places + half).max(initial=0.0)))
-    return {"nodes": {name: found[name] for name in own}, "bends": bends}
+    centres = dict(zip(nodes, points))
+    isolated = [name for name in all_nodes if name not in connected]
+    centres |= _isolated(isolated, width_of, gap, len(rows), float((x_of + half).max(initial=0.0)))
+    return {"nodes": {name: centres[name] for name in all_nodes}, "bends": bends}
 
 
 def _checked_edges(edges: Iterable[tuple[str, str]], names: list[str]) -> list[tuple[str, str]]:
-    """Return every edge once, in the given order."""
-    kept: dict[tuple[str, str], None] = {}
+    """Return the edges without duplicates, in the given order."""
+    distinct: dict[tuple[str, str], None] = {}
     for parent, child in edges:
         for end in (parent, child):
             if end not in names:
-                raise GomeaBnError(f"Edge '{parent}' → '{child}': no node '{end}'.{nearest(str(end), names)}")
+                raise GomeaBnError(
+                    f"Edge '{parent}' → '{child}': unknown node '{end}'.{nearest(str(end), names)}"
+                )
         if parent == child:
-            raise GomeaBnError(f"Edge '{parent}' → '{child}' joins a node to itself.")
-        kept[parent, child] = None
-    return list(kept)
+            raise GomeaBnError(f"Edge '{parent}' → '{child}' connects a node with itself.")
+        distinct[parent, child] = None
+    return list(distinct)
 
 
 def _checked_widths(widths: Mapping[str, float] | None, names: list[str]) -> dict[str, float]:
@@ -124,7 +128,7 @@ def _checked_widths(widths: Mapping[str, float] | None, names: list[str]) -> dic
 
 
 def _downward(edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the edges, turned round where they close a cycle with earlier ones: a graph without cycles."""
+    """Return the edges of an acyclic graph: an edge that closes a cycle with earlier ones is reversed."""
     children: dict[int, list[int]] = {}
     turned = []
     for parent, child in edges:
@@ -145,7 +149,7 @@ def _leads_to(children: Mapping[int, list[int]], start: int, goal: int) -> bool:
 
 
 def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
-    """Return the layer of every node: children below parents, total length of the edges least."""
+    """Return the layer of every node: children below parents, with the least total length of the edges."""
     if not n_nodes:
         return []
     cost = np.zeros(n_nodes)
@@ -165,14 +169,14 @@ def _by_layer(layers: list[int]) -> list[list[int]]:
     return rows
 
 
-def _places(
+def _x_positions(
     rows: list[list[int]],
     pieces: list[tuple[int, int]],
     half: NDArray[np.float64],
     gap: float,
     n_nodes: int,
 ) -> NDArray[np.float64]:
-    """Return x of every place: straight edges first, then nodes midway between their neighbours."""
+    """Return x of every place, chosen for straight edges and for nodes midway between their neighbours."""
     n_places = len(half)
     if not n_places:
         return np.zeros(0)
@@ -198,7 +202,7 @@ def _places(
 def _isolated(
     names: list[str], widths: Mapping[str, float], gap: float, layer: int, room: float
 ) -> dict[str, tuple[float, float]]:
-    """Return points of nodes without edges, in rows about as long as the room or as there are rows."""
+    """Return points of nodes without edges, in rows of the width `room` or of a square, whichever is wider."""
     if not names:
         return {}
     per_row = ceil(sqrt(len(names)))
@@ -221,7 +225,7 @@ def _isolated(
 
 
 class _Program:
-    """A linear program over places and, behind them, the absolute values that `measure` adds."""
+    """A linear program over the x of places, followed by the absolute values that `measure` adds."""
 
     def __init__(self, n_places: int) -> None:
         self.n_variables = n_places
@@ -230,16 +234,16 @@ class _Program:
         self.bounds: list[float] = []
 
     def keep_right_of(self, place: int, least: float) -> None:
-        """Demand x[place] >= least."""
+        """Require x[place] >= least."""
         self.least[place] = least
 
     def keep_apart(self, left: int, right: int, distance: float) -> None:
-        """Demand x[right] - x[left] >= distance."""
+        """Require x[right] - x[left] >= distance."""
         self.rows.append({left: 1.0, right: -1.0})
         self.bounds.append(-distance)
 
     def measure(self, terms: Mapping[int, float]) -> None:
-        """Add a variable that is at least the absolute value of the sum of weight * x[place]."""
+        """Add a variable for the absolute value of the sum of weight * x[place]."""
         for sign in (1.0, -1.0):
             row = {place: sign * weight for place, weight in terms.items()}
             self.rows.append({**row, self.n_variables: -1.0})
@@ -248,7 +252,7 @@ class _Program:
         self.n_variables += 1
 
     def minimum(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variables, float64 (n_variables,), at which the cost is least."""
+        """Return the variables with the least cost, float64 (n_variables,)."""
         from scipy.optimize import linprog
         from scipy.sparse import coo_array
 
@@ -258,5 +262,5 @@ class _Program:
         limits = [(least, None) for least in self.least]
         solution = linprog(cost, A_ub=matrix, b_ub=self.bounds, bounds=limits, method="highs-ds")
         if solution.status != 0:
-            raise RuntimeError(f"The layout's linear program was not solved: {solution.message}")
+            raise RuntimeError(f"The linear program of the layout was not solved: {solution.message}")
         return np.asarray(solution.x, dtype=np.float64)

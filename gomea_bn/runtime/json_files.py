@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.runtime.text_files import file_text, named_source
 
-__all__ = ["field_of", "parse_json", "read_json", "source_text"]
+__all__ = ["check_fields", "check_format", "field_of", "load_json", "parse_json", "read_json", "source_text"]
 
-MAX_BYTES = 1 << 30
 _KINDS = {
     list: "a list",
     str: "text",
@@ -28,7 +28,7 @@ def read_json(
     form: str,
     version: int,
     *,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     advice: str = "",
 ) -> tuple[dict[str, Any], str]:
     """Return the object in a JSON file, or in JSON text, and the words that name the source in messages.
@@ -41,8 +41,8 @@ def read_json(
         What the source should be, for example "a network".
     form, version : str, int
         Wanted values of the keys "format" and "format_version".
-    max_bytes : int
-        Largest file that is read.
+    max_bytes : int, optional
+        Largest source that is read; no limit if not given.
     advice : str
         A sentence for sources of another format.
 
@@ -56,39 +56,40 @@ def read_json(
     return parse_json(text, where, what, form, version, advice=advice), where
 
 
-def source_text(source: str | os.PathLike[str], what: str, *, max_bytes: int = MAX_BYTES) -> tuple[str, str]:
+def source_text(
+    source: str | os.PathLike[str], what: str, *, max_bytes: int | None = None
+) -> tuple[str, str]:
     """Return the text of a file, or the given text if it begins with a brace, and the words that name the source."""
     if not isinstance(source, (str, os.PathLike)):
         raise GomeaBnError(f"Reading {what} needs a path or JSON text, got {type(source).__name__}.")
-    if isinstance(source, str) and source.lstrip()[:1] == "{":
-        return source, "JSON text"
-    shown = f"{os.fspath(source)!s:.200}"
-    try:
-        with open(source, "rb") as file:
-            content = file.read(max_bytes + 1)
-        if len(content) > max_bytes:
-            raise GomeaBnError(f"File '{shown}' is larger than {max_bytes:,} bytes; it is not {what}.")
-        return content.decode("utf-8"), f"File '{shown}'"
-    except FileNotFoundError as error:
-        raise GomeaBnError(f"File '{shown}' does not exist.") from error
-    except UnicodeDecodeError as error:
-        raise GomeaBnError(f"File '{shown}' is not UTF-8 text: {error}.") from error
-    except OSError as error:
-        raise GomeaBnError(f"File '{shown}' cannot be read: {error.strerror}.") from error
-    except GomeaBnError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise GomeaBnError(f"Reading {what} needs a path or JSON text, got {source!r:.80}.") from error
+    if not isinstance(source, str) or source.lstrip()[:1] != "{":
+        return file_text(source, what, max_bytes=max_bytes), named_source(source)
+    if max_bytes is not None and len(source) > max_bytes:
+        raise GomeaBnError(
+            f"JSON text of {len(source):,} characters is not {what}; the limit is {max_bytes:,}."
+        )
+    return source, "JSON text"
 
 
 def parse_json(
     text: str, where: str, what: str, form: str, version: int, *, advice: str = ""
 ) -> dict[str, Any]:
     """Return the object that JSON text holds, its format and version checked; see `read_json`."""
+    return check_format(load_json(text, where), where, what, form, version, advice=advice)
+
+
+def load_json(text: str, where: str) -> Any:
+    """Return the value of JSON text; raises `GomeaBnError` for other text, NaN, infinities and duplicate keys."""
     try:
-        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
     except (ValueError, RecursionError) as error:
         raise GomeaBnError(f"{where} is not JSON: {error}.") from error
+
+
+def check_format(
+    content: Any, where: str, what: str, form: str, version: int, *, advice: str = ""
+) -> dict[str, Any]:
+    """Return a JSON value if it is an object of a format and version; see `read_json`."""
     if not isinstance(content, dict) or content.get("format") != form:
         got = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
         raise GomeaBnError(
@@ -101,6 +102,21 @@ def parse_json(
             "A newer file needs a newer gomea-bn."
         )
     return content
+
+
+def check_fields(
+    content: Mapping[str, Any], where: str, required: Sequence[str], optional: Sequence[str] = ()
+) -> None:
+    """Raise `GomeaBnError` for an unknown or a missing field of an object."""
+    known = (*required, *optional)
+    for key in content:
+        if key not in known:
+            raise GomeaBnError(
+                f"{where} has the unknown field {key!r:.80}; fields are {', '.join(known)}.{nearest(key, known)}"
+            )
+    for key in required:
+        if key not in content:
+            raise GomeaBnError(f"{where} lacks the field {key!r}.")
 
 
 def field_of(entry: Mapping[str, Any], key: str, kind: type, where: str) -> Any:

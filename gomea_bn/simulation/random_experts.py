@@ -1,4 +1,4 @@
-"""The draws behind a simulated expert: wrong edges and random bins."""
+"""Simulated experts: true edges, wrong edges and random bins drawn from a true network."""
 
 from __future__ import annotations
 
@@ -9,49 +9,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, check_integer, check_number
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["check_options", "column_ranges", "random_cuts", "wrong_edges"]
+__all__ = ["simulated_expert"]
 
 _MOST_BINS = 255
 
 
-def check_options(truth: DiscretizedBayesNet, known: float, max_bins: int, max_indegree: int) -> None:
-    """Raise `GomeaBnError` for options of `simulated_expert` that cannot be used."""
+def _check_options(truth: DiscretizedBayesNet, known: float, max_bins: int, max_indegree: int) -> None:
+    """Raise `GomeaBnError` for options of `simulated_expert` that are out of range."""
     if not isinstance(truth, DiscretizedBayesNet):
         raise GomeaBnError(f"truth must be a DiscretizedBayesNet, got {type(truth).__name__}.")
-    if not is_real(known) or not 0 <= known <= 1:
-        raise GomeaBnError(f"known must be a share of the edges, from 0 to 1, got {known!r}.")
-    if not is_integer(max_bins) or not 2 <= max_bins <= _MOST_BINS:
-        raise GomeaBnError(f"max_bins must be an integer from 2 to {_MOST_BINS}, got {max_bins!r}.")
-    if not is_integer(max_indegree) or max_indegree < 1:
-        raise GomeaBnError(f"max_indegree must be an integer of at least 1, got {max_indegree!r}.")
+    check_number("known", known, 0, 1)
+    check_integer("max_bins", max_bins, 2, _MOST_BINS)
+    check_integer("max_indegree", max_indegree, 1)
 
 
-def column_ranges(table: Table, truth: DiscretizedBayesNet) -> dict[str, tuple[float, float]]:
-    """Return (min, max) of the columns of the truth's continuous variables."""
+def _column_ranges(table: Table, truth: DiscretizedBayesNet) -> dict[str, tuple[float, float]]:
+    """Return (min, max) of the columns of the true network's continuous variables."""
     columns = {column.name: column for column in table.columns if column.is_continuous}
     for name in truth.cut_points:
         if name not in columns:
-            raise GomeaBnError(f"table must have a continuous column '{name}' as the truth has.")
+            raise GomeaBnError(f"table must have a continuous column '{name}', like truth.")
     return {
         name: (float(columns[name].values.min()), float(columns[name].values.max()))
         for name in truth.cut_points
     }
 
 
-def wrong_edges(
-    truth: DiscretizedBayesNet,
+def _wrong_edges(
+    truth: NetworkLike,
     right: Sequence[tuple[str, str]],
     max_indegree: int,
     rng: np.random.Generator,
 ) -> list[tuple[str, str]]:
-    """Return as many edges as `right` has, between variables that the truth does not join."""
+    """Return as many wrong edges as `right` has, between variables that are not adjacent in the true network."""
     names = truth.names
-    place = {name: position for position, name in enumerate(names)}
-    joined = truth.adjacency_matrix + truth.adjacency_matrix.T
+    position_of = {name: position for position, name in enumerate(names)}
+    adjacent = truth.adjacency_matrix + truth.adjacency_matrix.T
     reaches = np.eye(len(names), dtype=bool)
     indegree = [0] * len(names)
 
@@ -60,8 +58,8 @@ def wrong_edges(
         indegree[child] += 1
 
     for parent, child in right:
-        add(place[parent], place[child])
-    free = [(i, j) for j in range(len(names)) for i in range(j) if not joined[i, j]]
+        add(position_of[parent], position_of[child])
+    free = [(i, j) for j in range(len(names)) for i in range(j) if not adjacent[i, j]]
     wrong: list[tuple[str, str]] = []
     for pick, turned in zip(rng.permutation(len(free)), rng.random(len(free)) < 0.5):
         if len(wrong) == len(right):
@@ -74,21 +72,22 @@ def wrong_edges(
                 break
     if len(wrong) < len(right):
         raise GomeaBnError(
-            f"The truth has {len(truth.edges)} edges and leaves room for {len(wrong)} of the {len(right)} wrong "
-            f"ones: {len(free)} pairs of variables are not joined, and no variable may have more than "
-            f"max_indegree = {max_indegree} parents. Lower known or raise max_indegree."
+            f"truth allows only {len(wrong)} of the {len(right)} wrong edges: it has {len(truth.edges)} edges, "
+            f"{len(free)} pairs of variables are not adjacent, and a variable has at most max_indegree = "
+            f"{max_indegree} parents. Lower known or raise max_indegree."
         )
     return wrong
 
 
-def random_cuts(support: tuple[float, float], max_bins: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the inner cuts of 2 to `max_bins` bins, none narrower than half an equal share."""
+def _random_cuts(
+    support: tuple[float, float], max_bins: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the inner cut points of 2 to `max_bins` bins, each at least half as wide as an equal share."""
     low, high = support
     n_bins = int(rng.integers(2, max_bins + 1))
     shares = np.diff(np.concatenate(([0.0], np.sort(rng.random(n_bins - 1)), [1.0])))
     cuts = np.unique(low + (high - low) * np.cumsum(0.5 / n_bins + 0.5 * shares)[:-1])
-    inside: NDArray[np.float64] = cuts[(cuts > low) & (cuts < high)]
-    return inside
+    return np.asarray(cuts[(cuts > low) & (cuts < high)], dtype=np.float64)
 
 
 def simulated_expert(
@@ -100,45 +99,46 @@ def simulated_expert(
     table: Table | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> ExpertNetwork:
-    """Return an expert's network that is partly right about a true one: edges and bins, no tables.
+    """Return a simulated expert's network that is partly right about a true network: edges and bins without tables.
 
-    As in Ha et al. ("Learning discretized Bayesian networks with GOMEA", 2024), where the expert knows half of
-    the true edges, half of all the expert's edges are wrong, and bins are random.
+    It follows Ha et al. ("Learning discretized Bayesian networks with GOMEA", 2024), where the expert knows half of the
+    true edges, half of the expert's edges are wrong, and bins are random.
 
     Parameters
     ----------
     truth : DiscretizedBayesNet
+        The true network.
     known : float
-        Share of the true edges that the expert has, rounded half up, drawn uniformly.
+        Share of the true edges that the expert knows, rounded half up; these edges are drawn uniformly.
     max_bins : int
-        Most bins of a continuous variable, at least 2.
+        Largest number of bins of a continuous variable, at least 2.
     max_indegree : int
-        Wrong edges lead to no variable that has this many parents already.
+        Largest number of parents that a wrong edge may lead to.
     table : Table, optional
-        Data whose ranges the cuts must lie in, as `ExpertNetwork.fitted` wants; by default they lie in the
-        truth's support, and about 1 network in 100 of 10 variables then has a cut beyond 200 rows of data.
+        Data whose ranges contain the cut points, as `ExpertNetwork.fitted` requires. By default they lie in the support
+        of `truth`; then about 1 in 100 networks of 10 variables has a cut point outside 200 rows of data.
     random_state : int, numpy.random.Generator or None
-        Seed. The same integer gives the same edges whatever `max_bins`.
+        Seed. The same integer gives the same edges for every `max_bins`.
 
     Returns
     -------
     ExpertNetwork
-        Over all of the truth's names in its order.
+        Expert's network over all names of `truth`, in its order.
 
     Raises
     ------
     GomeaBnError
-        If an option is out of range, or the truth leaves too few pairs of variables for the wrong edges.
+        If an option is out of range, or `truth` has too few pairs of variables for the wrong edges.
 
     Notes
     -----
-    There are as many wrong edges as right ones. A wrong edge joins two variables that the truth does not join in
-    either direction. Pairs come in random order, each directed at random unless only one direction keeps the
-    graph acyclic and within `max_indegree`.
+    The numbers of wrong and of right edges are equal. A wrong edge connects two variables that are not adjacent in
+    `truth`. Pairs are taken in random order. Each has a random direction, unless only one direction keeps the graph
+    acyclic and within `max_indegree`.
 
-    A continuous variable gets k bins, k uniform on 2, ..., `max_bins`. Its cuts are uniform over the truth's
-    support, or the range of the table's column, given that no bin is narrower than half an equal share,
-    1 / (2 k) of it: each bin has this width plus its share of the other half, which k - 1 uniform points divide.
+    A continuous variable has k bins, with k uniform on 2, ..., `max_bins`. Every bin has half an equal share of the
+    range, 1 / (2 k), plus a part of the other half, which k - 1 uniform points divide. The range is the support in
+    `truth` or that of the table's column.
 
     Examples
     --------
@@ -147,8 +147,8 @@ def simulated_expert(
     >>> len(expert.edges), len(expert.cut_points)
     (12, 9)
     """
-    check_options(truth, known, max_bins, max_indegree)
-    ranges = truth.support if table is None else column_ranges(table, truth)
+    _check_options(truth, known, max_bins, max_indegree)
+    ranges = truth.support if table is None else _column_ranges(table, truth)
     try:
         seeds = np.random.default_rng(random_state).integers(2**63, size=2)
     except (TypeError, ValueError) as error:
@@ -158,7 +158,7 @@ def simulated_expert(
     edge_rng, bin_rng = (np.random.default_rng(seed) for seed in seeds)
     true_edges = truth.edges
     n_right = math.floor(known * len(true_edges) + 0.5)
-    right = [true_edges[place] for place in np.sort(edge_rng.permutation(len(true_edges))[:n_right])]
-    wrong = wrong_edges(truth, right, max_indegree, edge_rng)
-    cut_points = {name: random_cuts(ranges[name], max_bins, bin_rng) for name in truth.cut_points}
+    right = [true_edges[position] for position in np.sort(edge_rng.permutation(len(true_edges))[:n_right])]
+    wrong = _wrong_edges(truth, right, max_indegree, edge_rng)
+    cut_points = {name: _random_cuts(ranges[name], max_bins, bin_rng) for name in truth.cut_points}
     return ExpertNetwork(truth.names, right + wrong, cut_points=cut_points)

@@ -1,4 +1,4 @@
-"""Random connected acyclic graphs within bounds: a filled-up random tree, and a uniform Markov chain."""
+"""Random connected acyclic graphs within bounds: random trees with further edges, and a uniform Markov chain."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["GraphBounds", "ide_cozman_edges", "tree_edges"]
 Edge: TypeAlias = tuple[int, int]
 
 BURN_IN = 20
-"""Steps of the Markov chain per squared number of variables before its state is taken."""
+"""Number of steps of the Markov chain, in multiples of the squared number of variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphBounds:
-    """What a graph may not exceed; variables are the positions of `cardinalities`."""
+    """Upper bounds of a graph; variables are the positions of `cardinalities`."""
 
     cardinalities: Sequence[int]
     max_edges: int
@@ -33,7 +33,7 @@ class GraphBounds:
 
 
 class _Graph:
-    """A directed acyclic graph under bounds, as bit masks, which refuses what would break them."""
+    """A directed acyclic graph as bit masks, with checks of its bounds."""
 
     def __init__(self, bounds: GraphBounds) -> None:
         self.bounds = bounds
@@ -44,11 +44,11 @@ class _Graph:
         self.table_rows = [1] * bounds.n_variables
 
     def has(self, edge: Edge) -> bool:
-        """Return whether the edge is there."""
+        """Return whether the graph has the edge."""
         return bool(self.children[edge[0]] >> edge[1] & 1)
 
     def fits(self, edge: Edge) -> bool:
-        """Return whether the bounds leave room for one more edge, cycles aside."""
+        """Return whether the bounds allow one more edge, without a check for cycles."""
         parent, child = edge
         return (
             len(self.edges) < self.bounds.max_edges
@@ -57,11 +57,11 @@ class _Graph:
         )
 
     def closes_cycle(self, edge: Edge) -> bool:
-        """Return whether the edge's child already leads to its parent."""
+        """Return whether a path leads from the child of the edge to its parent."""
         return _leads_to(self.children, edge[1], edge[0])
 
     def add(self, edge: Edge) -> None:
-        """Add the edge, unchecked."""
+        """Add an edge without checks."""
         parent, child = edge
         self.edges.append(edge)
         self.indegree[child] += 1
@@ -104,7 +104,7 @@ def _leads_to(links: Sequence[int], start: int, goal: int) -> bool:
 
 
 def tree_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
-    """Return the edges of the law "tree": a random tree along a random order, and further random edges."""
+    """Return edges by the law "tree": a random tree along a random order, with further random edges."""
     n_variables = bounds.n_variables
     order = [int(v) for v in rng.permutation(n_variables)]
     n_draws = int(rng.integers(n_variables - 1, bounds.max_edges + 1)) - (n_variables - 1)
@@ -119,7 +119,7 @@ def tree_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
 
 
 def ide_cozman_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
-    """Return the edges of the law "ide-cozman": uniform over the connected acyclic graphs within bounds."""
+    """Return edges by the law "ide-cozman": uniform over the connected acyclic graphs within the bounds."""
     n_variables = bounds.n_variables
     graph = _Graph(bounds)
     path = [int(v) for v in rng.permutation(n_variables)]
@@ -144,7 +144,7 @@ def ide_cozman_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge
 
 
 def _replace(graph: _Graph, position: int, pair: Edge) -> None:
-    """Put `pair` in the place of one edge if the graph stays allowed and connected, else change nothing."""
+    """Replace one edge by `pair` if the graph stays within its bounds and connected."""
     if graph.has(pair):
         return
     removed = graph.remove(position)

@@ -1,16 +1,16 @@
-"""Random discretized networks to learn from: two laws for the graph, three kinds of bins and tables."""
+"""Random discretized networks: two laws of the graph, and three kinds of bins and tables."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from string import ascii_letters
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.simulation.random_graphs import GraphBounds, ide_cozman_edges, tree_edges
 
@@ -21,10 +21,10 @@ Kind: TypeAlias = Literal["random", "equal-width", "equal-frequency"]
 Rows: TypeAlias = Literal["uniform", "dirichlet", "constant"]
 
 MAX_JOINT_CELLS = 2**20
-"""Largest joint table that the equal-frequency rescaling holds exactly; above it a sample stands in."""
+"""Largest exact joint table of the equal-frequency rescaling, in cells; a sample replaces larger ones."""
 
 N_CALIBRATION_ROWS = 2**17
-"""Rows of that sample: marginals are then uniform within about 1e-3."""
+"""Number of rows of that sample, with which marginals are uniform within about 1e-3."""
 
 
 def random_network(
@@ -40,40 +40,41 @@ def random_network(
     cardinality: tuple[int, int] = (2, 6),
     random_state: int | np.random.Generator | None = None,
 ) -> DiscretizedBayesNet:
-    """Return a random network over `X1`, ..., `XN`, its continuous variables on the interval [0, 1].
+    """Return a random network over the variables `X1`, ..., `XN`, with continuous variables on the interval [0, 1].
 
-    Cardinalities are uniform on `cardinality`. The same seed gives the same cardinalities, graph and, where
-    they are random, cut points and raw rows, whatever the `kind`.
+    Cardinalities are uniform on `cardinality`. The same seed gives the same cardinalities and graph for every `kind`,
+    and the same cut points and raw rows if these are random.
 
     Parameters
     ----------
     n_variables : int
         Number of variables N, at least 2.
     law : {"tree", "ide-cozman"}
-        Law of the graph, see Notes. Both give connected graphs.
+        Law of the graph, see Notes. Both laws give connected graphs.
     kind : {"random", "equal-width", "equal-frequency"}
-        "random": bin widths proportional to U(0, 1) + 0.05, random rows. "equal-width": equal widths, random
-        rows. "equal-frequency": random widths, and random rows rescaled until every marginal is uniform.
+        Kind of bins and tables. "random" has bin widths proportional to U(0, 1) + 0.05 and random table rows.
+        "equal-width" has equal widths and random rows. "equal-frequency" has random widths, and random rows that are
+        rescaled until every marginal is uniform.
     rows : {"uniform", "dirichlet", "constant"}
-        Raw table rows: normalised independent uniforms, Dirichlet(1), or every value equally likely. The
-        last makes all variables independent, whatever the edges.
+        Law of the raw table rows: normalised independent uniforms, Dirichlet(1), or equal probabilities. With
+        "constant" all variables are independent.
     max_indegree : int
-        Most parents of one variable.
+        Largest number of parents of a variable.
     max_edge_fraction : float
-        Most edges, as a fraction of the N (N - 1) / 2 pairs; a spanning tree is always allowed.
+        Largest number of edges, as a fraction of the N (N - 1) / 2 pairs; a spanning tree is always allowed.
     max_table_rows : int
-        Most rows (parent configurations) of one table.
+        Largest number of rows (parent configurations) of a table.
     discrete_fraction : float
-        Share of variables that are discrete, rounded half up; at least one variable unless it is 0.
+        Share of discrete variables, rounded half up; at least one variable is discrete unless the share is 0.
     cardinality : tuple of (int, int)
-        Fewest and most values of a variable, bins or levels.
+        Smallest and largest number of bins or levels of a variable.
     random_state : int, numpy.random.Generator or None
         Seed.
 
     Returns
     -------
     DiscretizedBayesNet
-        The network, without smoothing; levels of discrete variables are the strings `v1`, `v2`, ...
+        The network, without a pseudo-count; levels of discrete variables are the texts `v1`, `v2`, ...
 
     Raises
     ------
@@ -82,24 +83,22 @@ def random_network(
 
     Notes
     -----
-    Law "tree": over a uniformly random order every variable but the first takes one earlier variable as
-    parent, uniformly, which is a uniform tree among those that grow along the order. Then m - (N - 1) pairs
-    are drawn with replacement, m uniform on N - 1, ..., max(N - 1, floor(max_edge_fraction N (N - 1) / 2)),
-    and an edge from earlier to later is added where the pair is free and in-degree and table rows allow it:
-    so m bounds the number of edges (42 on average for N = 20).
+    Law "tree": along a random order every variable but the first gets one earlier variable as parent, drawn uniformly.
+    This is a uniform tree among those that grow along the order. Then m - (N - 1) pairs are drawn with replacement,
+    with m uniform on N - 1, ..., max(N - 1, floor(max_edge_fraction N (N - 1) / 2)). An edge from the earlier to the
+    later variable is added if the pair is free and the bounds allow it, so that m bounds the number of edges (42 on
+    average for N = 20).
 
-    Law "ide-cozman": the state of a Markov chain that is uniform over *all* connected directed acyclic
-    graphs within the bounds on edges, in-degree and table rows (Ide & Cozman, "Random generation of Bayesian
-    networks", SBIA 2002). It starts from a path in random order and runs for 20 N^2 steps. With probability
-    1/2 a step draws an ordered pair and deletes that edge, or adds it if absent; otherwise it replaces a
-    random edge by a random ordered pair (which may reverse it). Steps that leave the allowed set are void.
-    The replacement is needed where only trees are allowed (N <= 5 for a fraction of 0.4), from which no
-    single edge can be deleted or added.
+    Law "ide-cozman": the state of a Markov chain that is uniform over *all* connected directed acyclic graphs within
+    the bounds on edges, in-degree and table rows (Ide & Cozman, "Random generation of Bayesian networks", SBIA 2002).
+    It starts from a path in random order and runs for 20 N^2 steps. With probability 1/2 a step draws an ordered pair
+    and deletes that edge, or adds it if it is absent. Otherwise it replaces a random edge by a random ordered pair,
+    which may reverse it. Steps that leave the set are void. The replacement is needed if only trees are allowed (N <= 5
+    for a fraction of 0.4), because then no single edge can be deleted or added.
 
-    "equal-frequency" rescales each variable's rows in turn, parents first, by iterative proportional fitting
-    against the joint distribution of its parents. That joint is exact while the variables that still have
-    children to come span at most 2^20 cells; beyond, 2^17 sampled rows stand in for it, and marginals are
-    uniform within about 1e-3.
+    "equal-frequency" rescales the rows of each variable in turn, parents first, by iterative proportional fitting
+    against the joint distribution of its parents. That distribution is exact while the variables with remaining
+    children span at most 2^20 cells. Beyond, 2^17 sampled rows replace it, and marginals are uniform within about 1e-3.
 
     Examples
     --------
@@ -113,8 +112,8 @@ def random_network(
     fewest, most = cardinality
     if not 2 <= fewest <= most <= max_table_rows:
         raise GomeaBnError(
-            f"cardinality must hold two counts from 2 to max_table_rows = {max_table_rows}, the smaller "
-            f"first, got {cardinality!r}."
+            f"cardinality must be two integers from 2 to max_table_rows = {max_table_rows}, the smaller first, got "
+            f"{cardinality!r}."
         )
     seeds = np.random.default_rng(random_state).integers(2**63, size=5)
     shape_rng, graph_rng, cut_rng, row_rng, sample_rng = (np.random.default_rng(seed) for seed in seeds)
@@ -163,32 +162,21 @@ def _check_options(
     discrete_fraction: float,
 ) -> None:
     """Raise `GomeaBnError` for the first option that is out of range."""
-    for option, value, least in (
-        ("n_variables", n_variables, 2),
-        ("max_indegree", max_indegree, 1),
-        ("max_table_rows", max_table_rows, 2),
-    ):
-        if value < least:
-            raise GomeaBnError(f"{option} must be at least {least}, got {value!r}.")
-    for option, share in (
-        ("max_edge_fraction", max_edge_fraction),
-        ("discrete_fraction", discrete_fraction),
-    ):
-        if not 0 <= share <= 1:
-            raise GomeaBnError(f"{option} must lie between 0 and 1, got {share!r}.")
-    for option, choice, choices in (
-        ("law", law, ("tree", "ide-cozman")),
-        ("kind", kind, ("random", "equal-width", "equal-frequency")),
-        ("rows", rows, ("uniform", "dirichlet", "constant")),
-    ):
-        if choice not in choices:
-            raise GomeaBnError(f"{option} must be one of {', '.join(map(repr, choices))}, got {choice!r}.")
+    check_integer("n_variables", n_variables, 2)
+    check_integer("max_indegree", max_indegree, 1)
+    check_integer("max_table_rows", max_table_rows, 2)
+    check_number("max_edge_fraction", max_edge_fraction, 0, 1)
+    check_number("discrete_fraction", discrete_fraction, 0, 1)
+    check_choice("law", law, get_args(Law))
+    check_choice("kind", kind, get_args(Kind))
+    check_choice("rows", rows, get_args(Rows))
 
 
 def _edge_limit(n_variables: int, max_edge_fraction: float) -> int:
-    """Return the most edges of a graph, never below a spanning tree's."""
+    """Return the largest number of edges of a graph, at least that of a spanning tree."""
     pairs = n_variables * (n_variables - 1) // 2
-    rounding = 1e-9  # 0.29 * 100 is 28.999999999999996
+    # 0.29 * 100 is 28.999999999999996
+    rounding = 1e-9
     return max(n_variables - 1, math.floor(max_edge_fraction * pairs + rounding))
 
 
@@ -213,13 +201,13 @@ def equalise_marginals(
     Parameters
     ----------
     parents : sequence of sequences of int
-        Parents of each variable, ascending.
+        Parents of each variable, in increasing order.
     tables : sequence of ndarray
-        Table of each variable, shape (*parents' cardinalities, own cardinality), all entries positive.
+        Table of each variable, of shape (*cardinalities of the parents, cardinality), with positive entries.
     rng : numpy.random.Generator
-        Used only if the joint distribution outgrows `max_joint_cells`.
+        Generator of the sample that replaces a joint distribution of more than `max_joint_cells`.
     max_joint_cells : int
-        Largest exact joint table.
+        Largest exact joint table, in cells.
     """
     cards = [table.shape[-1] for table in tables]
     joint: _Joint | _Sample = _Joint(cards)
@@ -240,8 +228,10 @@ def equalise_marginals(
 
 
 def _still_needed(parents: Sequence[Sequence[int]], done: set[int]) -> list[int]:
-    """Return the variables among `done` that have a child outside it, ascending."""
-    return sorted({p for v, of in enumerate(parents) if v not in done for p in of if p in done})
+    """Return the variables in `done` with a child that is not in `done`, in increasing order."""
+    return sorted(
+        {p for v, its_parents in enumerate(parents) if v not in done for p in its_parents if p in done}
+    )
 
 
 def _fit_columns(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -258,7 +248,7 @@ def _fit_columns(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDA
 
 
 class _Joint:
-    """The exact joint distribution of the variables that still have children to come."""
+    """The exact joint distribution of the variables with remaining children."""
 
     def __init__(self, cards: Sequence[int]) -> None:
         self.cards = cards
@@ -266,7 +256,7 @@ class _Joint:
         self.cells: NDArray[np.float64] = np.ones(())
 
     def marginal(self, variables: Sequence[int]) -> NDArray[np.float64]:
-        """Return the flat joint distribution of some variables, ascending, last one fastest."""
+        """Return the flat joint distribution of variables in increasing order; the last one varies fastest."""
         letters = dict(zip(self.axes, ascii_letters))
         formula = f"{_spell(letters, self.axes)}->{_spell(letters, variables)}"
         return np.asarray(np.einsum(formula, self.cells)).reshape(-1)
@@ -274,7 +264,7 @@ class _Joint:
     def extend(
         self, variable: int, parents: Sequence[int], table: NDArray[np.float64], keep: Sequence[int]
     ) -> None:
-        """Multiply by one more table and sum out all but `keep`; mutates the object."""
+        """Multiply by the table of one more variable and sum out all but `keep`; mutates the object."""
         letters = dict(zip([*self.axes, variable], ascii_letters))
         family = _spell(letters, [*parents, variable])
         formula = f"{_spell(letters, self.axes)},{family}->{_spell(letters, keep)}"
@@ -295,7 +285,7 @@ def _spell(letters: Mapping[int, str], variables: Sequence[int]) -> str:
 
 
 class _Sample:
-    """Rows that stand in for a joint distribution too large to hold."""
+    """Sampled rows in place of a large joint distribution."""
 
     def __init__(
         self,
@@ -313,14 +303,14 @@ class _Sample:
         return np.ravel_multi_index([self.columns[v] for v in variables], shape)
 
     def marginal(self, variables: Sequence[int]) -> NDArray[np.float64]:
-        """Return the flat joint frequencies of some variables, last one fastest."""
+        """Return the flat joint frequencies of some variables; the last one varies fastest."""
         n_cells = math.prod(self.cards[v] for v in variables)
         return np.bincount(self._configurations(variables), minlength=n_cells) / self.n_rows
 
     def extend(
         self, variable: int, parents: Sequence[int], table: NDArray[np.float64], keep: Sequence[int]
     ) -> None:
-        """Draw one more column and forget all but `keep`; mutates the object."""
+        """Draw the column of one more variable and drop all but `keep`; mutates the object."""
         cumulative = np.cumsum(table.reshape(-1, table.shape[-1]), axis=1)[self._configurations(parents)]
         draws = self.rng.random((self.n_rows, 1))
         self.columns[variable] = (draws > cumulative[:, :-1]).sum(axis=1)

@@ -105,7 +105,7 @@ def test_export_refuses(folder, run, tmp_path, monkeypatch):
     assert "does not exist" in refused(3, "export", tmp_path / "none")
     assert "holds neither front.json nor network.json" in refused(3, "export", tmp_path)
     (tmp_path / "front.json").write_text("{}")
-    assert "is no front" in refused(3, "export", tmp_path, "--to", "csv")
+    assert "is not a front" in refused(3, "export", tmp_path, "--to", "csv")
     assert "does not exist" in refused(1, "export", run, "-o", tmp_path / "none" / "one.bif")
     assert "does not exist" in refused(1, "export", folder, "-o", tmp_path / "none" / "table.parquet")
     monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)
@@ -134,7 +134,7 @@ def test_networks_are_named_by_file_folder_or_id(front, folder, run, tmp_path):
         (f"{folder}#99", "networks 0 to 19"),
         (f"{folder}#-1", "named by its id"),
         (f"{folder}#²", "named by its id"),
-        (f"{run}#1", "holds no front.json"),
+        (f"{run}#1", "has no front.json"),
         (str(tmp_path / "none.json"), "does not exist"),
         (str(tmp_path), "holds neither"),
     ):
@@ -409,7 +409,7 @@ def test_accept_turns_a_decision_into_a_model(front, folder, run, tmp_path):
         2, "accept", folder, tmp_path / "decision.json", "-o", tmp_path / "model.txt"
     )
     assert "--out" in refused(2, "accept", folder, tmp_path / "decision.json")
-    assert "holds no front.json" in refused(3, "accept", run, tmp_path / "decision.json", "-o", target)
+    assert "has no front.json" in refused(3, "accept", run, tmp_path / "decision.json", "-o", target)
     assert "does not exist" in refused(3, "accept", folder, tmp_path / "none.json", "-o", target)
     write_front(tmp_path / "other", example_front(20, seed=9))
     assert "about another front" in refused(

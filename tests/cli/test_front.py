@@ -218,7 +218,7 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     Path("expert.json").write_text("parent,child\na,b\n")
     Path("expert.csv").write_text("parent,child\na,b\n")
     Path("front.csv").write_text("mine")
-    assert "the file there is no front's" in refused("rows.csv", "--out", ".")
+    assert "does not belong to a front" in refused("rows.csv", "--out", ".")
     Path("front.csv").unlink()
     Path("expert.json").write_text("what the expert said")
     ok("front", "rows.csv", "--expert", "expert.csv", "--out", ".")

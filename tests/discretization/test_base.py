@@ -210,9 +210,9 @@ def test_the_graph_around_a_column(frame):
 @pytest.mark.parametrize(
     ("network", "message"),
     [
-        ([("a", "cc")], "no variable 'cc'"),
+        ([("a", "cc")], "unknown variable 'cc'"),
         ([("a", "c"), ("c", "a")], "cycle"),
-        ([("a", "c"), ("a", "c")], "more than once"),
+        ([("a", "c"), ("a", "c")], "Duplicate edge"),
         ("net.json", "network must be"),
         (3, "network must be"),
     ],

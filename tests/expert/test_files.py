@@ -10,7 +10,7 @@ import pyagrum
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, random_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
 from pgmpy.readwrite import BIFReader, BIFWriter
 
 from gomea_bn.data.table import read_table
@@ -29,7 +29,7 @@ EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
 def test_json_keeps_everything(seed, with_tables):
-    network = random_network(seed, names=HOSTILE_NAMES[seed % 20 : seed % 20 + 5], levels=HOSTILE_LEVELS)
+    network = small_network(seed, names=HOSTILE_NAMES[seed % 20 : seed % 20 + 5], levels=HOSTILE_LEVELS)
     if with_tables:
         open_bins = {
             name: np.arange(len(levels) - 1.0) for name, levels in network.levels.items() if len(levels) > 1
@@ -55,7 +55,7 @@ def test_json_files_of_experts_and_networks(tmp_path):
     }
     assert ExpertNetwork.from_file(tmp_path / "expert.json") == expert
     assert json.loads(ExpertNetwork.from_edges([], names=["a"]).to_json())["edges"] == []
-    network = random_network(2)
+    network = small_network(2)
     network.to_json(tmp_path / "network.json")
     (tmp_path / "network.txt").write_text("\n " + network.to_json())
     for name in ("network.json", "network.txt"):
@@ -68,7 +68,7 @@ def test_a_hand_written_file_may_leave_fields_out():
         [("age", "bp")], cut_points={"bmi": [25]}
     )
     assert ExpertNetwork.from_json(f"\n {text}") == ExpertNetwork.from_json(text)
-    network = random_network(2)
+    network = small_network(2)
     head = {"format": "gomea-bn expert", "format_version": 1, "network": json.loads(network.to_json())}
     assert ExpertNetwork.from_json(json.dumps(head)) == ExpertNetwork.from_network(network)
 
@@ -76,9 +76,12 @@ def test_a_hand_written_file_may_leave_fields_out():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": "other"}, "wanted \"format\": 'gomea-bn expert' or 'gomea-bn network', got 'other'"),
-        ({"format_version": 2}, "format_version is 2; this release reads 1"),
-        ({"format_version": True}, "format_version is True"),
+        (
+            {"format": "other"},
+            "wanted \"format\": 'gomea-bn expert', got 'other'.*'gomea-bn network', can be read as well",
+        ),
+        ({"format_version": 2}, "format_version 2; this release reads 1"),
+        ({"format_version": True}, "format_version True"),
         ({"cutpoints": {}}, "unknown field 'cutpoints'.*Did you mean 'cut_points'"),
         ({"edges": {}}, "edges must be a list of"),
         ({"edges": [["a"]]}, "edges must be a list of"),
@@ -106,8 +109,8 @@ def test_json_that_is_no_expert(tmp_path, fields, message):
     ("text", "message"),
     [
         ("{", "JSON text is not JSON"),
-        ('{"a": 1, "a": 2}', "'a' occurs more than once in one object"),
-        ('{"format": NaN}', "NaN is no JSON number"),
+        ('{"a": 1, "a": 2}', "duplicate key 'a'"),
+        ('{"format": NaN}', "NaN is not a JSON number"),
         ("{}", "got None"),
     ],
 )
@@ -145,7 +148,7 @@ def test_edges_in_a_text_file(tmp_path, name, text):
         ("parent,child\na,\n", "line 2: wanted a parent and a child"),
         ('parent,child\n"a,b\n', "line 2: unexpected end of data"),
         ("parent,child\na,b\nb,a\n", "File '.*e.csv': Expert's network: The edges contain the cycle"),
-        ("parent,child\n", "The expert says nothing"),
+        ("parent,child\n", "The expert's network is empty"),
     ],
 )
 def test_text_files_that_are_no_edges(tmp_path, text, message):
@@ -162,11 +165,11 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(GomeaBnError, match="is not UTF-8 text"):
         ExpertNetwork.from_file(tmp_path / "latin.csv")
     (tmp_path / "notes.txt").write_text("smoking causes cancer")
-    with pytest.raises(GomeaBnError, match="wanted JSON, BIF, or edges under the columns parent,child"):
+    with pytest.raises(GomeaBnError, match="wanted JSON, BIF, or edges with the columns parent,child"):
         ExpertNetwork.from_file(tmp_path / "notes.txt")
     with pytest.raises(GomeaBnError, match="cannot be read"):
         ExpertNetwork.from_file(tmp_path)
-    with pytest.raises(GomeaBnError, match="read from a path, got 3"):
+    with pytest.raises(GomeaBnError, match="needs a path, got 3"):
         ExpertNetwork.from_file(3)
 
 
@@ -178,7 +181,7 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
     path = tmp_path_factory.mktemp("own") / "own.bif"
     levels = [levels for levels in HOSTILE_LEVELS if len(set(map(str, levels))) == len(levels)]
-    network = random_network(seed, names=HOSTILE_NAMES[seed % 24 : seed % 24 + 6], levels=levels)
+    network = small_network(seed, names=HOSTILE_NAMES[seed % 24 : seed % 24 + 6], levels=levels)
     to_bif(network, path)
     found = ExpertNetwork.from_file(path).network
     assert found.names == network.names
@@ -193,7 +196,7 @@ def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
 
 
 def test_our_own_bif_is_fitted_to_data_of_any_level_type(tmp_path):
-    network = random_network(4, 8, levels=[(0, 1, 2), (True, False), ("a b", "a_b")])
+    network = small_network(4, 8, levels=[(0, 1, 2), (True, False), ("a b", "a_b")])
     assert {type(levels[0]) for levels in network.levels.values()} == {int, bool, str}
     to_bif(network, tmp_path / "n.bif")
     frame = network.sample(30, 1)
@@ -210,7 +213,7 @@ def test_levels_that_look_alike_keep_their_labels(tmp_path):
     assert ExpertNetwork.from_bif(tmp_path / "n.bif").network.levels == {"v": ("1", "1_2", "x_2_5")}
 
 
-def test_properties_that_do_not_fit_are_told(tmp_path):
+def test_properties_that_do_not_fit_are_refused(tmp_path):
     text = to_bif(
         DiscretizedBayesNet(
             ["v", "w"], [], cut_points={"v": [1, 2]}, support={"v": (0, 3)}, levels={"w": ("a", "b")},
@@ -229,7 +232,7 @@ def test_properties_that_do_not_fit_are_told(tmp_path):
         (
             "edges = 0.0 1.0 2.0 3.0",
             "edges = 0.0 1.0 two 3.0",
-            "'v': its property edges holds 'two', no number",
+            "'v': its property edges must hold numbers, got 'two'",
         ),
         ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0 2.0 1.0 3.0", r"cut_points\['v'\] must increase"),
         ("levels = a b", "levels = a b c", "'w' has 2 states, but its property levels makes 3"),
@@ -300,16 +303,18 @@ def test_cuts_for_a_foreign_bif_must_fit(tmp_path):
     path = tmp_path / "n.bif"
     write_with_pgmpy(network, path)
     name = next(iter(network.cut_points))
-    with pytest.raises(GomeaBnError, match=f"File '.*n.bif': cut_points\\['{name}'\\] makes .* give .* cuts"):
+    with pytest.raises(
+        GomeaBnError, match=f"File '.*n.bif': cut_points\\['{name}'\\] makes .* give .* cut points"
+    ):
         ExpertNetwork.from_bif(path, cut_points={name: np.arange(20)})
-    with pytest.raises(GomeaBnError, match="cut_points names 'X9', no variable"):
+    with pytest.raises(GomeaBnError, match="cut_points: unknown variable 'X9'"):
         ExpertNetwork.from_bif(path, cut_points={"X9": [1]})
-    with pytest.raises(GomeaBnError, match=f"support names '{name}', which has no cut_points"):
+    with pytest.raises(GomeaBnError, match=f"support: variable '{name}' has no entry in cut_points"):
         ExpertNetwork.from_bif(path, support={name: (0, 1)})
     with pytest.raises(GomeaBnError, match=r"File '.*n\.bif': .*inside the support"):
         ExpertNetwork.from_bif(path, cut_points={name: network.cut_points[name]}, support={name: (5, 6)})
     wide = {name: network.cut_points[name] + 7 for name in network.cut_points}
-    with pytest.raises(GomeaBnError, match=rf"Expert cut.*give support={{'{name}': \(min, max\)}}"):
+    with pytest.raises(GomeaBnError, match=rf"Expert's cut point.*give support={{'{name}': \(min, max\)}}"):
         ExpertNetwork.from_bif(path, cut_points=wide).fitted(read_table(network.sample(50, 0)))
     with pytest.raises(GomeaBnError, match=f"Column '{name}' is continuous .* states .*'b0'.*cut_points"):
         ExpertNetwork.from_bif(path).fitted(read_table(network.sample(50, 0)))

@@ -4,9 +4,10 @@ from collections import Counter
 import moocore
 import numpy as np
 import pytest
+from front_examples import NETWORKS, front_of, matrices, slow_front, spread
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from objective_examples import NETWORKS, dominates, front_of, matrices, slow_front, spread
+from mo_oracles import dominates
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front import choice
@@ -224,8 +225,8 @@ def test_nearest_prefers_the_better_of_two_equally_near():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"misfitt": 1}, r"no objective 'misfitt'.*Did you mean 'misfit'"),
-        ({"misfit": -1}, "'misfit' must be a finite number of at least 0, got -1"),
+        ({"misfitt": 1}, r"Unknown objective 'misfitt'.*Did you mean 'misfit'"),
+        ({"misfit": -1}, r"weights\['misfit'\] must be a finite number of at least 0, got -1"),
         ({"misfit": np.nan}, "got nan"),
         ([1, np.inf], "'complexity'.*got inf"),
         ([1, "2"], "'complexity'.*got '2'"),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from network_examples import random_network
+from network_examples import small_network
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.decision import MAX_BYTES, Decision, accept, read_decision
@@ -14,7 +14,7 @@ from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 FRONT = Front(
     [MISFIT, COMPLEXITY],
     [[place, (19 - place) ** 2] for place in range(20)],
-    lambda row: random_network(row, 3),
+    lambda row: small_network(row, 3),
     record={"seed": 5, "data_sha256": "ab", "n_rows": 30},
 )
 CONTENT = {
@@ -92,10 +92,10 @@ def test_a_decision_survives_its_own_text(decision):
         ({"format_version": 2}, "format_version 2; this release reads 1"),
         ({"format_version": True}, "format_version True"),
         ({"format_version": ...}, "format_version None"),
-        ({"run_hash": None}, "run_hash must be 64 hexadecimal digits, got None.*report of one network"),
+        ({"run_hash": None}, "run_hash must be 64 hexadecimal digits, got None.*report of a single network"),
         ({"run_hash": "AB" * 32}, "run_hash"),
         ({"run_hash": FRONT.run_hash + "\n"}, "run_hash"),
-        ({"run_hash": ...}, "lacks the field 'run_hash'; save the decision again"),
+        ({"run_hash": ...}, "lacks the field 'run_hash'"),
         ({"network": "12"}, "network must hold ids of networks, integers of at least 0, got '12'"),
         ({"network": 12.0}, "network.*got 12.0"),
         ({"network": True}, "network.*got True"),
@@ -105,27 +105,30 @@ def test_a_decision_survives_its_own_text(decision):
         ({"network": ...}, "lacks the field 'network'"),
         ({"shortlist": {"3": 1}}, "shortlist must be a list of ids, got dict"),
         ({"shortlist": [3, "x"]}, "shortlist must hold ids.*got 'x'"),
-        ({"shortlist": [3, 3]}, r"shortlist must name every id once, got \[3, 3\]"),
+        ({"shortlist": [3, 3]}, r"shortlist has a duplicate id, got \[3, 3\]"),
         ({"notes": ["x"]}, "notes must be an object, got list"),
         ({"notes": {"3": 4}}, r"notes\[3\] must be text, got 4"),
-        ({"notes": {"03": "x"}}, "keyed by the ids of networks, got '03'"),
-        ({"notes": {"-1": "x"}}, "keyed by the ids of networks, got '-1'"),
-        ({"notes": {"٣": "x"}}, "keyed by the ids of networks"),
-        ({"notes": {"9" * 5000: "x"}}, "keyed by the ids of networks"),
-        ({"weights": {"misfit": -1}}, r"weights\['misfit'\] must be at least 0, got -1.0"),
-        ({"weights": {"misfit": None}}, r"weights\['misfit'\] must be a finite number, got None"),
-        ({"weights": {"misfit": True}}, "must be a finite number, got True"),
-        ({"weights": {"misfit": 10**400}}, "must be a finite number, got 1000"),
+        ({"notes": {"03": "x"}}, "ids of networks as keys, got '03'"),
+        ({"notes": {"-1": "x"}}, "ids of networks as keys, got '-1'"),
+        ({"notes": {"٣": "x"}}, "ids of networks as keys"),
+        ({"notes": {"9" * 5000: "x"}}, "ids of networks as keys"),
+        ({"weights": {"misfit": -1}}, r"weights\['misfit'\] must be a finite number of at least 0, got -1"),
+        (
+            {"weights": {"misfit": None}},
+            r"weights\['misfit'\] must be a finite number of at least 0, got None",
+        ),
+        ({"weights": {"misfit": True}}, "must be a finite number of at least 0, got True"),
+        ({"weights": {"misfit": 10**400}}, "must be a finite number of at least 0, got 1000"),
         ({"weights": [1, 2]}, "weights must be an object, got list"),
         ({"filters": {"misfit": 3}}, r"filters\['misfit'\] must be two numbers, least and most, got 3"),
         ({"filters": {"misfit": [1, 2, 3]}}, "must be two numbers"),
-        ({"filters": {"misfit": [2, 1]}}, r"must not end below its start, got \[2.0, 1.0\]"),
+        ({"filters": {"misfit": [2, 1]}}, r"must have its smaller number first, got \[2.0, 1.0\]"),
         ({"filters": {"misfit": [None, 1]}}, "must be a finite number, got None"),
         ({"filters": None}, "filters must be an object, got NoneType"),
         ({"made": "yesterday"}, "made must be a time such as .*got 'yesterday'"),
         ({"made": 1762353000}, "made must be a time"),
         ({"made": ...}, "lacks the field 'made'"),
-        ({"netwrok": 3}, "unknown field 'netwrok'. Did you mean 'network'"),
+        ({"netwrok": 3}, "unknown field 'netwrok'.*Did you mean 'network'"),
     ],
 )
 def test_fields_of_wrong_type_or_form_are_refused(changes, message):
@@ -137,15 +140,15 @@ def test_fields_of_wrong_type_or_form_are_refused(changes, message):
     ("text", "message"),
     [
         ("{", "JSON text is not JSON"),
-        (text_of().replace("0.25", "NaN"), "NaN is no JSON number"),
-        (text_of().replace("0.25", "Infinity"), "Infinity is no JSON number"),
-        (text_of().replace("0.25", "1e999"), "must be a finite number, got inf"),
-        (text_of().replace('"network": 12', '"network": 12, "network": 3'), "key 'network' occurs twice"),
-        (text_of().replace('"3": ', '"12": '), "key '12' occurs twice"),
+        (text_of().replace("0.25", "NaN"), "NaN is not a JSON number"),
+        (text_of().replace("0.25", "Infinity"), "Infinity is not a JSON number"),
+        (text_of().replace("0.25", "1e999"), "must be a finite number of at least 0, got inf"),
+        (text_of().replace('"network": 12', '"network": 12, "network": 3'), "duplicate key 'network'"),
+        (text_of().replace('"3": ', '"12": '), "duplicate key '12'"),
         (text_of().replace('"network": 12', '"network": ' + "9" * 5000), "not JSON"),
         ('{"format": ' + "[" * 100_000, "not JSON"),
         (text_of() + "}", "not JSON"),
-        (text_of() + " " * MAX_BYTES, "is no decision; at most 5,000,000 are read"),
+        (text_of() + " " * MAX_BYTES, "is not a decision; the limit is 5,000,000"),
     ],
 )
 def test_text_that_is_no_such_json_is_refused(text, message):
@@ -159,7 +162,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
         read_decision(path)
     with pytest.raises(GomeaBnError, match="cannot be read: Is a directory"):
         read_decision(tmp_path)
-    with pytest.raises(GomeaBnError, match="path or JSON text, got 'a"):
+    with pytest.raises(GomeaBnError, match=r"File 'a.b' cannot be read: embedded null"):
         read_decision("a\0b")
     with pytest.raises(GomeaBnError, match="path or JSON text, got int"):
         read_decision(3)
@@ -189,9 +192,9 @@ def test_accepting_returns_the_network_with_the_decision_in_its_metadata():
 
 
 def test_a_decision_about_another_front_is_refused_with_both_hashes():
-    other = Front([MISFIT, COMPLEXITY], FRONT.values, lambda row: random_network(row, 3), record={"seed": 6})
+    other = Front([MISFIT, COMPLEXITY], FRONT.values, lambda row: small_network(row, 3), record={"seed": 6})
     with pytest.raises(
-        GomeaBnError, match=f"wants run_hash {FRONT.run_hash}, this front has {other.run_hash}. Give"
+        GomeaBnError, match=f"its run_hash is {FRONT.run_hash}, this front has {other.run_hash}. Give"
     ):
         accept(other, read_decision(text_of()))
 
@@ -199,10 +202,10 @@ def test_a_decision_about_another_front_is_refused_with_both_hashes():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"network": 20}, "network names network 20; the front has networks 0 to 19"),
-        ({"shortlist": [3, 77]}, "shortlist names network 77"),
-        ({"notes": {"20": "x"}}, "notes names network 20"),
-        ({"weights": {"misfits": 1}}, "weighs 'misfits', which is no objective.*Did you mean 'misfit'"),
+        ({"network": 20}, "network: unknown network 20; the front has networks 0 to 19"),
+        ({"shortlist": [3, 77]}, "shortlist: unknown network 77"),
+        ({"notes": {"20": "x"}}, "notes: unknown network 20"),
+        ({"weights": {"misfits": 1}}, "unknown objective 'misfits'.*Did you mean 'misfit'"),
     ],
 )
 def test_ids_and_objectives_that_the_front_lacks_are_refused(changes, message):
@@ -222,7 +225,7 @@ def test_a_thinned_front_answers_for_the_whole_one():
     left_out = next(number for number in range(20) if number not in thin.original_index)
     with pytest.raises(GomeaBnError, match=f"Network {left_out} was left out when .* thinned from 20 to 8"):
         accept(thin, Decision(FRONT.run_hash, left_out, "2026-11-05"))
-    with pytest.raises(GomeaBnError, match="network names network 8; the front has networks 0 to 7"):
+    with pytest.raises(GomeaBnError, match="network: unknown network 8; the front has networks 0 to 7"):
         accept(thin, Decision(thin.run_hash, 8, "2026-11-05"))
 
 

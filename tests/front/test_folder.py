@@ -408,12 +408,12 @@ def text(name, content):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: (folder / "front.json").unlink(), "holds no front.json"),
+        (lambda folder: (folder / "front.json").unlink(), "has no front.json"),
         (lambda folder: shutil.rmtree(folder), "is not a folder"),
         (text("front.json", b"{"), "is not JSON"),
-        (text("front.json", b"\xff\xfe"), "is not JSON"),
+        (text("front.json", b"\xff\xfe"), "is not UTF-8 text"),
         (text("front.json", b"[" * 100_000), "is not JSON"),
-        (text("front.json", b"[1]"), "is no front"),
+        (text("front.json", b"[1]"), "is not a front"),
         (text("front.json", b'{"format": "gomea-bn run"}'), "got 'gomea-bn run'"),
         (edited(lambda content: content.update(format_version=2)), "format_version 2; this release reads 1"),
         (edited(lambda content: content.update(format_version=True)), "format_version True"),
@@ -422,7 +422,7 @@ def text(name, content):
         (edited(lambda content: content.update(record=[])), "wanted an object under 'record'"),
         (edited(lambda content: content["record"].update(columns=5)), "columns must be a list, got int"),
         (edited(lambda content: content.pop("sha256")), "wanted an object under 'sha256'"),
-        (edited(lambda content: content["sha256"].update({"expert.json": ""})), "no file of a front"),
+        (edited(lambda content: content["sha256"].update({"expert.json": ""})), "unknown file 'expert.json'"),
         (edited(lambda content: content["objectives"][0].pop("unit")), "an objective must have the texts"),
         (edited(lambda content: content["objectives"][0].update(unit=1)), "an objective must have the texts"),
         (edited(lambda content: content["objectives"].pop()), "values must have shape"),
@@ -467,7 +467,7 @@ def test_stores_that_hold_no_networks(folder, content, message):
             _ = front[4].network
 
 
-def test_a_run_folder_is_told_from_a_front(folder, tmp_path):
+def test_a_run_folder_is_distinguished_from_a_front(folder, tmp_path):
     assert is_front_folder(folder)
     assert not is_front_folder(tmp_path)
     assert not is_front_folder(tmp_path / "none")

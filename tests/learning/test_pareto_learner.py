@@ -231,8 +231,8 @@ def test_a_front_beside_a_simulated_expert():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (ExpertNetwork.from_edges([("a", "bb")]), "edge 'a' -> 'bb': no column 'bb'. Did you mean 'b'"),
-        (ExpertNetwork.from_edges([("A", "b")]), "no column 'A'. Did you mean 'a'"),
+        (ExpertNetwork.from_edges([("a", "bb")]), "edge 'a' -> 'bb': unknown column 'bb'. Did you mean 'b'"),
+        (ExpertNetwork.from_edges([("A", "b")]), "unknown column 'A'. Did you mean 'a'"),
         ([("a", "b")], r"expert must be an ExpertNetwork, a DiscretizedBayesNet, a path or None, got \[\("),
         ("nowhere.json", "nowhere.json"),
         (ExpertNetwork.from_edges([("a", "b")], cut_points={"c": [0.5]}), "'c'"),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import random_network
+from network_examples import small_network
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
@@ -38,7 +38,7 @@ B = network_of(
 )
 
 
-def test_differences_are_told_in_values():
+def test_differences_are_reported_in_values():
     found = compare(A, B)
     assert found.common == (("age", "smoking"),)
     assert found.reversed == (("smoking", "cost"),)
@@ -61,7 +61,7 @@ def test_differences_are_told_in_values():
     assert not found.equal
 
 
-def test_differences_are_told_in_words():
+def test_differences_are_reported_in_words():
     assert compare(A, B).to_text("first", "yours") == "\n".join(
         [
             "Edges: 1 in both, 1 reversed, 1 only in first, 1 only in yours. Structural Hamming distance: 4.",
@@ -122,7 +122,7 @@ def test_variables_of_one_network_only_are_named():
     assert str(apart).splitlines()[2:] == ["Neither a nor b has an edge.", "Both have 0 free parameters."]
 
 
-def test_kinds_and_levels_that_differ_are_told():
+def test_kinds_and_levels_that_differ_are_reported():
     a = network_of([], {"x": [1]}, {"y": (0, 1), "z": ("p", "q")})
     b = network_of([], {}, {"x": ("lo", "mid", "hi"), "y": ("0", "2"), "z": ("q", "p")})
     text = str(compare(a, b))
@@ -156,14 +156,14 @@ def test_long_lists_are_cut_and_odd_names_quoted():
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(GomeaBnError, match="got dict"):
         compare(A, {})
-    with pytest.raises(GomeaBnError, match="different names, got 'me'"):
+    with pytest.raises(GomeaBnError, match="name_a and name_b must differ, got 'me'"):
         compare(A, B).to_text("me", "me")
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(2, 6), st.integers(2, 6))
 @settings(max_examples=60)
 def test_every_edge_is_counted_once_and_swapping_mirrors(first, second, size_a, size_b):
-    a, b = random_network(first, size_a), random_network(second, size_b)
+    a, b = small_network(first, size_a), small_network(second, size_b)
     one, other = compare(a, b), compare(b, a)
     assert sorted([*one.common, *one.reversed, *one.only_a]) == sorted(a.edges)
     assert sorted([*one.common, *(edge[::-1] for edge in one.reversed), *one.only_b]) == sorted(b.edges)

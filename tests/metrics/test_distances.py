@@ -236,17 +236,17 @@ def test_networks_and_edge_lists_mix():
 
 
 def test_bad_graphs_are_refused_by_name():
-    with pytest.raises(GomeaBnError, match=r"cycle among \['a', 'b', 'c'\]"):
+    with pytest.raises(GomeaBnError, match=r"cycle a → b → c → a|cycle b → c → a → b|cycle c → a → b → c"):
         metrics.shd([], [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")], NAMES)
     with pytest.raises(GomeaBnError, match="cycle"):
         metrics.cpdag([[1]])
     with pytest.raises(GomeaBnError, match=r"shape \(2, 3\)"):
         metrics.cpdag(np.zeros((2, 3)))
-    with pytest.raises(GomeaBnError, match="names 'e'"):
+    with pytest.raises(GomeaBnError, match="unknown variable 'e'"):
         metrics.accuracy([], [("a", "e")], NAMES)
     with pytest.raises(GomeaBnError, match="names="):
         metrics.accuracy([("a", "b")], [])
-    with pytest.raises(GomeaBnError, match="'X3'"):
+    with pytest.raises(GomeaBnError, match="only one has X3"):
         metrics.shd(random_network(3, random_state=1), random_network(2, random_state=1))
 
 

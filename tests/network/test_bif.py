@@ -10,10 +10,11 @@ import pyagrum
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, random_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
 from pgmpy.readwrite import BIFReader
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.bif import safe_names
 from gomea_bn.network.formats.bif_reader import parse_bif, read_bif
 
@@ -73,7 +74,7 @@ def check_with_pgmpy(network, path):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_pyagrum_and_pgmpy_read_the_same_probabilities(tmp_path, seed):
-    network = random_network(seed, 5, max_bins=5)
+    network = small_network(seed, 5, max_bins=5)
     network.to_bif(tmp_path / "net.bif")
     check_with_pyagrum(network, tmp_path / "net.bif")
     check_with_pgmpy(network, tmp_path / "net.bif")
@@ -82,7 +83,7 @@ def test_pyagrum_and_pgmpy_read_the_same_probabilities(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_hostile_names_and_levels_are_read_too(tmp_path, seed):
     names = np.random.default_rng(seed).permutation(HOSTILE_NAMES).tolist()
-    network = random_network(seed, names=names, levels=HOSTILE_LEVELS)
+    network = small_network(seed, names=names, levels=HOSTILE_LEVELS)
     text = network.to_bif(tmp_path / "net.bif")
     assert text.isascii()
     check_with_pyagrum(network, tmp_path / "net.bif")
@@ -91,7 +92,7 @@ def test_hostile_names_and_levels_are_read_too(tmp_path, seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_our_reader_gets_back_every_probability(tmp_path, seed):
-    network = random_network(seed, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
+    network = small_network(seed, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
     network.to_bif(tmp_path / "net.bif")
     again = read_bif(tmp_path / "net.bif")
     assert again.names == tuple(safe_names(network.names, fold_case=True))
@@ -100,7 +101,7 @@ def test_our_reader_gets_back_every_probability(tmp_path, seed):
 
 
 def test_bins_are_named_by_their_cuts_and_kept_exactly():
-    network = random_network(11, names=["x"], max_bins=9)
+    network = small_network(11, names=["x"], max_bins=9)
     assert len(network.cut_points["x"]) > 2
     text = network.to_bif()
     cuts = network.cut_points["x"].tolist()
@@ -123,6 +124,26 @@ def test_safe_names_are_injective_and_keep_what_is_safe(names, fold_case, digits
         assert all(letter.isalnum() or letter in "_-" for letter in name)
     again = safe_names(found, fold_case=fold_case, digits=digits)
     assert again == found
+
+
+def test_a_safe_name_stays_as_it_is_even_after_one_that_would_become_the_same():
+    assert safe_names(["a b", "a_b", "a/b"], fold_case=False) == ["a_b_2", "a_b", "a_b_3"]
+    assert safe_names(["2", "x_2"], fold_case=False) == ["x_2_2", "x_2"]
+
+
+def test_pyagrum_reads_bins_with_huge_cuts(tmp_path):
+    network = DiscretizedBayesNet(
+        ["x"],
+        [],
+        cut_points={"x": [1e-20, 1e20]},
+        support={"x": (0.0, 1e30)},
+        levels={},
+        tables={"x": [0.25, 0.25, 0.5]},
+    )
+    network.to_bif(tmp_path / "x.bif")
+    model = pyagrum.loadBN(str(tmp_path / "x.bif"))
+    assert model.variable("x").labels() == ("le_1e-20", "gt_1e-20_le_1e20", "gt_1e20")
+    assert model.cpt("x").toarray().tolist() == [0.25, 0.25, 0.5]
 
 
 @pytest.mark.parametrize("name", ["asia", "alarm", "child", "insurance", "sachs"])
@@ -198,13 +219,13 @@ VARIABLE = "variable a { type discrete [ 2 ] { x, y }; }\n"
         ("", ["no variable"]),
         ("junk", ["line 1", "'junk'"]),
         (VARIABLE, ["'a' has no probability"]),
-        (VARIABLE * 2, ["line 2", "'a' occurs more than once"]),
+        (VARIABLE * 2, ["line 2", "duplicate variable 'a'"]),
         ("variable a { }", ["'a' has no type"]),
         ("variable a { type discrete [ 3 ] { x, y }; }", ["'a'", "wanted discrete with 3 labels"]),
         ("variable a { type real [ 2 ] { x, y }; }", ["got real"]),
         ("variable a { type discrete [ 2 ] { x", ["end of the text"]),
-        (VARIABLE + "probability ( b ) { table 1, 0; }", ["line 2", "no variable 'b'"]),
-        (VARIABLE + "probability ( a | c ) { table 1, 0; }", ["no variable 'c'"]),
+        (VARIABLE + "probability ( b ) { table 1, 0; }", ["line 2", "unknown variable 'b'"]),
+        (VARIABLE + "probability ( a | c ) { table 1, 0; }", ["unknown variable 'c'"]),
         (VARIABLE + "probability ( a ) { table 1, 0, 0; }", ["wanted 2 numbers, got 3"]),
         (VARIABLE + "probability ( a ) { table 1, b; }", ["line 2", "'b'"]),
         (VARIABLE + "probability ( a ) { }", ["no numbers"]),
@@ -232,7 +253,7 @@ def test_unreadable_files_are_named(tmp_path):
     with pytest.raises(GomeaBnError, match=r"a\.bif\.gz' cannot be read"):
         read_bif(tmp_path / "a.bif.gz")
     (tmp_path / "a.bif").write_bytes(b"\xff\xff")
-    with pytest.raises(GomeaBnError, match="cannot be read"):
+    with pytest.raises(GomeaBnError, match="is not UTF-8 text"):
         read_bif(tmp_path / "a.bif")
     (tmp_path / "b.bif").write_text("junk")
     with pytest.raises(GomeaBnError, match=r"b\.bif': line 1"):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from network_examples import all_states, joint_probability
-from network_examples import random_network as small_network
+from network_examples import all_states, joint_probability, small_network
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.marginals import marginal

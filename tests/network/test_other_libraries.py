@@ -1,28 +1,32 @@
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
+import tempfile
 
 import networkx
 import numpy as np
 import pandas as pd
 import pyagrum
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from network_examples import (
     HOSTILE_LEVELS,
     HOSTILE_NAMES,
     all_states,
     joint_probability,
-    random_network,
     slow_code,
+    small_network,
 )
 from pgmpy.inference import VariableElimination
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-HOSTILE = random_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
-NETWORKS = [*(random_network(seed, 5) for seed in range(6)), HOSTILE]
+HOSTILE = small_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
+NETWORKS = [*(small_network(seed, 5) for seed in range(6)), HOSTILE]
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -41,7 +45,7 @@ def test_networkx_has_the_graph_and_the_bins(network):
 
 
 @pytest.mark.parametrize("network", NETWORKS)
-def test_pyagrum_has_the_same_probabilities_and_ticks(network):
+def test_pyagrum_has_the_same_probabilities_and_bins(network):
     model = network.to_pyagrum()
     assert set(model.names()) == set(network.names)
     for name in network.names:
@@ -53,10 +57,7 @@ def test_pyagrum_has_the_same_probabilities_and_ticks(network):
         np.testing.assert_array_equal(found, network.tables[name])
         if name in network.cut_points:
             low, high = network.support[name]
-            assert list(variable.ticks()) == [low, *network.cut_points[name].tolist(), high]
-            inside = np.setdiff1d(np.linspace(low * 2, high * 2, 50), network.cut_points[name])
-            for value in inside if len(network.cut_points[name]) else ():  # its look-up fails for one bin
-                assert variable.index(str(value)) == slow_code(network, name, value)
+            assert list(variable.ticks()) == [low, *np.nextafter(network.cut_points[name], np.inf), high]
         else:
             assert len(set(variable.labels())) == len(network.levels[name])
     joint = pyagrum.LazyPropagation(model)
@@ -64,6 +65,90 @@ def test_pyagrum_has_the_same_probabilities_and_ticks(network):
     for name in network.names[:5]:
         wanted = network.query(name).to_numpy()
         np.testing.assert_allclose(joint.posterior(name).toarray().ravel(), wanted, atol=1e-12)
+
+
+def network_with_cuts(cuts, support):
+    """Return a network of one variable with the given cuts."""
+    n_bins = len(cuts) + 1
+    return DiscretizedBayesNet(
+        ["x"],
+        [],
+        cut_points={"x": cuts},
+        support={"x": support},
+        levels={},
+        tables={"x": np.full(n_bins, 1 / n_bins)},
+    )
+
+
+FINITE = st.floats(-1e300, 1e300)
+
+
+@st.composite
+def cuts_and_values(draw):
+    """Return increasing cuts, a support, and values at, next to and between cuts and ends, and outside the support."""
+    points = sorted(draw(st.sets(FINITE | st.integers(-50, 50).map(float), min_size=3, max_size=9)))
+    if draw(st.booleans()):  # a cut next to the maximum
+        points.append(math.nextafter(points[-1], math.inf))
+    neighbours = [math.nextafter(point, end) for point in points for end in (-math.inf, math.inf)]
+    outside = [points[0] - abs(points[0]) - 1.0, points[-1] + abs(points[-1]) + 1.0]
+    values = [*points, *neighbours, *outside, *draw(st.lists(FINITE, max_size=5))]
+    return points[1:-1], (points[0], points[-1]), values
+
+
+@given(cuts_and_values())
+@settings(deadline=None)
+def test_every_value_has_the_same_bin_in_pyagrum(case):
+    cuts, support, values = case
+    network = network_with_cuts(cuts, support)
+    model = network.to_pyagrum()
+    for value in values:
+        assert model.variable("x").index(repr(value)) == slow_code(network, "x", value)
+
+
+@pytest.mark.parametrize("ending", ["bifxml", "jgum", "bgum", "pkl"])
+@given(case=cuts_and_values())
+@settings(deadline=None, max_examples=25)
+def test_every_value_has_the_same_bin_in_files_of_pyagrum(ending, case):
+    cuts, support, values = case
+    network = network_with_cuts(cuts, support)
+    with tempfile.TemporaryDirectory() as folder:
+        pyagrum.saveBN(network.to_pyagrum(), f"{folder}/network.{ending}")
+        model = pyagrum.loadBN(f"{folder}/network.{ending}")
+    for value in values:
+        assert model.variable("x").index(repr(value)) == slow_code(network, "x", value)
+
+
+def test_evidence_equal_to_a_cut_gives_the_same_answer_in_pyagrum():
+    network = DiscretizedBayesNet(
+        ["Age", "ill"],
+        [("Age", "ill")],
+        cut_points={"Age": [30.0, 40.0]},
+        support={"Age": (18.0, 90.0)},
+        levels={"ill": ["no", "yes"]},
+        tables={"Age": [0.2, 0.3, 0.5], "ill": [[0.774, 0.226], [0.522, 0.478], [0.1, 0.9]]},
+    )
+    engine = pyagrum.LazyPropagation(network.to_pyagrum())
+    for value in (30, 30.1, 40, 40.1):
+        engine.setEvidence({"Age": str(value)})
+        engine.makeInference()
+        wanted = network.query("ill", {"Age": value}).to_numpy()
+        np.testing.assert_allclose(engine.posterior("ill").toarray(), wanted, atol=1e-12)
+
+
+def test_labels_in_pyagrum_show_the_cuts(tmp_path):
+    model = network_with_cuts([1.5, 30.0], (0.0, 99.0)).to_pyagrum()
+    labels = ("(0;1.5000000000000002[", "[1.5000000000000002;30.000000000000004[", "[30.000000000000004;99)")
+    assert model.variable("x").labels() == labels
+    pyagrum.saveBN(model, str(tmp_path / "x.xdsl"))
+    read = pyagrum.loadBN(str(tmp_path / "x.xdsl"))
+    assert read.variable("x").labels() == labels
+    pyagrum.saveBN(model, str(tmp_path / "x.bif"), allowModificationWhenSaving=True)
+    read = pyagrum.loadBN(str(tmp_path / "x.bif"))
+    assert read.variable("x").labels() == (
+        "_0_1_5000000000000002_",
+        "_1_5000000000000002_30_000000000000004_",
+        "_30_000000000000004_99_",
+    )
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -98,7 +183,7 @@ def by_enumeration(network, target, codes):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_query_equals_enumeration(seed):
-    network = random_network(seed, 5)
+    network = small_network(seed, 5)
     rng = np.random.default_rng(seed)
     for n_given in range(4):
         target, *given = rng.permutation(network.names)[: n_given + 1].tolist()
@@ -145,8 +230,8 @@ def test_query_is_indexed_by_bins_or_levels(network):
 @pytest.mark.parametrize(
     ("target", "evidence", "words"),
     [
-        ("dya", {}, ["target names 'dya'", "Did you mean 'day'?"]),
-        ("day", {"flg": True}, ["evidence names 'flg'", "Did you mean 'flag'?"]),
+        ("dya", {}, ["target: unknown variable 'dya'", "Did you mean 'day'?"]),
+        ("day", {"flg": True}, ["evidence: unknown variable 'flg'", "Did you mean 'flag'?"]),
         ("day", {"day": "mon"}, ["both target and evidence"]),
         ("day", {"x": "high"}, ["evidence['x'] must be a finite number", "'high'"]),
         ("day", {"x": np.nan}, ["evidence['x']", "nan"]),

@@ -156,9 +156,9 @@ def test_nodes_without_edges_stand_in_rows_below():
 
 
 def test_layouts_name_what_is_wrong():
-    with pytest.raises(GomeaBnError, match=r"no node 'agee'\. Did you mean 'age'\?"):
+    with pytest.raises(GomeaBnError, match=r"unknown node 'agee'\. Did you mean 'age'\?"):
         network_layout(["age", "bmi"], [("agee", "bmi")])
-    with pytest.raises(GomeaBnError, match="joins a node to itself"):
+    with pytest.raises(GomeaBnError, match="connects a node with itself"):
         network_layout(["age"], [("age", "age")])
     with pytest.raises(GomeaBnError, match=r"widths\['b'\] must be a finite number of at least 0, got none"):
         network_layout(["a", "b"], [("a", "b")], widths={"a": 1})

@@ -7,15 +7,11 @@ import math
 import warnings
 
 import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from network_examples import HOSTILE_NAMES
-from network_examples import random_network as small_network
+from network_examples import HOSTILE_NAMES, small_network
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -32,16 +28,11 @@ from gomea_bn.plots import (
     plot_history,
     plot_network,
 )
+from gomea_bn.plots.axes import plain_text
 from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry
 from gomea_bn.simulation.random_networks import random_network
 
 HOSTILE = ["$\\frac{", "a_b^c", "_x", "100% $5 and $6", "v" * 300, "two\nlines", "tab\there\\", "<&>", "$a$"]
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -169,9 +160,9 @@ def test_densities_name_what_is_wrong(truth, frame):
     name, (level,) = next(iter(truth.cut_points)), truth.levels
     with pytest.raises(GomeaBnError, match="no variable 'X99'"):
         density_bins(truth, "X99")
-    with pytest.raises(GomeaBnError, match=f"no column '{name}'"):
+    with pytest.raises(GomeaBnError, match=f"column '{name}'"):
         density_bins(truth, name, table=frame.drop(columns=name))
-    with pytest.raises(GomeaBnError, match=f"no column '{name}'"):
+    with pytest.raises(GomeaBnError, match=f"column '{name}'"):
         density_bins(truth, name, table=read_table(frame.drop(columns=name)))
     with pytest.raises(GomeaBnError, match="at least one row"):
         density_bins(truth, name, table=frame.iloc[:0])
@@ -200,7 +191,7 @@ def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, 
     assert other["misfit"] == pytest.approx(-truth.log_density(frame).mean())
     assert other["complexity"] == truth.n_parameters
     distance = kl_divergence(front.expert, truth, 200_000, random_state=9)
-    assert other["expert_distance"] == pytest.approx(distance.mean, abs=8 * distance.standard_error)
+    assert other["expert_distance"] == pytest.approx(distance.mean, abs=3 * distance.standard_error)
     again = front_points(front, expert=True, truth=truth)
     pd.testing.assert_frame_equal(points, again)
 
@@ -265,17 +256,17 @@ def test_fronts_name_what_is_wrong(front, truth, networks):
         plot_front(front, truth=5)
     with pytest.raises(GomeaBnError, match=r"truth must be the DiscretizedBayesNet .* got bool"):
         front_points(front, truth=False)
-    with pytest.raises(GomeaBnError, match=r"expert must be True .* got str"):
+    with pytest.raises(GomeaBnError, match=r"expert must be a DiscretizedBayesNet.* True, got str"):
         plot_front(front, expert="mine.json")
     extra = [Objective(f"o{i}", f"O{i}", "units", "smaller") for i in range(4)]
     wide = Front(extra, np.eye(4), networks[:4], table=front.table)
     with pytest.raises(GomeaBnError, match=r"got 4; .* Choose with objectives="):
         plot_front(wide)
-    with pytest.raises(GomeaBnError, match="value of the truth's network in the objective 'o0' is not known"):
+    with pytest.raises(GomeaBnError, match="value of truth in the objective 'o0' cannot be computed"):
         front_points(wide, truth=truth)
-    with pytest.raises(GomeaBnError, match=r"no objective 'misfitt'.* Did you mean 'misfit'\?"):
+    with pytest.raises(GomeaBnError, match=r"unknown objective 'misfitt'.* Did you mean 'misfit'\?"):
         plot_front(front, objectives=["misfitt", "complexity"])
-    with pytest.raises(GomeaBnError, match="each objective once"):
+    with pytest.raises(GomeaBnError, match="objectives has a duplicate"):
         plot_front(front, objectives=["misfit", "misfit"])
     with pytest.raises(GomeaBnError, match="single text"):
         plot_front(front, objectives="misfit")
@@ -286,7 +277,7 @@ def test_fronts_name_what_is_wrong(front, truth, networks):
     bare = Front(front.objectives, front.values, networks)
     with pytest.raises(GomeaBnError, match="this front has none; pass a network"):
         front_points(bare, expert=True)
-    with pytest.raises(GomeaBnError, match="this front holds none; leave truth out"):
+    with pytest.raises(GomeaBnError, match="this front has no table; leave truth out"):
         front_points(bare, truth=truth)
     without = Front(front.objectives, front.values, networks, table=front.table)
     with pytest.raises(GomeaBnError, match="needs a front with an expert"):
@@ -401,14 +392,14 @@ def test_a_run_of_a_learner_of_fronts_can_be_plotted(frame):
 
 
 def test_runs_for_one_and_for_several_objectives_are_drawn_apart():
-    with pytest.raises(GomeaBnError, match="'one' is a run for one objective and 'more' one for several"):
+    with pytest.raises(GomeaBnError, match="Run 'one' has one objective and run 'more' several"):
         plot_history({"one": FIRST, "more": ARCHIVES})
     with pytest.raises(GomeaBnError, match=r"'run 1' must be .* got list\.$"):
         plot_history([*FIRST, *ARCHIVES])
 
 
 def test_histories_name_what_is_wrong():
-    with pytest.raises(GomeaBnError, match="x must be 'evaluations' or 'seconds', got 'generations'"):
+    with pytest.raises(GomeaBnError, match="x must be one of 'evaluations', 'seconds', got 'generations'"):
         plot_history(FIRST, x="generations")
     with pytest.raises(GomeaBnError, match="history of 'run 1' is empty"):
         plot_history([])
@@ -467,9 +458,14 @@ def test_the_shared_hostile_names_can_be_drawn():
     network = small_network(5, names=HOSTILE_NAMES)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        plot_network(network).figure.canvas.draw()
+        ax = plot_network(network)
+        ax.figure.canvas.draw()
+        titles = [text.get_text().replace("\n", "") for text in ax.texts][::2]
+        assert titles == [plain_text(name, 48).replace("\n", "") for name in network.names]
         for name in network.names[:6]:
-            plot_density(network, name).figure.canvas.draw()
+            ax = plot_density(network, name)
+            ax.figure.canvas.draw()
+            assert ax.get_xlabel() == plain_text(name, 60)
 
 
 def test_given_axes_are_used_and_nothing_global_changes(front, truth, frame):

@@ -39,7 +39,7 @@ def test_simulated_experts(seed, n_variables, known, max_bins, law):
     n_right = math.floor(known * len(true_edges) + 0.5)
     pairs = n_variables * (n_variables - 1) // 2
     if n_right > pairs - len(true_edges):
-        with pytest.raises(GomeaBnError, match="leaves room for"):
+        with pytest.raises(GomeaBnError, match="truth allows only"):
             simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed)
         return
     expert = simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed)
@@ -117,11 +117,11 @@ def test_simulations_that_cannot_be():
         tables={"a": [0.5, 0.5], "b": np.full((2, 2), 0.5), "c": np.full((2, 2, 2), 0.5)},
     )  # fmt: skip
     for options, message in [
-        ({"truth": full}, "has 3 edges and leaves room for 0 of the 2 wrong ones: 0 pairs .* Lower known"),
+        ({"truth": full}, "truth allows only 0 of the 2 wrong edges: it has 3 edges, 0 pairs .* Lower known"),
         ({"truth": [("a", "b")]}, "truth must be a DiscretizedBayesNet, got list"),
-        ({"known": 1.5}, "known must be a share"),
-        ({"known": math.nan}, "known must be a share"),
-        ({"known": True}, "known must be a share"),
+        ({"known": 1.5}, "known must be a finite number of at least 0 and at most 1"),
+        ({"known": math.nan}, "known must be a finite number of at least 0 and at most 1"),
+        ({"known": True}, "known must be a finite number of at least 0 and at most 1"),
         ({"max_bins": 1}, "max_bins must be an integer from 2 to 255, got 1"),
         ({"max_bins": 2.5}, "max_bins must be an integer"),
         ({"max_indegree": 0}, "max_indegree must be an integer of at least 1"),

@@ -263,15 +263,18 @@ def test_rows_follow_their_law():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_variables": 1}, "n_variables must be at least 2, got 1"),
+        ({"n_variables": 1}, "n_variables must be an integer of at least 2, got 1"),
         ({"law": "forest"}, "law must be one of 'tree', 'ide-cozman', got 'forest'"),
         ({"kind": "both"}, "kind must be one of"),
         ({"rows": "normal"}, "rows must be one of"),
-        ({"max_indegree": 0}, "max_indegree must be at least 1"),
-        ({"max_edge_fraction": 1.5}, "max_edge_fraction must lie between 0 and 1"),
-        ({"discrete_fraction": -0.1}, "discrete_fraction must lie between 0 and 1"),
-        ({"cardinality": (1, 4)}, "cardinality must hold two counts"),
-        ({"cardinality": (5, 4)}, "cardinality must hold two counts"),
+        ({"max_indegree": 0}, "max_indegree must be an integer of at least 1"),
+        ({"max_edge_fraction": 1.5}, "max_edge_fraction must be a finite number of at least 0 and at most 1"),
+        (
+            {"discrete_fraction": -0.1},
+            "discrete_fraction must be a finite number of at least 0 and at most 1",
+        ),
+        ({"cardinality": (1, 4)}, "cardinality must be two integers"),
+        ({"cardinality": (5, 4)}, "cardinality must be two integers"),
         ({"max_table_rows": 5}, "max_table_rows = 5"),
     ],
 )
@@ -293,4 +296,4 @@ def test_launcher_writes_the_network_and_its_rows(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["1", "--out", str(tmp_path)])
     assert stop.value.code == 2
-    assert "n_variables must be at least 2" in capsys.readouterr().err
+    assert "n_variables must be an integer of at least 2" in capsys.readouterr().err

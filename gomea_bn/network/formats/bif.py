@@ -1,4 +1,4 @@
-"""Networks as BIF files, written so that pyAgrum and pgmpy both read them, and read from anybody's."""
+"""Writing networks as BIF files that pyAgrum and pgmpy can read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["safe_names", "to_bif"]
 
-# Words of the format in any reader; pyAgrum refuses them as names and as labels.
+# words of the format; pyAgrum refuses them as names and as labels
 _WORDS = frozenset(["network", "variable", "property", "probability", "type", "discrete", "table", "default"])
 _NUMBER_AFTER_WORD = re.compile(r"(table|default)(?=[\d.eE+-])", re.IGNORECASE)
 _PADDING = "never"
@@ -28,13 +28,16 @@ _PADDING = "never"
 def to_bif(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
     """Return a network as BIF text, ASCII only, and write it to `path` if given.
 
-    Names and labels keep letters, digits, "_" and "-"; every other character becomes "_", words of the
-    format and leading digits of names get an "x_" in front, clashes (names: case aside) end in _2, _3, and
-    so on. Bins are labelled le_a, gt_a_le_b, gt_b (pyAgrum reads no brackets). Each variable carries
-    properties: its `name` as it was, and its `levels` (percent-encoded, an empty one as "%") or its
-    `edges`, the bin edges to the last bit. A comment lists the changed names. pyAgrum wants two states: a
-    variable of one bin or level gets a second, "never", of probability 0. pyAgrum reads BIF numbers in
-    single precision.
+    Names and labels keep letters, digits, "_" and "-"; every other character becomes "_". Words of the format and
+    names that begin with a digit get the prefix "x_". Duplicates end in _2, _3, and so on (names differ by more than
+    case). A comment lists the changed names.
+
+    Bins have the labels le_a, gt_a_le_b, gt_b, because pyAgrum reads no brackets. Each variable has the properties
+    `name`, its original name, and either `levels` or `edges`, the bin edges to the last bit. Names and levels are
+    percent-encoded; an empty level is "%".
+
+    pyAgrum needs two states per variable: a variable of one bin or level gets a second state "never" of probability 0.
+    pyAgrum reads numbers of BIF files in single precision.
     """
     names = dict(zip(network.names, safe_names(network.names, fold_case=True)))
     labels = {name: _labels(network, name) for name in network.names}
@@ -73,18 +76,18 @@ def _probability(
 ) -> list[str]:
     """Return the lines of one probability block."""
     parents = network.parents(name)
-    table = _padded(network.tables[name], [len(labels[one]) for one in (*parents, name)])
+    table = _padded(network.tables[name], [len(labels[member]) for member in (*parents, name)])
     rows = [", ".join(map(repr, row)) for row in table.reshape(-1, table.shape[-1]).tolist()]
     if not parents:
         return [f"probability ( {names[name]} ) {{", f"  table {rows[0]};", "}"]
-    given = ", ".join(names[parent] for parent in parents)
+    parent_names = ", ".join(names[parent] for parent in parents)
     states = product(*(labels[parent] for parent in parents))
     lines = [f"  ({', '.join(state)}) {row};" for state, row in zip(states, rows)]
-    return [f"probability ( {names[name]} | {given} ) {{", *lines, "}"]
+    return [f"probability ( {names[name]} | {parent_names} ) {{", *lines, "}"]
 
 
 def _padded(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np.float64]:
-    """Return the table with impossible second states: probability 0 for them, uniform rows given them."""
+    """Return the table with added second states: probability 0 for them, uniform rows where a parent has one."""
     if table.shape == tuple(shape):
         return table
     padded = np.full(shape, 1.0 / shape[-1])
@@ -103,7 +106,7 @@ def _labels(network: NetworkLike, name: str) -> list[str]:
 
 
 def _bin_labels(cuts: list[float]) -> list[str]:
-    """Return labels that name the cuts in as few digits (at least 4) as keep them apart."""
+    """Return labels that name the cut points with the fewest digits (at least 4) that keep them apart."""
     if not cuts:
         return ["any"]
     texts = [repr(cut) for cut in cuts]
@@ -112,36 +115,37 @@ def _bin_labels(cuts: list[float]) -> list[str]:
         if all(float(low) < float(high) for low, high in pairwise(short)):
             texts = short
             break
+    # pyAgrum reads no "+" in labels
     texts = [text.replace("+", "") for text in texts]
     middle = [f"gt_{low}_le_{high}" for low, high in pairwise(texts)]
     return [f"le_{texts[0]}", *middle, f"gt_{texts[-1]}"]
 
 
 def safe_names(names: Iterable[str], *, fold_case: bool, digits: bool = False) -> list[str]:
-    """Return one BIF identifier per name, all different; names that are safe already are kept.
+    """Return one BIF identifier per name, without duplicates; a name that is safe already stays as it is.
 
     Parameters
     ----------
     names : iterable of str
-        Anything, doubled entries too.
+        Any texts, with or without duplicates.
     fold_case : bool
-        Whether "a" and "A" must differ by more than case (pgmpy's reader ignores the case of variables).
+        Whether identifiers must differ by more than case (pgmpy's reader ignores the case of variables).
     digits : bool
-        Whether whole numbers are safe (as labels they are, as names not).
+        Whether whole numbers are safe: they are as labels, but not as names.
     """
-    wanted = [_cleaned(name, digits=digits) for name in names]
     original = list(names)
-    found: dict[int, str] = {}
+    cleaned = [_cleaned(name, digits=digits) for name in original]
+    identifiers = list(cleaned)
     taken: set[str] = set()
-    first_kept = sorted(range(len(wanted)), key=lambda place: wanted[place] != original[place])
-    for place in first_kept:
-        text, count = wanted[place], 1
+    # safe names first, so that no changed name takes theirs
+    for position in sorted(range(len(original)), key=lambda i: cleaned[i] != original[i]):
+        text, count = cleaned[position], 1
         while (text.lower() if fold_case else text) in taken:
             count += 1
-            text = f"{wanted[place]}_{count}"
+            text = f"{cleaned[position]}_{count}"
         taken.add(text.lower() if fold_case else text)
-        found[place] = text
-    return [found[place] for place in range(len(wanted))]
+        identifiers[position] = text
+    return identifiers
 
 
 def _cleaned(name: str, *, digits: bool) -> str:
@@ -151,4 +155,5 @@ def _cleaned(name: str, *, digits: bool) -> str:
         return text
     if not re.match(r"[A-Za-z_]", text) or text.lower() in _WORDS:
         text = f"x_{text}"
-    return _NUMBER_AFTER_WORD.sub(r"\1_", text)  # pgmpy takes "table1" for the start of a table
+    # pgmpy takes "table1" for the start of a table
+    return _NUMBER_AFTER_WORD.sub(r"\1_", text)

@@ -1,11 +1,9 @@
-"""A reader of BIF files: networks of discrete variables, with the labels as they are written."""
+"""Reading BIF files as networks of discrete variables."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
 
 __all__ = ["parse_bif", "read_bif"]
 
@@ -27,35 +26,26 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_KEPT_SUM = 1e-6
-_ROUNDED_SUM = 1e-2
+# rows with a larger error are scaled; rows with an error above the second limit are refused
+_EXACT_SUM_ERROR = 1e-6
+_ROUNDED_SUM_ERROR = 1e-2
 
 
 def read_bif(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
-    """Return the network of a BIF file (also .gz): discrete variables in the file's order, text levels.
+    """Return the network of a BIF file, plain or compressed by gzip.
 
-    Rows of a table that sum to 1 within 0.01 but not within 1e-6 (rounded files) are scaled to sum to 1.
+    All variables are discrete, in the file's order, with the labels as text levels. Table rows that sum to 1
+    within 0.01 but not within 1e-6, as in rounded files, are scaled to sum to 1.
 
     Raises
     ------
     GomeaBnError
-        For a file that is missing or no BIF, with the line; and for tables that miss rows or do not sum to 1.
+        For a file that cannot be read or is not BIF, and for tables that lack rows or do not sum to 1; the message
+        names the line.
     """
-    name = os.fspath(path)
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        text = content.decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise GomeaBnError(f"File '{name}' does not exist.") from error
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise GomeaBnError(f"File '{name}' cannot be read as text: {error}.") from error
-    try:
+    text = file_text(path, "a BIF file")
+    with prefixed_errors(named_source(path)):
         return parse_bif(text)
-    except GomeaBnError as error:
-        raise GomeaBnError(f"File '{name}': {error}") from error
 
 
 def parse_bif(text: str) -> DiscretizedBayesNet:
@@ -64,28 +54,28 @@ def parse_bif(text: str) -> DiscretizedBayesNet:
     reader.read()
     names = list(reader.levels)
     if not names:
-        raise GomeaBnError("no variable found; this is no BIF.")
-    place = {name: position for position, name in enumerate(names)}
+        raise GomeaBnError("the file has no variable; it is not BIF.")
+    position_of = {name: position for position, name in enumerate(names)}
     edges, tables = [], {}
     for name in names:
         if name not in reader.tables:
             raise GomeaBnError(f"variable '{name}' has no probability block.")
         parents, table = reader.tables[name]
-        order = sorted(range(len(parents)), key=lambda axis: place[parents[axis]])
+        order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
         edges += [(parent, name) for parent in parents]
         tables[name] = table.transpose([*order, len(parents)])
     return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=reader.levels, tables=tables)
 
 
 class _Reader:
-    """The tokens of one text, and what was found so far."""
+    """The tokens of a text, and the levels and tables read so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = [
             (match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup != "skip"
         ]
-        self.place = 0
+        self.position = 0
         self.levels: dict[str, list[str]] = {}
         self.tables: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
 
@@ -96,46 +86,46 @@ class _Reader:
             "variable": self.variable,
             "probability": self.probability,
         }
-        while self.place < len(self.tokens):
+        while self.position < len(self.tokens):
             word = self.take()
             if word not in readers:
                 self.fail(f"wanted network, variable or probability, got {word!r:.60}")
             readers[word]()
 
     def fail(self, message: str) -> NoReturn:
-        """Raise with the line of the token before the present one."""
-        start = self.tokens[min(self.place, len(self.tokens)) - 1][1] if self.tokens else 0
+        """Raise `GomeaBnError` with the line of the last token taken."""
+        start = self.tokens[min(self.position, len(self.tokens)) - 1][1] if self.tokens else 0
         raise GomeaBnError(f"line {self.text.count(chr(10), 0, start) + 1}: {message}.")
 
     def peek(self) -> str:
         """Return the next token, or an empty text at the end."""
-        return self.tokens[self.place][0] if self.place < len(self.tokens) else ""
+        return self.tokens[self.position][0] if self.position < len(self.tokens) else ""
 
     def take(self, wanted: str = "") -> str:
-        """Return the next token and step over it."""
+        """Return the next token and step over it; raise if it is not the wanted one."""
         token = self.peek()
-        self.place += 1
+        self.position += 1
         if not token or (wanted and token != wanted):
             self.fail(f"wanted {wanted or 'more'!r}, got {token or 'the end of the text'!r:.60}")
         return token
 
     def until(self, *ends: str) -> list[str]:
-        """Return the tokens before one of the ends, which is stepped over, without their quotes."""
-        found = []
+        """Return the tokens before one of the ends, without their quotes, and step over that end."""
+        tokens = []
         while (token := self.take()) not in ends:
-            found.append(token[1:-1] if token[0] == '"' else token)
-        return found
+            tokens.append(token[1:-1] if token[0] == '"' else token)
+        return tokens
 
     def network(self) -> None:
-        """Step over the block of the network's name."""
+        """Step over the block with the name of the network."""
         self.until("{")
         self.until("}")
 
     def variable(self) -> None:
-        """Read a name and its labels."""
+        """Read the name and the labels of a variable."""
         name = " ".join(self.until("{"))
         if name in self.levels:
-            self.fail(f"variable '{name}' occurs more than once")
+            self.fail(f"duplicate variable '{name}'")
         while (word := self.take()) != "}":
             if word != "type":
                 self.until(";")
@@ -157,7 +147,7 @@ class _Reader:
             self.fail(f"variable '{name}' has no type")
 
     def probability(self) -> None:
-        """Read a table."""
+        """Read the table of a variable."""
         self.take("(")
         tokens = self.until(")")
         if "|" in tokens:
@@ -167,7 +157,9 @@ class _Reader:
             child, *parents = _entries(tokens)
         for name in (child, *parents):
             if name not in self.levels:
-                self.fail(f"probability of '{child}': no variable '{name}' before it")
+                self.fail(
+                    f"probability of '{child}': unknown variable '{name}'; variables must come before their tables"
+                )
         if child in self.tables:
             self.fail(f"variable '{child}' has two probability blocks")
         table = np.full([len(self.levels[name]) for name in (*parents, child)], np.nan)
@@ -175,7 +167,8 @@ class _Reader:
         codes = [{label: code for code, label in enumerate(self.levels[name])} for name in parents]
         self.take("{")
         while (word := self.take()) != "}":
-            if word == "table":  # the child's states change slowest here
+            if word == "table":
+                # the states of the child change slowest here
                 values = self.numbers(table.size, child)
                 table[...] = np.moveaxis(np.reshape(values, (table.shape[-1], *table.shape[:-1])), 0, -1)
             elif word == "default":
@@ -184,10 +177,10 @@ class _Reader:
                 states = _entries([*self.until(")"), ","])
                 if len(states) != len(parents):
                     self.fail(f"probability of '{child}': wanted {len(parents)} parent labels, got {states}")
-                for parent, state, known in zip(parents, states, codes):
-                    if state not in known:
+                for parent, state, code_of in zip(parents, states, codes):
+                    if state not in code_of:
                         self.fail(f"probability of '{child}': '{parent}' has no label '{state}'")
-                row = tuple(known[state] for state, known in zip(states, codes))
+                row = tuple(code_of[state] for state, code_of in zip(states, codes))
                 table[row] = self.numbers(table.shape[-1], child)
             else:
                 self.until(";")
@@ -207,26 +200,26 @@ class _Reader:
         return values
 
     def checked(self, table: NDArray[np.float64], child: str) -> NDArray[np.float64]:
-        """Return the table with every row there and summing to 1."""
+        """Return the table with rows that sum to 1; raise for missing and wrong rows."""
         sums = table.sum(axis=-1, keepdims=True)
         if np.isnan(sums).any():
             self.fail(
                 f"probability of '{child}': no numbers for parent states "
                 f"{np.argwhere(np.isnan(sums))[0][:-1].tolist()}"
             )
-        if (table < 0).any() or (np.abs(sums - 1) > _ROUNDED_SUM).any():
+        if (table < 0).any() or (np.abs(sums - 1) > _ROUNDED_SUM_ERROR).any():
             self.fail(f"probability of '{child}': a row has a negative number or does not sum to 1")
-        return np.where(np.abs(sums - 1) > _KEPT_SUM, table / sums, table)
+        return np.where(np.abs(sums - 1) > _EXACT_SUM_ERROR, table / sums, table)
 
 
 def _entries(tokens: list[str]) -> list[str]:
-    """Return the entries of a list: between commas, else each token for itself."""
+    """Return the entries of a list: the texts between commas, or the tokens if there is no comma."""
     if "," not in tokens:
         return tokens
-    found: list[list[str]] = [[]]
+    entries: list[list[str]] = [[]]
     for token in tokens:
         if token == ",":
-            found.append([])
+            entries.append([])
         else:
-            found[-1].append(token)
-    return [" ".join(entry) for entry in found if entry]
+            entries[-1].append(token)
+    return [" ".join(entry) for entry in entries if entry]

@@ -1,4 +1,4 @@
-"""The graph as Graphviz DOT text."""
+"""Writing the graph of a network as Graphviz DOT text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
@@ -16,15 +17,14 @@ __all__ = ["to_dot"]
 def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
     """Return the graph as DOT text, and write it to `path` if given.
 
-    Nodes are n0, n1, ... in column order, labelled with the name and the number of bins (ellipses) or levels
-    (boxes).
+    Nodes are n0, n1, ... in column order. Labels hold the name and the number of bins (ellipses) or levels (boxes).
     """
     index = {name: position for position, name in enumerate(network.names)}
     lines = ["digraph network {", "  node [fontname=Helvetica];"]
     for name, position in index.items():
         continuous = name in network.cut_points
-        count, unit = network.cardinality(name), "bin" if continuous else "level"
-        label = f"{_escaped(name)}\\n{count} {unit}{'s' if count != 1 else ''}"
+        states = counted(network.cardinality(name), "bin" if continuous else "level")
+        label = f"{_escaped(name)}\\n{states}"
         lines.append(f'  n{position} [label="{label}", shape={"ellipse" if continuous else "box"}];')
     lines += [f"  n{index[parent]} -> n{index[child]};" for parent, child in network.edges]
     text = "\n".join([*lines, "}"]) + "\n"
@@ -34,7 +34,8 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
 
 
 def _escaped(name: str) -> str:
-    """Return a name for a quoted DOT label, where backslashes, quotes and line ends have meanings."""
+    """Return a name with the characters escaped that have a meaning in a quoted DOT label."""
     plain = name.replace("\\", "\\\\").replace('"', '\\"')
     plain = plain.replace("\r\n", "\\n").replace("\n", "\\n").replace("\r", "\\n").replace("\0", "")
-    return plain.replace("&", "&amp;")  # DOT reads HTML entities in labels
+    # DOT reads HTML entities in labels
+    return plain.replace("&", "&amp;")

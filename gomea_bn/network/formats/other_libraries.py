@@ -23,7 +23,7 @@ __all__ = ["fill_pyagrum_table", "require", "to_networkx", "to_pgmpy", "to_pyagr
 
 
 def require(library: str) -> Any:
-    """Return an optional library, or say how to install it."""
+    """Return an optional library; raise `GomeaBnError` with the command that installs it if it is missing."""
     try:
         return import_module(library)
     except ImportError as error:
@@ -33,8 +33,8 @@ def require(library: str) -> Any:
 def to_networkx(network: NetworkLike) -> networkx.DiGraph:
     """Return the graph as a networkx DiGraph.
 
-    Nodes carry `kind` ("continuous" or "discrete"), `cardinality`, and `cut_points` and `support`, or
-    `levels`.
+    Nodes have the attributes `kind` ("continuous" or "discrete") and `cardinality`, and either `cut_points` and
+    `support` or `levels`.
     """
     graph = require("networkx").DiGraph()
     for name in network.names:
@@ -53,16 +53,29 @@ def to_networkx(network: NetworkLike) -> networkx.DiGraph:
 def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     """Return the network as a pyAgrum BayesNet with the same names and probabilities.
 
-    Continuous variables become DiscretizedVariable with the support's ends and the cuts as ticks, in their
-    empirical form (values outside count as in the end bins); discrete ones LabelizedVariable. pyAgrum's bins
-    are [a, b[ where ours are (a, b]: a value equal to a cut falls one bin higher there.
+    Discrete variables become `LabelizedVariable`, continuous ones an empirical `DiscretizedVariable`, in which a value
+    outside the support belongs to an end bin.
+
+    Notes
+    -----
+    Bins of pyAgrum are [a, b), ours are (a, b]. Every cut therefore becomes a tick at the next larger float64, for
+    example 30.000000000000004 for 30, so that every value, a cut included, has the same bin in both
+    libraries. pyAgrum looks up no values in a variable with a single bin (it raises OutOfBounds).
+
+    What pyAgrum 3.3 writes from the network:
+
+    - BIFXML, JGUM, BGUM and pickles keep the ticks to the last bit; reading them back gives the same bins.
+    - BIF, DSL and XDSL keep the ticks as text of the labels only, and the variables are no longer numeric (BIF and DSL
+      only with `allowModificationWhenSaving=True`). `to_bif` writes BIF with the names of our bins.
+    - UAI keeps neither names, labels nor ticks: bins are numbered in increasing order.
+    - O3PRM rounds ticks to six digits: there a value equal to a cut can belong to the bin above it.
+    - NET files with such labels cannot be read by pyAgrum itself.
     """
     gum = require("pyagrum")
     model: pyagrum.BayesNet = gum.BayesNet()
     for name in network.names:
         if name in network.cut_points:
-            low, high = network.support[name]
-            ticks = [low, *network.cut_points[name].tolist(), high]
+            ticks = _pyagrum_ticks(network.cut_points[name], network.support[name])
             model.add(gum.DiscretizedVariable(name, name, ticks, True))
         else:
             model.add(gum.LabelizedVariable(name, name, list(distinct_texts(network.levels[name]))))
@@ -73,20 +86,29 @@ def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     return model
 
 
+def _pyagrum_ticks(cuts: NDArray[np.float64], support: tuple[float, float]) -> list[float]:
+    """Return the ticks whose bins [a, b) hold the same float64 values as the bins (a, b] between the cuts."""
+    low, high = support
+    inner = np.nextafter(cuts, np.inf).tolist()
+    if inner and inner[-1] >= high:  # the cut next to the maximum: pyAgrum wants ticks that differ
+        high = float(np.nextafter(inner[-1], np.inf))
+    return [low, *inner, high]
+
+
 def fill_pyagrum_table(tensor: Any, table: NDArray[np.float64], axes: Sequence[str | None]) -> None:
-    """Write a table, whose axes are named, into a pyAgrum tensor, which keeps its first variable last."""
+    """Write a table with named axes into a pyAgrum tensor, whose array has the variables in reverse order."""
     order = [axes.index(name) for name in reversed(tensor.names)]
     tensor[:] = np.ascontiguousarray(table.transpose(order))
 
 
 def distinct_texts(levels: Sequence[Level]) -> tuple[str, ...]:
-    """Return the levels as text, told apart by quotes where two look alike (1 and "1")."""
+    """Return the levels as text without duplicates: of 1 and "1" the number becomes <1>."""
     texts: list[str] = []
-    plain = {level for level in levels if isinstance(level, str)}
+    texts_among_levels = {level for level in levels if isinstance(level, str)}
     for level in levels:
         text = str(level)
         if not isinstance(level, str):
-            while text in plain or text in texts:
+            while text in texts_among_levels or text in texts:
                 text = f"<{text}>"
         texts.append(text)
     return tuple(texts)
@@ -95,7 +117,7 @@ def distinct_texts(levels: Sequence[Level]) -> tuple[str, ...]:
 def to_pgmpy(network: NetworkLike) -> pgmpy.models.DiscreteBayesianNetwork:
     """Return the network as a pgmpy DiscreteBayesianNetwork with the same names and probabilities.
 
-    State names are the bins as text, `bin_labels(name)`, or the levels themselves.
+    State names are the bins as text, `bin_labels(name)`, or the levels.
     """
     model = require("pgmpy.models").DiscreteBayesianNetwork()
     table_of = require("pgmpy.factors.discrete").TabularCPD
@@ -115,7 +137,7 @@ def to_pgmpy(network: NetworkLike) -> pgmpy.models.DiscreteBayesianNetwork:
                 table.reshape(-1, card).T,
                 evidence=list(parents),
                 evidence_card=[network.cardinality(parent) for parent in parents],
-                state_names={one: states[one] for one in (name, *parents)},
+                state_names={member: states[member] for member in (name, *parents)},
             )
         )
     return model

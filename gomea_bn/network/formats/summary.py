@@ -1,8 +1,10 @@
-"""A network as text for reading."""
+"""A summary of a network as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
@@ -13,13 +15,13 @@ _SHOWN_BINS = 6
 
 
 def to_text(network: NetworkLike) -> str:
-    """Return counts, then per variable its bins or levels and its parents, then the edges."""
+    """Return a text with counts, then bins or levels and parents of every variable, then the edges."""
     edges = network.edges
     n_bins = sum(len(cuts) + 1 for cuts in network.cut_points.values())
     lines = [
-        f"{_count(len(network.names), 'variable')} ({len(network.cut_points)} continuous, "
-        f"{len(network.levels)} discrete), {_count(len(edges), 'edge')}, {_count(n_bins, 'bin')}, "
-        f"{_count(network.n_parameters, 'free probability', 'free probabilities')}",
+        f"{counted(len(network.names), 'variable')} ({len(network.cut_points)} continuous, "
+        f"{len(network.levels)} discrete), {counted(len(edges), 'edge')}, {counted(n_bins, 'bin')}, "
+        f"{counted(network.n_parameters, 'free probability', 'free probabilities')}",
         "",
     ]
     width = max(len(name) for name in network.names)
@@ -28,13 +30,9 @@ def to_text(network: NetworkLike) -> str:
         parents = ", ".join(network.parents(name))
         labels = network.bin_labels(name)
         shown = " ".join(labels[:_SHOWN_BINS]) + (" …" if len(labels) > _SHOWN_BINS else "")
-        lines.append(f"{name:<{width}}  {_count(len(labels), unit):>9}  {shown}")
+        lines.append(f"{name:<{width}}  {counted(len(labels), unit):>9}  {shown}")
         if parents:
             lines.append(f"{'':<{width}}  {'':>9}  given {parents}")
     if edges:
         lines += ["", "Edges:", *(f"  {parent} → {child}" for parent, child in edges)]
     return "\n".join(lines)
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,70 @@
+"""Reading whole text files, plain or compressed, with errors that name the file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["file_text", "named_source", "prefixed_errors"]
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def file_text(path: str | os.PathLike[str], what: str, *, max_bytes: int | None = None) -> str:
+    """Return the text of a UTF-8 file, with or without a byte order mark, plain or compressed by gzip.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    what : str
+        What the file should be, for example "a network".
+    max_bytes : int, optional
+        Largest content that is read, after decompression; no limit if not given.
+
+    Raises
+    ------
+    GomeaBnError
+        For a file that cannot be read, is too large or is not such text; the message names it.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise GomeaBnError(f"Reading {what} needs a path, got {path!r:.80}.")
+    where = named_source(path)
+    most = -1 if max_bytes is None else max_bytes + 1
+    try:
+        with open(path, "rb") as file:
+            is_compressed = file.read(2) == _GZIP_MAGIC
+            file.seek(0)
+            content = gzip.GzipFile(fileobj=file).read(most) if is_compressed else file.read(most)
+    except FileNotFoundError as error:
+        raise GomeaBnError(f"{where} does not exist.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise GomeaBnError(f"{where} cannot be read: {reason}.") from error
+    except ValueError as error:  # a name with a null character
+        raise GomeaBnError(f"{where} cannot be read: {error}.") from error
+    if max_bytes is not None and len(content) > max_bytes:
+        raise GomeaBnError(f"{where} is larger than {max_bytes:,} bytes; it is not {what}.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GomeaBnError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
+
+
+def named_source(path: str | os.PathLike[str]) -> str:
+    """Return the words that name a file in messages, "File 'x'"."""
+    return f"File '{os.fspath(path)!s:.200}'"
+
+
+@contextmanager
+def prefixed_errors(where: str) -> Iterator[None]:
+    """Put the name of a source in front of the `GomeaBnError` that its content causes."""
+    try:
+        yield
+    except GomeaBnError as error:
+        raise GomeaBnError(f"{where}: {error}") from error

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.json_files import check_fields, field_of, read_json
+from gomea_bn.runtime.text_files import file_text
+
+TEXT = '{"format": "gomea-bn network", "format_version": 1, "é": 2}'
+
+
+def read(source, **options):
+    return read_json(source, "a network", "gomea-bn network", 1, **options)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_plain_and_compressed_files_are_read_with_and_without_a_byte_order_mark(tmp_path, pack, mark):
+    path = tmp_path / "net.json"
+    path.write_bytes(pack(mark + TEXT.encode()))
+    content, where = read(path)
+    assert content == {"format": "gomea-bn network", "format_version": 1, "é": 2}
+    assert where == f"File '{path}'"
+
+
+def test_text_that_begins_with_a_brace_is_read_as_it_is():
+    content, where = read("  \n" + TEXT)
+    assert (content["é"], where) == (2, "JSON text")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "is not a network: wanted \"format\": 'gomea-bn network', got list. Do this."),
+        ('{"format": "gomea-bn front"}', "got 'gomea-bn front'. Do this."),
+        (TEXT.replace("1", "2"), "has format_version 2; this release reads 1. A newer file needs"),
+        (TEXT.replace("1", "true"), "has format_version True"),
+        (TEXT.replace("2", "Infinity"), "is not JSON: Infinity is not a JSON number."),
+        (TEXT.replace("2", "NaN"), "is not JSON: NaN is not a JSON number."),
+        (TEXT.replace("2", '[{"a": 1, "b": 2, "a": 3}]'), "is not JSON: duplicate key 'a'."),
+        (TEXT[:-1], "is not JSON: Expecting"),
+        ("[" * 100_000, "is not JSON"),
+    ],
+)
+def test_other_content_is_refused_by_the_name_of_the_file(tmp_path, text, message):
+    path = tmp_path / "net.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(GomeaBnError) as caught:
+        read(path, advice="Do this.")
+    assert str(caught.value).startswith(f"File '{path}' ")
+    assert message in str(caught.value)
+
+
+def test_the_limit_on_size_counts_the_decompressed_bytes(tmp_path):
+    path = tmp_path / "net.json"
+    size = len(TEXT.encode())
+    for content in (TEXT.encode(), gzip.compress(TEXT.encode(), mtime=0)):
+        path.write_bytes(content)
+        assert read(path, max_bytes=size)[0]["é"] == 2
+    path.write_bytes(gzip.compress(bytes(10**6)))
+    with pytest.raises(GomeaBnError, match=r"is larger than 10,000 bytes; it is not a network\."):
+        read(path, max_bytes=10_000)
+    with pytest.raises(
+        GomeaBnError, match=r"^JSON text of 59 characters is not a network; the limit is 58\."
+    ):
+        read(TEXT, max_bytes=58)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff\xfe", "is not UTF-8 text: invalid start byte at byte 0."),
+        (gzip.compress(b"{}")[:-4], "cannot be read: Compressed file ended"),
+        (b"\x1f\x8b no gzip", "cannot be read: Unknown compression method"),
+    ],
+)
+def test_files_without_text_are_refused(tmp_path, content, message):
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    with pytest.raises(GomeaBnError) as caught:
+        file_text(path, "a network")
+    assert str(caught.value).startswith(f"File '{path}' {message}")
+
+
+def test_sources_that_are_neither_a_readable_file_nor_text_are_refused(tmp_path):
+    for source, message in (
+        (tmp_path / "none", "none' does not exist"),
+        (tmp_path, "cannot be read: Is a directory"),
+        ("a\0b", "cannot be read: embedded null byte"),
+        (3, "Reading a network needs a path or JSON text, got int"),
+    ):
+        with pytest.raises(GomeaBnError, match=message):
+            read(source)
+    with pytest.raises(GomeaBnError, match="Reading a network needs a path, got 3"):
+        file_text(3, "a network")
+
+
+def test_fields_are_checked_by_name_and_type():
+    entry = {"a": 1, "b": None}
+    assert field_of(entry, "a", int, "x") == 1
+    with pytest.raises(GomeaBnError, match=r"^x: wanted a list under 'a', got int"):
+        field_of(entry, "a", list, "x")
+    with pytest.raises(GomeaBnError, match=r"wanted text under 'b', got NoneType"):
+        field_of(entry, "b", str, "x")
+    with pytest.raises(GomeaBnError, match=r"wanted an object under 'c', got none"):
+        field_of(entry, "c", dict, "x")
+    check_fields(entry, "x", ["a"], ["b", "c"])
+    with pytest.raises(
+        GomeaBnError, match=r"^x has the unknown field 'b'; fields are a, bb\. Did you mean 'bb'"
+    ):
+        check_fields(entry, "x", ["a"], ["bb"])
+    with pytest.raises(GomeaBnError, match=r"^x lacks the field 'c'"):
+        check_fields(entry, "x", ["a", "b", "c"])
