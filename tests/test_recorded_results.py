@@ -14,6 +14,7 @@ RECORDED = {
     "front, expert": "3a286661b14cae99",
     "front, optimal": "51cbb7ca9f457b6b",
     "ensemble": "78c1b3f68f273260",
+    "ensemble, bootstrap": "78c1b3f68f273260",
     "trap": "f80ddab5338f0747",
     "maxcut": "6a251edea9bf64d5",
     "rosenbrock": "d12b1ea79d169c7a",

@@ -311,8 +311,9 @@ def starting_bin_count(table: Table) -> int:
     """Return how many bins a column starts with: as many as the largest discrete column has levels.
 
     Without a discrete column round(ln(columns) + 1), at least 2 (Chen, Wheeler & Kochenderfer 2017, their code).
+    Constant columns do not count.
     """
-    sizes = [len(column.levels) for column in table.columns if column.levels is not None]
+    sizes = [len(column.levels) for column in table.columns if column.levels is not None and not column.is_constant]
     return max(sizes) if sizes else max(round(np.log(len(table.columns)) + 1), 2)
 
 
@@ -366,6 +367,11 @@ def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
     known, fixed = {}, set()
     for name, cuts in network.cut_points.items():
         v = table.names.index(name)
+        if not table.columns[v].is_continuous:
+            raise GomeaBnError(
+                f"Column {name!r} is continuous in the network, but discrete here ({table.columns[v].reason}).",
+                ["fit to the rows that the network was learned from", "leave the column out of both"],
+            )
         values = table.columns[v].values
         if name in fixed_names:
             known[v] = fixed_policy(name, values, cuts.tolist()).cut_points
