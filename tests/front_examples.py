@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn import DiscretizedBayesNet, read_table
+from gomea_bn.data.sources import source_table
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front
 
 
@@ -103,7 +104,7 @@ class StandIn:
     def fit(self, frame):
         if self.stop == "nothing":
             raise KeyboardInterrupt
-        table = read_table(frame, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        table = source_table(frame, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         whole = example_front(9, seed=self.seed)
         self.front_ = Front(
             whole.objectives,
@@ -126,6 +127,6 @@ def stand_in_learner(monkeypatch):
     """Return the learner that now stands in the command's learner's place."""
     learner = type("Learner", (StandIn,), {})
     monkeypatch.setattr("gomea_bn.learning.pareto_learner.ParetoBayesNetLearner", learner)
-    monkeypatch.setattr("gomea_bn.learning.pareto_learner.front_problem", lambda *arguments, **options: None)
+    monkeypatch.setattr("gomea_bn.learning.pareto_learner._search_space", lambda *arguments: None)
     monkeypatch.setattr("gomea_bn.learning.warm_up.compile_front_kernels", lambda announce: 0.5)
     return learner

@@ -180,7 +180,8 @@ def _discretize(
 ) -> None:
     """Fit the method; errors from here on are caused by the data."""
     try:
-        made.fit(table, target, network=given)
+        with printed_warnings():
+            made.fit(table, target, network=given)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     if made.stopped_by_ == "interrupt":

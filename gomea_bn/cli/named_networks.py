@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.json_files import read_json
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
@@ -83,15 +83,14 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
 
 def run_record_of(folder: Path) -> dict[str, Any]:
     """Return the run.json of a folder that `learn --out` wrote, or an empty record if there is none."""
+    from gomea_bn.learning.run_folder import RECORD_FORMAT, RECORD_FORMAT_VERSION
+
     path = folder / "run.json"
     if not path.is_file():
         return {}
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise GomeaBnError(f"File '{path}' is not JSON: {error}.") from error
-    if not isinstance(record, dict) or record.get("format") != "gomea-bn run":
-        raise GomeaBnError(f"File '{path}' is not the record of a run. Learn again with --out.")
+    record, _ = read_json(
+        path, "the record of a run", RECORD_FORMAT, RECORD_FORMAT_VERSION, advice="Learn again with --out."
+    )
     return record
 
 

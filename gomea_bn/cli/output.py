@@ -91,6 +91,8 @@ def check_targets(targets: Mapping[str, Iterable[Path]], inputs: Mapping[str, It
 def _overlap(path: Path, other: Path) -> bool:
     """Return whether two paths are one file, also through links, or one is a folder that holds the other."""
     first, second = Path(os.path.realpath(path)), Path(os.path.realpath(other))
-    if first == second or first in second.parents or second in first.parents:
+    if first == second:
+        return True
+    if (first.is_dir() and first in second.parents) or (second.is_dir() and second in first.parents):
         return True
     return first.exists() and second.exists() and first.samefile(second)

@@ -259,7 +259,7 @@ class Discretizer(Parameters, ABC):
         if isinstance(source, Table):
             for column in source.columns:
                 kind = "continuous" if column.is_continuous else "discrete"
-                if kinds.get(column.name, kind) != kind:
+                if kinds.get(column.name, kind) != kind and not column.is_constant:
                     raise GomeaBnError(
                         f"Column {column.name!r} of the Table is {kind}, but wanted {kinds[column.name]}; "
                         "read the table again with kinds=."
@@ -313,7 +313,9 @@ def starting_bin_count(table: Table) -> int:
     Without a discrete column round(ln(columns) + 1), at least 2 (Chen, Wheeler & Kochenderfer 2017, their code).
     Constant columns do not count.
     """
-    sizes = [len(column.levels) for column in table.columns if column.levels is not None and not column.is_constant]
+    sizes = [
+        len(column.levels) for column in table.columns if column.levels is not None and not column.is_constant
+    ]
     return max(sizes) if sizes else max(round(np.log(len(table.columns)) + 1), 2)
 
 
