@@ -13,7 +13,7 @@ RECORDED = {
     "front": "34e27e5c7e7bd651",
     "front, expert": "3a286661b14cae99",
     "front, optimal": "51cbb7ca9f457b6b",
-    "ensemble": "78c1b3f68f273260",
+    "ensemble": "e7f2653ad86b4657",
     "ensemble, bootstrap": "78c1b3f68f273260",
     "trap": "f80ddab5338f0747",
     "maxcut": "6a251edea9bf64d5",

@@ -41,7 +41,7 @@ def source_frame(source: Any) -> pd.DataFrame:
         return read_frame(source)
     if not isinstance(source, np.ndarray):
         raise GomeaBnError(
-            "A table must be a DataFrame, a Table, an array or the path of a file, got "
+            "A table must be a Table, a DataFrame, an array or the path of a file, got "
             f"{type(source).__name__}."
         )
     if source.ndim != 2:
@@ -74,6 +74,12 @@ def source_table(
         raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
     wanted = {str(name): kind for name, kind in (kinds or {}).items()}
     for column in source.columns:
+        if column.is_continuous and column.is_constant:
+            raise GomeaBnError(
+                f"Column {column.name!r} of the Table is continuous, but has one value, {column.values[0]:g}, in all "
+                f"{source.n_rows} rows.",
+                ["make the Table by read_table, which makes such columns discrete", "drop the column"],
+            )
         kind = "continuous" if column.is_continuous else "discrete"
         if wanted.get(column.name, kind) != kind and not column.is_constant:
             raise GomeaBnError(

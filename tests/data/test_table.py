@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gomea_bn.data.columns import numeric_values
 from gomea_bn.data.sources import source_frame, source_table
-from gomea_bn.data.table import read_table, table_digest
+from gomea_bn.data.table import Column, Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, row_list
 
 N = 30
@@ -414,6 +414,11 @@ def test_every_source_gives_the_same_table(tmp_path):
         pd.testing.assert_frame_equal(source_frame(source), table.to_frame())
     with pytest.raises(GomeaBnError, match="'x0' of the Table is continuous, but kinds says 'discrete'"):
         source_table(table, **{**options, "kinds": {"x0": "discrete"}})
+    flat = Table((Column("x", np.full(5, 2.5), None, ""),), 5, ())
+    with pytest.raises(
+        GomeaBnError, match=r"'x' of the Table is continuous, but has one value, 2\.5, in all 5 rows"
+    ):
+        source_table(flat, **options)
     for source, message in (
         ([1, 2], "got list"),
         (rows[0], r"must have shape \(n_rows, n_columns\), got shape \(2,\)"),
