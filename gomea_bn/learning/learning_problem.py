@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -254,16 +254,12 @@ def scored_variables(
             variables.append(ScoredVariable(column.name, column.values, 0, policies))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
-    return variables, _without_edges_of_constants(rules, table, options.knowledge)
+    _check_required(table, options.knowledge)
+    return variables, rules
 
 
-def _without_edges_of_constants(
-    rules: EdgeRules, table: Table, knowledge: ExpertKnowledge | None
-) -> EdgeRules:
-    """Return the rules with no edge allowed at a constant column; raises if one is required."""
-    constant = np.array([column.is_constant for column in table.columns])
-    if not constant.any():
-        return rules
+def _check_required(table: Table, knowledge: ExpertKnowledge | None) -> None:
+    """Raise if an edge is required at a constant column, which the search joins to no other."""
     reasons = {column.name: column.reason for column in table.columns if column.is_constant}
     for parent, child in knowledge.required_edges if knowledge is not None else ():
         for name in (parent, child):
@@ -273,10 +269,6 @@ def _without_edges_of_constants(
                     f"({reasons[name]}).",
                     ["leave the edge out"],
                 )
-    allowed = rules.allowed.copy()
-    allowed[constant, :, 1:] = False
-    allowed[:, constant, 1:] = False
-    return replace(rules, allowed=allowed)
 
 
 def merged_library(policies: Iterable[Policy], proposed: Iterable[NDArray[np.float64]]) -> tuple[Policy, ...]:
