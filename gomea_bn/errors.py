@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
 from sys import float_info
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GomeaBnError",
+    "Setting",
     "check_choice",
     "check_flag",
     "check_integer",
@@ -25,8 +27,60 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Advice to set an option; a command line spells it by its own option names.
+
+    Parameters
+    ----------
+    option : str
+        Name of the option in Python.
+    value : str, optional
+        Value to give it; without one the advice is to raise the present value.
+    column : str, optional
+        For options that map columns to values: the column.
+    """
+
+    option: str
+    value: str | None = None
+    column: str | None = None
+
+    def __str__(self) -> str:
+        """Return the advice as a clause, with the option as an argument in Python."""
+        if self.value is None:
+            return f"raise {self.option}"
+        if self.column is None:
+            return f'pass {self.option}="{self.value}"'
+        return f"pass {self.option}={{{self.column!r}: {self.value!r}}}"
+
+
 class GomeaBnError(ValueError):
-    """Raised for input that cannot be used; the message names the column, row or option concerned."""
+    """Raised for input that cannot be used; the message names the column, row or option concerned.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, as whole sentences.
+    advice : sequence of str or Setting
+        Remedies, any one of which helps, as clauses ("drop the column"). They end the message as one sentence.
+    """
+
+    def __init__(self, message: str = "", advice: Sequence[str | Setting] = ()) -> None:
+        # `args` holds all arguments: a copied or unpickled error is made from them
+        super().__init__(message, *([tuple(advice)] if advice else []))
+
+    def text(self, spell: Callable[[Setting], str] = str) -> str:
+        """Return the message and the advice, each `Setting` in the words of `spell`."""
+        message, *advice = self.args
+        clauses = [clause if isinstance(clause, str) else spell(clause) for part in advice for clause in part]
+        if not clauses:
+            return str(message)
+        *first, last = clauses
+        joined = f"{', '.join(first)}, or {last}" if first else last
+        return f"{message} {joined[0].upper()}{joined[1:]}."
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def is_integer(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""The part of scikit-learn's estimator protocol that is needed without importing scikit-learn, and renamed options."""
+"""Parameters as of scikit-learn's estimators, without importing scikit-learn, and options that were renamed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def renamed_options(**current_names: str) -> Callable[[Callable[P, R]], Callable
     Parameters
     ----------
     **current_names : str
-        The current name of every former one, for example ``seed="random_state"``.
+        Current name of every former name, for example ``seed="random_state"``.
 
     Raises
     ------
@@ -59,36 +59,37 @@ class Parameters:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's parameters by name; with `deep` also those of a learner or discretizer in one.
+        """Return the parameters of the constructor by name.
 
-        The latter are called as in scikit-learn: ``learner__max_bins``.
+        With `deep` also the parameters of a learner or discretizer among them, named as in scikit-learn:
+        ``learner__max_bins``.
         """
-        own = {name: getattr(self, name) for name in self._parameter_names()}
+        values = {name: getattr(self, name) for name in self._parameter_names()}
         nested = {
-            f"{name}__{inner}": value
-            for name, held in own.items()
-            if deep and isinstance(held, Parameters)
-            for inner, value in held.get_params().items()
+            f"{name}__{inner}": inner_value
+            for name, value in values.items()
+            if deep and isinstance(value, Parameters)
+            for inner, inner_value in value.get_params().items()
         }
-        return {**own, **nested}
+        return {**values, **nested}
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
-        known = self._parameter_names()
-        # a learner that is replaced comes before what is set in it
+        names = self._parameter_names()
+        # replace a learner before its parameters are set
         for path, value in sorted(parameters.items(), key=lambda item: item[0].count("__")):
             name, _, inner = path.partition("__")
-            if name not in known:
+            if name not in names:
                 raise GomeaBnError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}."
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}."
                 )
-            held = getattr(self, name)
+            present = getattr(self, name)
             if not inner:
                 setattr(self, name, value)
-            elif isinstance(held, Parameters):
-                held.set_params(**{inner: value})
+            elif isinstance(present, Parameters):
+                present.set_params(**{inner: value})
             else:
-                raise GomeaBnError(f"{path} cannot be set: {name} is {held!r}, which has no parameters.")
+                raise GomeaBnError(f"{path} cannot be set: {name} is {present!r}, which has no parameters.")
         return self
 
     def __repr__(self) -> str:

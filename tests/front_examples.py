@@ -14,6 +14,7 @@ from mo_oracles import dominates
 from network_examples import small_network
 
 from gomea_bn import DiscretizedBayesNet, read_table
+from gomea_bn.data.sources import source_table
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
 
 
@@ -146,7 +147,7 @@ class StandIn:
     def fit(self, frame):
         if self.stop == "nothing":
             raise KeyboardInterrupt
-        table = read_table(frame, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        table = source_table(frame, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         whole = example_front(9, seed=self.seed)
         self.front_ = Front(
             whole.objectives,
@@ -169,6 +170,6 @@ def stand_in_learner(monkeypatch):
     """Return the stand-in that replaces the learner of the command."""
     learner = type("Learner", (StandIn,), {})
     monkeypatch.setattr("gomea_bn.learning.pareto_learner.ParetoBayesNetLearner", learner)
-    monkeypatch.setattr("gomea_bn.learning.pareto_learner.front_problem", lambda *arguments, **options: None)
+    monkeypatch.setattr("gomea_bn.learning.pareto_learner._search_space", lambda *arguments: None)
     monkeypatch.setattr("gomea_bn.learning.warm_up.compile_front_kernels", lambda announce: 0.5)
     return learner

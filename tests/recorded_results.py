@@ -117,9 +117,9 @@ def _front(**options: Any) -> dict[str, Any]:
     }
 
 
-def _ensemble() -> dict[str, Any]:
+def _ensemble(**options: Any) -> dict[str, Any]:
     learner = BayesNetLearner(max_seconds=None, max_evaluations=1_000)
-    ensemble = BayesNetEnsemble(learner, n_networks=3, random_state=7).fit(table())
+    ensemble = BayesNetEnsemble(learner, n_networks=3, random_state=7, **options).fit(table())
     return {
         "networks": [_network(network) for network in ensemble.networks_],
         "density": ensemble.log_density(table()),
@@ -212,6 +212,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "front, expert": lambda: _front(expert=_expert()),
     "front, optimal": lambda: _front(discretizer="optimal"),
     "ensemble": _ensemble,
+    "ensemble, bootstrap": lambda: _ensemble(resampling="bootstrap"),
     "trap": lambda: _result(Trap(20), GOMEA(linkage=LinkageTree("mi")), max_evaluations=20_000),
     "maxcut": lambda: _result(_max_cut(), GOMEA(), max_evaluations=20_000),
     "rosenbrock": lambda: _result(rosenbrock(6), None, max_evaluations=20_000),

@@ -1,4 +1,4 @@
-"""The command line `gomea-bn`."""
+"""The command `gomea-bn`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that runs the published experiments."""
+"""The command `bench`: run published experiments and report their numbers next to ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, fail, say, silent
-from gomea_bn.cli.running import compile_first, cores
+from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
+from gomea_bn.cli.running import compile_first
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
@@ -21,40 +21,49 @@ __all__ = ["bench"]
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="An experiment, all, or list.")],
-    nets: Annotated[int | None, typer.Option(min=1, help="Repetitions: networks, samples, foldings.")] = None,
-    sizes: Annotated[str | None, typer.Option(help="200,800: what the experiment grows.")] = None,
-    algorithms: Annotated[str | None, typer.Option(help="EW,EF: what is compared.")] = None,
+    name: Annotated[str, typer.Argument(help="Name of an experiment, all, or list.")],
+    nets: Annotated[
+        int | None, typer.Option(min=1, help="Number of repetitions: networks, samples, foldings.")
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="200,800: sizes of what the experiment varies, such as rows.")
+    ] = None,
+    algorithms: Annotated[str | None, typer.Option(help="EW,EF: algorithms to compare.")] = None,
     variants: Annotated[str | None, typer.Option(help="Laws or kinds of networks, tables, problems.")] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.01, help="Limit of one search.")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.01, help="Time limit of one search.")] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(min=1, help="Limit of one search, instead of seconds: two runs give equal rows."),
+        typer.Option(min=1, help="Limit of one search instead of --seconds; two runs then give equal rows."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="From which all seeds are counted.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="First seed; all others follow from it.")] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="The sizes of the publication, a minute or two a search.")
+        bool,
+        typer.Option("--full", help="Use the sizes of the publication, with one or two minutes per search."),
     ] = False,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler; by default processes here.")
+        str | None, typer.Option(help="Address of a Dask scheduler; by default local processes.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes here; by default one a core.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue what the folder holds.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of local processes; by default one per core.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="Resume with other options; fitting rows are kept.")
+        bool,
+        typer.Option("--accept-changes", help="Resume with other options; rows that still fit are kept."),
     ] = False,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Report the rows that are there, run nothing.")
+        bool, typer.Option("--report-only", help="Report the existing rows without running anything.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Folder; every experiment gets one of its own in it.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder in which every experiment gets its own folder.")] = Path(
         "results"
     ),
     summary: Annotated[
-        Path | None, typer.Option(help="Markdown file of all experiments in the folder; by default in it.")
+        Path | None,
+        typer.Option(help="Markdown file on all experiments in the folder; by default results.md there."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress.")] = False,
 ) -> None:
-    """Run a published experiment and report its numbers beside ours.
+    """Run a published experiment and report its numbers next to ours.
 
     Every finished run is written at once; Ctrl-C keeps them, and --resume goes on. Exit codes: 0 done, 1 a run failed
     or nothing could be written, 2 wrong use, 130 interrupted.
@@ -64,12 +73,13 @@ def bench(
     from gomea_bn.experiments.runner.results import ResultFolder
     from gomea_bn.experiments.runner.run import report_only as report_again
     from gomea_bn.experiments.runner.run import run_experiment
+    from gomea_bn.learning.options import thread_count
 
     tell = silent if quiet else say
     try:
         if name == "list":
-            for one in experiments().values():
-                say(f"{one.name:<10} {one.title}. {one.source}", to_error=False)
+            for entry in experiments().values():
+                say(f"{entry.name:<10} {entry.title}. {entry.source}", to_error=False)
             return
         chosen = list(experiments().values()) if name == "all" else [experiment(name)]
         changes = {
@@ -83,38 +93,40 @@ def bench(
         }
         written = summary or out / "results.md"
         _check(changes, full, report_only, scheduler, workers, summary)
-        plans = {one.name: one.planned(full=full, **changes) for one in chosen}
+        check_targets({"--summary": [written]}, {"--out": [out / one for one in experiments()]})
+        plans = {entry.name: entry.planned(full=full, **changes) for entry in chosen}
         resume = resume or accept_changes
         if report_only and name == "all":
             chosen = _with_results(chosen, out)
-        for one in chosen if not report_only else ():  # all of them, before hours of runs
-            described = one.describe(plans[one.name])
-            ResultFolder(out / one.name).check(described, resume=resume, accept_changes=accept_changes)
+        # check all folders before hours of runs
+        for entry in chosen if not report_only else ():
+            description = entry.describe(plans[entry.name])
+            ResultFolder(out / entry.name).check(description, resume=resume, accept_changes=accept_changes)
         n_failed = 0
-        for one in chosen:
-            folder = out / one.name
+        for entry in chosen:
+            folder = out / entry.name
             if report_only:
-                outcome = report_again(one, folder)
+                outcome = report_again(entry, folder)
             else:
-                plan = plans[one.name]
-                if one.prepare is not None and scheduler is None:
-                    compile_first(one.prepare, tell)
-                with _progress(one.name, quiet) as progress:
+                plan = plans[entry.name]
+                if entry.prepare is not None and scheduler is None:
+                    compile_first(entry.prepare, tell)
+                with _progress(entry.name, quiet) as progress:
                     outcome = run_experiment(
-                        one,
+                        entry,
                         plan,
                         folder,
                         resume=resume,
                         accept_changes=accept_changes,
                         scheduler=scheduler,
-                        n_workers=workers or cores(),
+                        n_workers=workers or thread_count(-1),
                         progress=progress,
                     )
             _tell(outcome, folder)
             n_failed += len(outcome.failures)
         write_summary(out, list(experiments()), written)
     except GomeaBnError as error:
-        fail(str(error), WRONG_USE)
+        fail(error, WRONG_USE)
     except OSError as error:
         fail(f"Cannot write into '{out}': {error.strerror or error}.", FAILED)
     except KeyboardInterrupt:
@@ -131,38 +143,39 @@ def _check(
     workers: int | None,
     summary: Path | None,
 ) -> None:
-    """Refuse options that do not go together, and a summary that could not be written after hours of runs."""
-    given = [f"--{name}" for name, value in changes.items() if value is not None]
-    if report_only and (given or full):
+    """Raise for options that contradict each other, and for a summary that could not be written after the runs."""
+    changed = [f"--{name}" for name, value in changes.items() if value is not None]
+    if report_only and (changed or full):
         raise GomeaBnError(
-            f"--report-only reports what the folder was run with; leave out {', '.join(given) or '--full'}."
+            f"--report-only reports the options that the folder was run with; leave out "
+            f"{', '.join(changed) or '--full'}."
         )
     if scheduler is not None and workers is not None:
-        raise GomeaBnError("--workers is of processes here; leave it out with --scheduler.")
+        raise GomeaBnError("--workers is the number of local processes; leave it out with --scheduler.")
     if summary is not None and (summary.is_dir() or not summary.absolute().parent.is_dir()):
-        raise GomeaBnError(f"--summary must be a file in a folder that exists, got '{summary}'.")
+        raise GomeaBnError(f"--summary must be a file in an existing folder, got '{summary}'.")
 
 
 def _with_results(chosen: Sequence[Experiment], out: Path) -> list[Experiment]:
-    """Return the experiments that have a folder, and tell of the others."""
-    found = [one for one in chosen if (out / one.name).is_dir()]
-    if not found:
+    """Return the experiments that have a folder, and print the names of the others."""
+    present = [entry for entry in chosen if (out / entry.name).is_dir()]
+    if not present:
         raise GomeaBnError(f"'{out}' holds no results; run an experiment first.")
-    if absent := [one.name for one in chosen if one not in found]:
+    if absent := [entry.name for entry in chosen if entry not in present]:
         say(f"Not run yet: {', '.join(absent)}.")
-    return found
+    return present
 
 
 def _tell(outcome: Outcome, folder: Path) -> None:
-    """Print what there is, and the claims with their verdicts."""
+    """Print the number of finished runs, and the published claims with their verdicts."""
     from gomea_bn.experiments.runner.page import claims_sheet
     from gomea_bn.experiments.runner.statistics import NOT_RUN
 
     say(f"{len(outcome.rows)} of {outcome.n_tasks} runs; report: {folder / 'report.html'}", to_error=False)
     claims = claims_sheet(outcome.report).rows
     run = [row for row in claims if row[4] != NOT_RUN]
-    for what, paper, ours, setting, said, _ in run:
-        say(f"  {said:<15} {what}: paper {paper}, ours {ours} ({setting})", to_error=False)
+    for claim, paper, ours, setting, verdict, _ in run:
+        say(f"  {verdict:<15} {claim}: paper {paper}, ours {ours} ({setting})", to_error=False)
     if len(run) < len(claims):
         say(
             f"  {len(claims) - len(run)} published numbers have no runs here; see the report.", to_error=False
@@ -171,7 +184,7 @@ def _tell(outcome: Outcome, folder: Path) -> None:
 
 @contextmanager
 def _progress(name: str, quiet: bool) -> Iterator[Callable[[int, int, int], object]]:
-    """Give a function that draws how far a run is; silent where the output is not a terminal."""
+    """Give a function that draws the progress of a run; nothing is drawn if the output is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -184,8 +197,8 @@ def _progress(name: str, quiet: bool) -> Iterator[Callable[[int, int, int], obje
         shown = bar.add_task(name)
 
         def draw(n_done: int, n_tasks: int, n_failed: int) -> None:
-            told = f"{name}, {n_failed} failed" if n_failed else name
-            bar.update(shown, completed=n_done, total=n_tasks, description=told)
+            label = f"{name}, {n_failed} failed" if n_failed else name
+            bar.update(shown, completed=n_done, total=n_tasks, description=label)
 
         yield draw
 
@@ -198,4 +211,4 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
     try:
         return None if text is None else tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise GomeaBnError(f"--sizes must be integers with commas between, got {text!r}.") from None
+        raise GomeaBnError(f"--sizes must be integers separated by commas, got {text!r}.") from None

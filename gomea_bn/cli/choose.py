@@ -1,4 +1,4 @@
-"""The commands that look at a front, take networks out of it, carry out a choice, and compare networks."""
+"""The commands `review`, `export`, `accept` and `compare`, which use the networks of a front or a run."""
 
 from __future__ import annotations
 
@@ -13,38 +13,41 @@ from gomea_bn.cli.named_networks import (
     WRITERS,
     candidate,
     ending_of,
+    folder_files,
     named_network,
     network_text,
     of_run_folder,
     run_record_of,
 )
-from gomea_bn.cli.output import FAILED, UNUSABLE_DATA, WRONG_USE, fail, say
+from gomea_bn.cli.output import FAILED, UNUSABLE_DATA, WRONG_USE, check_targets, fail, say
+from gomea_bn.cli.running import printed_warnings
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.front.front import Front
 
-__all__ = ["COMMANDS", "accept", "compare", "export", "review"]
+__all__ = ["accept", "compare", "export", "review"]
 
 
 def review(
     folder: Annotated[Path, typer.Argument(help="Folder of a front, or of a run of `learn`.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The page. Default: review.html in the folder.")
+        Path | None,
+        typer.Option("--out", "-o", help="HTML file to write. Default: review.html in the folder."),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            help="The table, for counts of rows. Default: the file it was, if unchanged and still there."
+            help="The table, for numbers of rows. Default: the recorded file, if it exists and is unchanged."
         ),
     ] = None,
-    networks: Annotated[int, typer.Option(min=1, help="Most networks on the page.")] = 200,
+    networks: Annotated[int, typer.Option(min=1, help="Largest number of networks on the page.")] = 200,
 ) -> None:
-    """Write a page to look at the networks of a front, compare them and choose one: one HTML file, no server.
+    """Write a page on which to look at the networks of a front, compare them and choose one: one HTML file, no server.
 
-    The page holds histograms and counts of the table, never its rows. Exit codes: 0 done, 1 not written, 3
-    folder or table unusable.
+    The page holds histograms and counts of the table, never its rows. Exit codes: 0 done, 1 not written, 2 wrong use,
+    3 folder or table unusable.
     """
     from gomea_bn.front.folder import is_front_folder, read_front
     from gomea_bn.review.page import network_report, review_page
@@ -53,21 +56,26 @@ def review(
     try:
         if is_front_folder(folder):
             front = read_front(folder)
-            front = _with_table(
-                front, _rows(front.record.get("source"), front.record.get("parameters"), data)
-            )
+            source, parameters = front.record.get("source"), front.record.get("parameters")
         else:
             front, network, run = None, of_run_folder(folder), run_record_of(folder)
-            table = _rows(run.get("data"), run.get("parameters"), data)
+            source, parameters = run.get("data"), run.get("parameters")
+        path = _table_path(source, data)
+        inputs = {
+            "FOLDER": folder_files(folder),
+            "--data" if data is not None else "the table": [path] if path else [],
+        }
+        check_targets({"--out": [target]}, inputs)
+        table = _rows(path, parameters)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
     try:
         if front is not None:
-            review_page(front, target, max_networks=networks)
+            review_page(_with_table(front, table), target, max_networks=networks)
         else:
             network_report(network, table, target, record=run)
     except GomeaBnError as error:
-        fail(str(error), FAILED)
+        fail(error, FAILED)
     say(f"Wrote {target}; open it in a browser.", to_error=False)
     if front is not None:
         say(
@@ -81,44 +89,54 @@ def export(
     network: Annotated[
         str | None,
         typer.Option(
-            help="Its id in the front, knee, closest (to the expert) or the objective it is best in."
+            help="Id in the front, knee, closest (to the expert), or the objective in which the network is best."
         ),
     ] = None,
     to: Annotated[
         str | None,
         typer.Option(
-            help="json, bif, dot for a network; csv, parquet for the table. Default: the ending of --out."
+            help="Format: json, bif, dot for a network; csv, parquet for the table. Default: the ending of --out."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file. Default: printed.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write. Default: standard output.")
+    ] = None,
 ) -> None:
-    """Take one network out of a front, or the table of all of them."""
+    """Write one network of a front or a run, or the table of a front.
+
+    Exit codes: 0 done, 1 not written, 2 wrong use, 3 folder unusable.
+    """
     from gomea_bn.front.folder import is_front_folder
 
-    wanted = (to or (out.suffix[1:] if out is not None else "json")).lower()
-    if wanted not in (*WRITERS, "csv", "parquet"):
-        fail(f"--to must be json, bif, dot, csv or parquet, got {wanted!r}.", WRONG_USE)
+    ending = (to or (out.suffix[1:] if out is not None else "json")).lower()
+    if ending not in (*WRITERS, "csv", "parquet"):
+        fail(f"--to must be json, bif, dot, csv or parquet, got {ending!r}.", WRONG_USE)
+    if out is not None:
+        check_targets({"--out": [out]}, {"FOLDER": folder_files(folder)})
     if is_front_folder(folder):
-        _export_front(folder, network, wanted, out)
+        _export_front(folder, network, ending, out)
         return
-    if network is not None or wanted not in WRITERS:
-        fail(f"'{folder}' is no front's folder: it has no ids and no table; leave --network out.", WRONG_USE)
+    if network is not None or ending not in WRITERS:
+        fail(
+            f"'{folder}' is not the folder of a front: it has no ids and no table; leave --network out.",
+            WRONG_USE,
+        )
     try:
-        only = of_run_folder(folder)
+        only_network = of_run_folder(folder)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
-    _deliver(network_text(only, wanted), out)
+        fail(error, UNUSABLE_DATA)
+    _deliver(network_text(only_network, ending), out)
 
 
 def accept(
-    folder: Annotated[Path, typer.Argument(help="Folder of the front that the decision is about.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the front in which the decision was made.")],
     decision: Annotated[Path, typer.Argument(help="decision.json, as the review page saves it.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The model to write: .json, .bif or .dot.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the model: .json, .bif or .dot.")],
 ) -> None:
-    """Check that a decision is about this front, and write the network that it chose.
+    """Check that a decision belongs to a front, and write the chosen network.
 
-    The JSON model keeps the decision, notes included, in its metadata. Exit codes: 0 done, 1 not written, 2 wrong use,
-    3 front or decision unusable, or not made for each other.
+    The JSON model keeps the decision with its notes in its metadata. Exit codes: 0 done, 1 not written, 2 wrong use,
+    3 front or decision unusable, or the decision belongs to another front.
     """
     from gomea_bn.front.decision import accept as accept_decision
     from gomea_bn.front.decision import read_decision
@@ -127,60 +145,76 @@ def accept(
     try:
         ending = ending_of(out)
     except GomeaBnError as error:
-        fail(str(error), WRONG_USE)
+        fail(error, WRONG_USE)
+    check_targets({"--out": [out]}, {"FOLDER": folder_files(folder), "DECISION": [decision]})
     try:
         made = read_decision(decision)
-        found = read_front(folder)
-        chosen = accept_decision(found, made)
+        front = read_front(folder)
+        chosen = accept_decision(front, made)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
     _deliver(network_text(chosen, ending), out)
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
-    say(f"Network {made.network}, chosen {made.made} from a front of {len(found):,}.{note}\n", to_error=False)
+    say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
     say(chosen.summary(), to_error=False)
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="A JSON or BIF file, a run's folder, or FOLDER#ID of a front.")],
-    b: Annotated[str, typer.Argument(help="Another; also FOLDER#knee, #closest, #expert or #OBJECTIVE.")],
+    a: Annotated[str, typer.Argument(help="JSON or BIF file, folder of a run, or FOLDER#ID of a front.")],
+    b: Annotated[
+        str, typer.Argument(help="Another network; also FOLDER#knee, #closest, #expert or #OBJECTIVE.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Tell in words which edges and bins two networks share and in which they differ."""
+    """Describe the edges and bins that two networks share and those in which they differ.
+
+    Exit codes: 0 done, 3 a network is unusable.
+    """
     from gomea_bn.metrics.comparison import compare as compare_networks
 
     try:
-        found = compare_networks(named_network(a), named_network(b))
+        comparison = compare_networks(named_network(a), named_network(b))
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
+        typer.echo(json.dumps(asdict(comparison), indent=2))
     else:
-        say(f"A: {a}\nB: {b}\n\n{found.to_text('A', 'B')}", to_error=False)
+        say(f"A: {a}\nB: {b}\n\n{comparison.to_text('A', 'B')}", to_error=False)
 
 
-def _rows(source: Any, parameters: Any, data: Path | None) -> Table | None:
-    """Return the table that a record's source and parameters name, or None, saying so, if it is not there."""
-    from gomea_bn.data.table import read_table
+def _table_path(source: Any, data: Path | None) -> Path | None:
+    """Return the file of the table that a record names, or None, with a message, if it is missing or has changed."""
     from gomea_bn.runtime.environment import file_digest
 
     source = source if isinstance(source, dict) else {}
-    parameters = parameters if isinstance(parameters, dict) else {}
     if data is not None and not data.is_file():
         raise GomeaBnError(
-            f"'{data}' {'is no file' if data.exists() else 'does not exist'}; --data names the table."
+            f"--data: '{data}' {'is not a file' if data.exists() else 'does not exist'}; give the table."
         )
     path = data if data is not None else Path(str(source.get("path", "")))
-    if not path.is_file() or file_digest(path) != source.get("file_sha256"):
-        if data is not None:
-            raise GomeaBnError(
-                f"'{data}' is not the file that was learned from: its SHA-256 is not the recorded one."
-            )
-        say(
-            "The table is not where it was, or has changed: the page counts no rows per bin. --data says where it is."
+    if path.is_file() and file_digest(path) == source.get("file_sha256"):
+        return path
+    if data is not None:
+        raise GomeaBnError(
+            f"--data: '{data}' is not the file that was learned from: its SHA-256 differs from the recorded one."
         )
+    say(
+        "The table is not where it was, or has changed: the page shows no numbers of rows per bin. Give its place with "
+        "--data."
+    )
+    return None
+
+
+def _rows(path: Path | None, parameters: Any) -> Table | None:
+    """Return the table of a file, read with the parameters of a record."""
+    from gomea_bn.data.table import read_table
+
+    if path is None:
         return None
+    parameters = parameters if isinstance(parameters, dict) else {}
     options = {name: parameters[name] for name in ("kinds", "missing", "max_levels") if name in parameters}
-    return read_table(path, **options)
+    with printed_warnings():
+        return read_table(path, **options)
 
 
 def _with_table(front: Front, table: Table | None) -> Front:
@@ -194,27 +228,27 @@ def _with_table(front: Front, table: Table | None) -> Front:
     )
 
 
-def _export_front(folder: Path, network: str | None, wanted: str, out: Path | None) -> None:
+def _export_front(folder: Path, network: str | None, ending: str, out: Path | None) -> None:
     """Print or write one network of a front, or its table."""
     from gomea_bn.front.folder import read_front
 
-    if (network is None) == (wanted in WRITERS):
-        what = (
+    if (network is None) == (ending in WRITERS):
+        content = (
             "a network: name it with --network" if network is None else "the whole table: leave --network out"
         )
-        fail(f"--to {wanted} is the format of {what}.", WRONG_USE)
+        fail(f"--to {ending} is a format of {content}.", WRONG_USE)
     try:
-        found = read_front(folder)
+        front = read_front(folder)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
     if network is None:
-        _deliver_table(found, wanted, out)
+        _deliver_table(front, ending, out)
         return
     try:
-        chosen = candidate(found, network)
+        chosen = candidate(front, network)
     except GomeaBnError as error:
-        fail(str(error), WRONG_USE)
-    _deliver(network_text(chosen.network, wanted), out)
+        fail(error, WRONG_USE)
+    _deliver(network_text(chosen.network, ending), out)
 
 
 def _deliver(text: str, out: Path | None) -> None:
@@ -227,26 +261,23 @@ def _deliver(text: str, out: Path | None) -> None:
     try:
         write_text(out, text)
     except GomeaBnError as error:
-        fail(str(error), FAILED)
+        fail(error, FAILED)
     say(f"Wrote {out}.")
 
 
-def _deliver_table(found: Front, wanted: str, out: Path | None) -> None:
+def _deliver_table(front: Front, ending: str, out: Path | None) -> None:
     """Print or write the table of a front."""
     from gomea_bn.front.folder import front_table, require_pyarrow
     from gomea_bn.runtime.atomic_files import write_bytes
 
-    if wanted == "csv":
-        _deliver(front_table(found).to_csv(lineterminator="\n"), out)
+    if ending == "csv":
+        _deliver(front_table(front).to_csv(lineterminator="\n"), out)
         return
     if out is None:
-        fail("Parquet is not text: say where to write it with --out.", WRONG_USE)
+        fail("Parquet is not text: name a file with --out.", WRONG_USE)
     try:
         require_pyarrow()
-        write_bytes(out, front_table(found).to_parquet())
+        write_bytes(out, front_table(front).to_parquet())
     except GomeaBnError as error:
-        fail(str(error), FAILED)
+        fail(error, FAILED)
     say(f"Wrote {out}.")
-
-
-COMMANDS = (review, export, accept, compare)

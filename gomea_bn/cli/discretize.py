@@ -1,4 +1,4 @@
-"""The command that cuts the columns of a table by itself."""
+"""The command `discretize`: cut the continuous columns of a table into bins."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.options import read_kinds
+from gomea_bn.cli.options import AsJson, Data, Kind, MaxLevels, Missing, read_kinds, read_missing
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
     UNUSABLE_DATA,
     WRONG_USE,
-    check_target,
+    check_targets,
+    check_writable,
     fail,
     say,
     silent,
 )
-from gomea_bn.cli.running import as_options, limit
+from gomea_bn.cli.running import limit, printed_warnings
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
@@ -30,38 +31,43 @@ if TYPE_CHECKING:
 
 __all__ = ["discretize"]
 
-# parameters of every discretizer that have options of their own here
-_OWN = ("kinds", "missing", "max_levels", "max_seconds")
+# parameters of every discretizer for which this command has options
+_WITH_OPTION = ("kinds", "missing", "max_levels", "max_seconds")
 
 
 def discretize(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file; its first line holds the names.")],
+    data: Data,
     method: Annotated[
         str, typer.Option(help="bayesian, mdl, latent, mgcd, equal-frequency, equal-width, k-means, mdlp.")
     ],
     network: Annotated[
-        Path | None, typer.Option(help="A network.json whose graph and fixed cuts the method uses.")
+        Path | None, typer.Option(help="A network.json; the method uses its graph and its fixed cuts.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="Column that holds classes: mdlp needs it, mdl can use it.")
+        str | None, typer.Option(help="Column with classes: mdlp needs it, mdl can use it.")
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=VALUE of the method, such as n_bins=8 or search=merge; may be repeated."),
+        typer.Option(
+            help="NAME=VALUE: an option of the method, such as n_bins=8 or search=merge; may be repeated."
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="JSON file for the cuts, which learn --cuts reads.")
+        Path | None, typer.Option("--out", "-o", help="JSON file for the cuts; learn --cuts reads it.")
     ] = None,
-    codes: Annotated[Path | None, typer.Option(help="CSV file for the bin of every value.")] = None,
-    max_seconds: Annotated[float, typer.Option(min=0, help="Limit on the method's time; 0 for none.")] = 60.0,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=continuous or NAME=discrete, against the rule; may be repeated."),
+    codes: Annotated[
+        Path | None, typer.Option(help="CSV file for the codes of the bins of all rows.")
     ] = None,
-    missing: Annotated[str, typer.Option(help="Rows with missing values: error or drop.")] = "error",
-    max_levels: Annotated[int, typer.Option(min=2, help="Most levels of a discrete column.")] = 50,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No column kinds, no announcements.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the cuts and counts as JSON.")] = False,
+    max_seconds: Annotated[
+        float, typer.Option(min=0, help="Time limit of the method in seconds; 0 for none.")
+    ] = 60.0,
+    kind: Kind = None,
+    missing: Missing = "error",
+    max_levels: MaxLevels = 50,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not print column kinds and announcements.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Cut the continuous columns of DATA into bins and print the cuts.
 
@@ -71,26 +77,25 @@ def discretize(
     try:
         from gomea_bn.discretization.base import discretizer
 
+        check_targets(
+            {"--out": [out] if out else [], "--codes": [codes] if codes else []},
+            {"DATA": [data], "--network": [network] if network else []},
+        )
         kinds = read_kinds(kind or ())
-        if missing not in ("error", "drop"):
-            raise GomeaBnError(f"--missing must be error or drop, got {missing!r}.")
         made = discretizer(
             method,
             **_read_options(option or ()),
             kinds=kinds,
-            missing=missing,
+            missing=read_missing(missing),
             max_levels=max_levels,
             max_seconds=limit(max_seconds),
         )
         made.check_options()
-        read = [path for path in (data, network) if path is not None]
         for path in (out, codes):
             if path is not None:
-                check_target(path, read)
-        if out is not None and codes is not None and out.absolute() == codes.absolute():
-            raise GomeaBnError(f"--out and --codes must be two files, got '{out}' twice.")
+                check_writable(path)
         tell = silent if quiet else say
-        frame, table, given = _read(data, network, made, kinds)
+        table, given = _read(data, network, made, kinds)
         if target is not None and target not in table.names:
             from gomea_bn.errors import nearest
 
@@ -99,25 +104,25 @@ def discretize(
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
         tell(table.describe())
         _compile(method, made, tell)
-        _discretize(made, method, frame, target, given)
-        _write_and_print(made, method, frame, out, codes, tell, as_json=as_json)
+        _discretize(made, table, target, given)
+        _write_and_print(made, method, out, codes, tell, as_json=as_json)
     except GomeaBnError as error:
-        fail(str(error), WRONG_USE)
+        fail(error, WRONG_USE)
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
 def _read_options(texts: Iterable[str]) -> dict[str, Any]:
-    """Return the options of "name=value"; values are JSON where they can be read so, else text."""
+    """Return the options in "name=value" texts; values are read as JSON if possible, otherwise as text."""
     options: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
             raise GomeaBnError(f"--option must be name=value, got {text!r}.")
-        if name in _OWN:
-            own = "--kind" if name == "kinds" else f"--{name.replace('_', '-')}"
-            raise GomeaBnError(f"--option {name}: give it as {own}.")
+        if name in _WITH_OPTION:
+            own_option = "--kind" if name == "kinds" else f"--{name.replace('_', '-')}"
+            raise GomeaBnError(f"--option {name}: give it as {own_option}.")
         if name in options:
             raise GomeaBnError(f"--option names '{name}' twice.")
         try:
@@ -129,8 +134,8 @@ def _read_options(texts: Iterable[str]) -> dict[str, Any]:
 
 def _read(
     data: Path, network: Path | None, made: Discretizer, kinds: dict[str, str]
-) -> tuple[Any, Table, DiscretizedBayesNet | None]:
-    """Return the file as a frame and as a table of the network's kinds, and the network; exits if one is unusable."""
+) -> tuple[Table, DiscretizedBayesNet | None]:
+    """Return the table, its kinds those of the network, and the network; exits if one is unusable."""
     from gomea_bn.data.columns import column_positions
     from gomea_bn.data.table_files import read_frame
     from gomea_bn.errors import nearest
@@ -142,23 +147,25 @@ def _read(
         if given is not None:
             column_positions(frame, given.names)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
     names = list(map(str, frame.columns))
     for name in kinds:
         if name not in names:
             raise GomeaBnError(f"--kind: no column '{name}'.{nearest(name, names)}")
         if given is not None and name in given.names:
-            known = "continuous" if name in given.cut_points else "discrete"
-            if kinds[name] != known:
-                raise GomeaBnError(f"--kind: '{name}' is {known} in the network.")
+            network_kind = "continuous" if name in given.cut_points else "discrete"
+            if kinds[name] != network_kind:
+                raise GomeaBnError(f"--kind: '{name}' is {network_kind} in the network.")
     try:
-        return frame, made.read(frame, given), given
+        with printed_warnings():
+            table = made.read(frame, given)
     except GomeaBnError as error:
-        fail(as_options(str(error)), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
+    return table, given
 
 
 def _compile(method: str, made: Discretizer, tell: Any) -> None:
-    """Compile or load the method's kernels, saying so where it takes long."""
+    """Compile or load the kernels of the method, with a message if they have to be compiled."""
     from gomea_bn.runtime.jit import kernels_are_cached, note_kernels_cached
 
     what = f"discretizer-{method}"
@@ -169,13 +176,14 @@ def _compile(method: str, made: Discretizer, tell: Any) -> None:
 
 
 def _discretize(
-    made: Discretizer, method: str, frame: Any, target: str | None, given: DiscretizedBayesNet | None
+    made: Discretizer, table: Table, target: str | None, given: DiscretizedBayesNet | None
 ) -> None:
-    """Fit; what is refused now lies in the data."""
+    """Fit the method; errors from here on are caused by the data."""
     try:
-        made.fit(frame, target, network=given)
+        with printed_warnings():
+            made.fit(table, target, network=given)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
     if made.stopped_by_ == "interrupt":
         say("Interrupted: these are the cuts found so far.")
 
@@ -183,31 +191,31 @@ def _discretize(
 def _write_and_print(
     made: Discretizer,
     method: str,
-    frame: Any,
     out: Path | None,
     codes: Path | None,
     tell: Any,
     *,
     as_json: bool,
 ) -> None:
-    """Write the files that are wanted, print the cuts, and say where they are."""
+    """Write the files, print the cuts, and say where the files are."""
     from gomea_bn.discretization.cut_files import write_cut_file
     from gomea_bn.runtime.atomic_files import write_text
 
-    written, problem = [], ""
+    written: list[Path] = []
+    problem: GomeaBnError | None = None
     try:
         if out is not None:
             written.append(write_cut_file(out, made.cut_points_))
         if codes is not None:
-            kept = frame.drop(index=frame.index[list(made.table_.dropped_rows)])
-            written.append(write_text(codes, made.transform(kept).to_csv(index=False)))
+            text = made.transform(made.table_.to_frame()).to_csv(index=False)
+            written.append(write_text(codes, text))
     except GomeaBnError as error:
-        problem = str(error)
+        problem = error
     if as_json:
         typer.echo(json.dumps(_record(made, method), indent=2))
     else:
         say(_report(made), to_error=False)
-    if problem:
+    if problem is not None:
         fail(problem, FAILED)
     if written:
         tell("Wrote " + ", ".join(map(str, written)) + ".")
@@ -216,7 +224,7 @@ def _write_and_print(
 
 
 def _record(made: Discretizer, method: str) -> dict[str, Any]:
-    """Return what `--json` prints."""
+    """Return the record that `--json` prints."""
     return {
         "method": method,
         "cut_points": {name: cuts.tolist() for name, cuts in made.cut_points_.items()},

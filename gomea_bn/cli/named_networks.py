@@ -1,4 +1,4 @@
-"""Networks as the command line names them: a file, a run's folder, or one of a front as FOLDER#ID."""
+"""Networks by their names on the command line: a file, the folder of a run, or FOLDER#ID in a front."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.json_files import load_json
-from gomea_bn.runtime.text_files import file_text, named_source
+from gomea_bn.runtime.json_files import read_json
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
@@ -18,6 +17,7 @@ __all__ = [
     "WRITERS",
     "candidate",
     "ending_of",
+    "folder_files",
     "named_network",
     "network_text",
     "of_run_folder",
@@ -31,12 +31,12 @@ _BY_ROLE = ("knee", "closest")
 
 
 def named_network(text: str) -> DiscretizedBayesNet:
-    """Return the network of a JSON or BIF file, of a run's folder, or of FOLDER#ID.
+    """Return the network of a JSON or BIF file, of the folder of a run, or of FOLDER#ID.
 
     Raises
     ------
     GomeaBnError
-        For what cannot be read, and for a front's folder without an id.
+        If there is no such network, it cannot be read, or the folder of a front is given without an id.
     """
     from gomea_bn.front.folder import is_front_folder, read_front
 
@@ -45,7 +45,7 @@ def named_network(text: str) -> DiscretizedBayesNet:
         front = read_front(folder)
         if which == "expert":
             if front.expert is None:
-                raise GomeaBnError(f"The front in '{folder}' was found without an expert's network.")
+                raise GomeaBnError(f"The front in '{folder}' was learned without an expert's network.")
             return front.expert
         return candidate(front, which).network
     if is_front_folder(text):
@@ -56,6 +56,15 @@ def named_network(text: str) -> DiscretizedBayesNet:
     if Path(text).is_dir():
         return of_run_folder(Path(text))
     return _from_file(Path(text))
+
+
+def folder_files(folder: Path) -> list[Path]:
+    """Return the paths of the files that `learn --out` and `front --out` write into a folder, existing or not."""
+    from gomea_bn.front.folder import FILES as FRONT_FILES
+    from gomea_bn.front.folder import NETWORKS
+    from gomea_bn.learning.run_folder import FILES as RUN_FILES
+
+    return [folder / name for name in (*FRONT_FILES, NETWORKS, *RUN_FILES)]
 
 
 def of_run_folder(folder: Path) -> DiscretizedBayesNet:
@@ -74,13 +83,14 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
 
 def run_record_of(folder: Path) -> dict[str, Any]:
     """Return the run.json of a folder that `learn --out` wrote, or an empty record if there is none."""
+    from gomea_bn.learning.run_folder import RECORD_FORMAT, RECORD_FORMAT_VERSION
+
     path = folder / "run.json"
     if not path.is_file():
         return {}
-    where = named_source(path)
-    record = load_json(file_text(path, "the record of a run"), where)
-    if not isinstance(record, dict) or record.get("format") != "gomea-bn run":
-        raise GomeaBnError(f"{where} is not the record of a run; learn again with --out.")
+    record, _ = read_json(
+        path, "the record of a run", RECORD_FORMAT, RECORD_FORMAT_VERSION, advice="Learn again with --out."
+    )
     return record
 
 
@@ -103,18 +113,18 @@ def candidate(front: Front, which: str) -> Candidate:
     if which in front.names:
         return front.best(which)
     raise GomeaBnError(
-        f"A network of a front is named by its id (0 to {len(front) - 1}), knee, closest or the objective that it is "
-        f"best in ({', '.join(front.names)}), got {which!r}.{nearest(which, (*_BY_ROLE, *front.names))}"
+        f"A network of a front is named by its id (0 to {len(front) - 1}), knee, closest or the objective in which it "
+        f"is best ({', '.join(front.names)}), got {which!r}.{nearest(which, (*_BY_ROLE, *front.names))}"
     )
 
 
 def network_text(network: DiscretizedBayesNet, ending: str) -> str:
-    """Return a network in one of the formats `WRITERS`."""
+    """Return a network as text in one of the formats `WRITERS`."""
     return {"json": network.to_json, "bif": network.to_bif, "dot": network.to_dot}[ending]()
 
 
 def ending_of(path: Path) -> str:
-    """Return the format of `WRITERS` that a file's name asks for."""
+    """Return the format of `WRITERS` that belongs to the ending of a file name."""
     ending = path.suffix[1:].lower()
     if ending not in WRITERS:
         raise GomeaBnError(f"'{path}' must end in .json, .bif or .dot, got '{path.suffix or 'no ending'}'.")
@@ -126,7 +136,8 @@ def _from_file(path: Path) -> DiscretizedBayesNet:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     if path.name.lower().endswith((".bif", ".bif.gz")):
-        network = ExpertNetwork.from_bif(path).network  # it restores the bins that gomea-bn writes into BIF
+        # this reader restores the bins that gomea-bn writes into BIF
+        network = ExpertNetwork.from_bif(path).network
         if network is not None:
             return network
     return DiscretizedBayesNet.from_json(path)

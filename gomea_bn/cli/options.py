@@ -1,4 +1,4 @@
-"""What the command line's options say in words: kinds, cut points, edges, tiers, penalties."""
+"""Options of the commands: those that several commands share, and how their texts are read."""
 
 from __future__ import annotations
 
@@ -6,40 +6,167 @@ import csv
 from collections.abc import Iterable
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
+import typer
+
+from gomea_bn.cli.output import say
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     from gomea_bn.network.smoothing import PseudoCount
 
 __all__ = [
+    "AsJson",
+    "CutPoints",
+    "Data",
+    "Forbid",
+    "FormerMinWidth",
+    "FormerThreads",
+    "Jobs",
+    "Kind",
+    "MaxBins",
+    "MaxCandidates",
+    "MaxEvaluations",
+    "MaxGenerations",
+    "MaxIndegree",
+    "MaxLevels",
+    "MaxSeconds",
+    "MaxTableCells",
+    "MinBinCount",
+    "MinWidth",
+    "Missing",
+    "Patience",
+    "Quiet",
+    "Require",
+    "Seed",
+    "Tier",
+    "Tiers",
     "all_cut_points",
     "read_candidates",
     "read_cut_points",
     "read_edges",
     "read_kinds",
+    "read_missing",
     "read_penalty",
     "read_pseudo_count",
     "read_tiers",
+    "renamed",
 ]
+
+Data = Annotated[
+    Path, typer.Argument(help="CSV, TSV or Parquet file; its first line holds the column names.")
+]
+MaxBins = Annotated[int, typer.Option(help="Largest number of bins of a continuous column.")]
+MinWidth = Annotated[
+    float, typer.Option(help="Smallest width of an optimal bin, as a fraction of the range of its column.")
+]
+MinBinCount = Annotated[int, typer.Option(min=0, help="Smallest number of rows in an optimal bin.")]
+MaxIndegree = Annotated[int, typer.Option(min=0, help="Largest number of parents of a variable.")]
+MaxCandidates = Annotated[
+    str,
+    typer.Option(help="Candidate neighbours per variable: a number for each of two rankings, auto or all."),
+]
+MaxTableCells = Annotated[int, typer.Option(help="Largest number of cells of a variable's table.")]
+MaxSeconds = Annotated[float, typer.Option(min=0, help="Time limit of the search in seconds; 0 for none.")]
+MaxEvaluations = Annotated[
+    int | None, typer.Option(min=1, help="Limit on the number of evaluated networks, exact.")
+]
+MaxGenerations = Annotated[
+    int | None, typer.Option(min=1, help="Limit on the number of generations over all populations.")
+]
+Patience = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        help="Stop when the evaluations exceed this multiple of those up to the last improvement; 0 for never.",
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Seed that repeats a run; by default random and recorded.")
+]
+Jobs = Annotated[
+    int, typer.Option(min=0, help="Number of threads, 0 for all cores; the result does not depend on it.")
+]
+FormerThreads = Annotated[int | None, typer.Option("--threads", min=0, hidden=True)]
+FormerMinWidth = Annotated[float | None, typer.Option("--width-floor", hidden=True)]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated."),
+]
+CutPoints = Annotated[
+    list[str] | None, typer.Option(help="NAME=18,40,65: fixed inner cuts of a column; may be repeated.")
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="PARENT,CHILD or 'PARENT->CHILD': an edge that the network must have; may be repeated."
+    ),
+]
+Forbid = Annotated[
+    list[str] | None,
+    typer.Option(help="PARENT,CHILD or 'PARENT->CHILD': an edge that it must not have; may be repeated."),
+]
+Tier = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME,NAME: no edge leads from a later tier to an earlier one; may be repeated."),
+]
+Tiers = Annotated[Path | None, typer.Option(help="File with one tier per line, earliest first.")]
+Missing = Annotated[str, typer.Option(help="Treatment of rows with missing values: error or drop.")]
+MaxLevels = Annotated[int, typer.Option(min=2, help="Largest number of levels of a discrete column.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print column kinds and progress.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+T = TypeVar("T")
+
+
+def renamed(current: str, value: T, former: str, former_value: T | None, default: T) -> T:
+    """Return the value of an option that may be given under its former name, which is then announced.
+
+    Parameters
+    ----------
+    current, former : str
+        Names, for example "--jobs" and "--threads".
+    value, former_value : object
+        Values under these names; a former value of None was not given.
+    default : object
+        Default of `value`.
+
+    Raises
+    ------
+    GomeaBnError
+        If both names are used.
+    """
+    if former_value is None:
+        return value
+    if value != default:
+        raise GomeaBnError(f"{former} is the former name of {current}; give only {current}.")
+    say(f"Warning: {former} is now called {current}; the former name works until the next version.")
+    return former_value
+
+
+def read_missing(text: str) -> str:
+    """Return "error" or "drop"."""
+    if text not in ("error", "drop"):
+        raise GomeaBnError(f"--missing must be error or drop, got {text!r}.")
+    return text
 
 
 def read_kinds(texts: Iterable[str]) -> dict[str, str]:
-    """Return the kinds of "name=continuous" and "name=discrete"; the last "=" counts."""
+    """Return the kinds in "name=continuous" and "name=discrete"; the last "=" separates name and kind."""
     kinds: dict[str, str] = {}
     for text in texts:
         name, kind = _assignment("--kind", text, "name=continuous or name=discrete")
         if kind not in ("continuous", "discrete"):
             raise GomeaBnError(f"--kind: '{name}' must be continuous or discrete, got {kind!r}.")
         if name in kinds:
-            raise GomeaBnError(f"--kind names '{name}' twice.")
+            raise GomeaBnError(f"--kind names '{name}' twice; give one kind per column.")
         kinds[name] = kind
     return kinds
 
 
 def read_cut_points(texts: Iterable[str]) -> dict[str, list[float]]:
-    """Return the cuts of "name=1,2.5,4"; "name=" is no cut, one bin."""
+    """Return the cuts in "name=1,2.5,4"; "name=" stands for one bin without cuts."""
     cut_points: dict[str, list[float]] = {}
     for text in texts:
         name, numbers = _assignment("--cut-points", text, "name=18,40,65")
@@ -49,27 +176,27 @@ def read_cut_points(texts: Iterable[str]) -> dict[str, list[float]]:
             cut_points[name] = [float(number) for number in numbers.split(",")] if numbers else []
         except ValueError:
             raise GomeaBnError(
-                f"--cut-points of '{name}' must be numbers with commas, got {numbers!r}."
+                f"--cut-points of '{name}' must be numbers separated by commas, got {numbers!r}."
             ) from None
     return cut_points
 
 
 def all_cut_points(texts: Iterable[str], file: Path | None) -> dict[str, list[float]]:
-    """Return the cuts of repeated "name=1,2.5,4" texts and of a file of cut points."""
-    named = read_cut_points(texts)
+    """Return the cuts in repeated "name=1,2.5,4" texts and in a file of cut points."""
+    in_texts = read_cut_points(texts)
     if file is None:
-        return named
+        return in_texts
     from gomea_bn.discretization.cut_files import read_cut_file
 
-    filed = read_cut_file(file)
-    for name in named:
-        if name in filed:
+    in_file = read_cut_file(file)
+    for name in in_texts:
+        if name in in_file:
             raise GomeaBnError(f"--cut-points and --cuts both name '{name}'; give its cuts once.")
-    return {**filed, **named}
+    return {**in_file, **in_texts}
 
 
 def read_edges(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the (parent, child) pairs of "a,b" or "a->b"; quotes as in CSV protect commas in names."""
+    """Return the (parent, child) pairs in "a,b" or "a->b"; names with commas are quoted as in CSV."""
     edges = []
     for text in texts:
         fields = _fields(option, text)
@@ -82,7 +209,7 @@ def read_edges(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def read_tiers(texts: Iterable[str], file: Path | None) -> list[list[str]]:
-    """Return the tiers, earliest first, of repeated "a,b" texts or of a file with one such line per tier."""
+    """Return the tiers, earliest first, in repeated "a,b" texts or in a file with one such line per tier."""
     if file is None:
         return [_names("--tier", text) for text in texts]
     if list(texts):
@@ -96,13 +223,13 @@ def read_tiers(texts: Iterable[str], file: Path | None) -> list[list[str]]:
     tiers = [_names("--tiers", line) for line in lines if line.strip()]
     if not tiers:
         raise GomeaBnError(
-            f"--tiers: file '{file}' names no column; write one tier per line, names with commas."
+            f"--tiers: file '{file}' names no column; write one tier per line, its names separated by commas."
         )
     return tiers
 
 
 def read_candidates(text: str) -> int | str | None:
-    """Return a number of partners, "auto", or None for "all"."""
+    """Return a number of candidates, "auto", or None for "all"."""
     if text in ("auto", "all"):
         return None if text == "all" else text
     if not text.isdecimal() or int(text) < 1:
@@ -111,7 +238,7 @@ def read_candidates(text: str) -> int | str | None:
 
 
 def read_penalty(text: str) -> str | float:
-    """Return a number of nats, or the text as it is."""
+    """Return a number of nats, or any other text as it is."""
     try:
         penalty = float(text)
     except ValueError:
@@ -134,17 +261,17 @@ def read_pseudo_count(text: str) -> PseudoCount:
     return number
 
 
-def _assignment(option: str, text: str, wanted: str) -> tuple[str, str]:
+def _assignment(option: str, text: str, form: str) -> tuple[str, str]:
     name, equals, value = text.rpartition("=")
     if not equals or not name.strip():
-        raise GomeaBnError(f"{option} must be {wanted}, got {text!r}.")
+        raise GomeaBnError(f"{option} must be {form}, got {text!r}.")
     return name.strip(), value.strip()
 
 
 def _names(option: str, text: str) -> list[str]:
     names = _fields(option, text)
     if not all(names):
-        raise GomeaBnError(f"{option} must be column names with commas between, got {text!r}.")
+        raise GomeaBnError(f"{option} must be column names separated by commas, got {text!r}.")
     return names
 
 

@@ -1,20 +1,37 @@
-"""What the commands print, and the codes that they exit with."""
+"""What the commands print, the codes that they exit with, and the check of files that they write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
-__all__ = ["FAILED", "INTERRUPTED", "UNUSABLE_DATA", "WRONG_USE", "check_target", "fail", "say", "silent"]
+from gomea_bn.errors import GomeaBnError, Setting
+
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "UNUSABLE_DATA",
+    "WRONG_USE",
+    "check_targets",
+    "check_writable",
+    "fail",
+    "say",
+    "silent",
+]
 
 FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
 
+# options with another name than in Python
+_OPTION_NAMES = {"kinds": "--kind"}
+
 
 def say(text: str, to_error: bool = True) -> None:
-    """Print text in which a column's name cannot steer the terminal."""
+    """Print text with control characters escaped."""
     shown = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
     typer.echo(shown, err=to_error)
 
@@ -23,21 +40,59 @@ def silent(_text: str) -> None:
     """Print nothing."""
 
 
-def fail(message: str, code: int) -> NoReturn:
-    """Print what went wrong and exit with a code."""
-    say(f"Error: {message}")
+def fail(problem: str | GomeaBnError, code: int) -> NoReturn:
+    """Print an error, its advice spelled with options of the command line, and exit with a code."""
+    say(f"Error: {problem if isinstance(problem, str) else problem.text(_as_option)}")
     raise typer.Exit(code)
 
 
-def check_target(target: Path, inputs: Iterable[Path]) -> None:
-    """Exit if a file cannot be written where it is wanted, or would replace one that the command reads."""
+def _as_option(setting: Setting) -> str:
+    """Return advice as a clause with the option of the command line."""
+    option = _OPTION_NAMES.get(setting.option, f"--{setting.option.replace('_', '-')}")
+    if setting.value is None:
+        return f"raise {option}"
+    value = setting.value if setting.column is None else f"{setting.column}={setting.value}"
+    return f"give {option} {shlex.quote(value)}"
+
+
+def check_writable(target: Path) -> None:
+    """Exit with code 1 if a file cannot be written because its folder is missing or it is a folder itself."""
     if not target.absolute().parent.is_dir() or target.is_dir():
-        fail(f"Cannot write '{target}': its folder must exist, and it must not be one itself.", FAILED)
-    if any(target.absolute() == path.absolute() or _same(target, path) for path in inputs):
-        fail(
-            f"Cannot write '{target}': the command reads it, and it would be lost; choose another.", WRONG_USE
-        )
+        fail(f"Cannot write '{target}': its folder must exist, and it must not be a folder itself.", FAILED)
 
 
-def _same(target: Path, other: Path) -> bool:
-    return target.exists() and other.exists() and target.samefile(other)
+def check_targets(targets: Mapping[str, Iterable[Path]], inputs: Mapping[str, Iterable[Path]]) -> None:
+    """Exit with code 2 if a command would replace a file that it reads, or write two results to one file.
+
+    Every command that writes calls this with all files that it reads, before it writes anything.
+
+    Parameters
+    ----------
+    targets : mapping of str to iterable of Path
+        Files that the command would write, by option. A folder stands for all files in it.
+    inputs : mapping of str to iterable of Path
+        Files that the command reads, by option or argument. A folder stands for all files in it.
+    """
+    files = [(option, path) for option, paths in targets.items() for path in paths]
+    for option, target in files:
+        for source_option, sources in inputs.items():
+            if any(_overlap(target, source) for source in sources):
+                fail(
+                    f"{option}: cannot write '{target}', since the command reads it ({source_option}) and it would be "
+                    "lost; choose another.",
+                    WRONG_USE,
+                )
+    for position, (option, target) in enumerate(files):
+        for other_option, other in files[:position]:
+            if other_option != option and _overlap(target, other):
+                fail(f"{other_option} and {option} must be two files, got '{target}' twice.", WRONG_USE)
+
+
+def _overlap(path: Path, other: Path) -> bool:
+    """Return whether two paths are one file, also through links, or one is a folder that holds the other."""
+    first, second = Path(os.path.realpath(path)), Path(os.path.realpath(other))
+    if first == second:
+        return True
+    if (first.is_dir() and first in second.parents) or (second.is_dir() and second in first.parents):
+        return True
+    return first.exists() and second.exists() and first.samefile(second)

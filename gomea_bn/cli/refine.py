@@ -1,77 +1,99 @@
-"""The command `refine`: other cut points for a saved network."""
+"""The command `refine`: move the cut points of a saved network."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from gomea_bn.learning.refinement import refine_boundaries
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
+import typer
+
+from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, Seed, read_penalty, renamed
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_targets, check_writable, fail, say
+from gomea_bn.cli.running import limit
+from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
-    pass
+    from gomea_bn.learning.refinement import RefinementResult
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+__all__ = ["refine"]
+
+_METHOD_HELP = (
+    "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
+)
+_MIN_WIDTH = 1e-3
 
 
-def refine_command(
-    network: Path,
-    data: Path,
-    out: Path,
-    *,
-    method: str = "dp",
-    bin_counts: str | None = None,
-    scoring_method: str | None = None,
-    penalty: str | float = "bic",
-    max_bins: int = 15,
-    width_floor: float = 1e-3,
-    min_bin_count: int = 1,
-    max_seconds: float | None = 60.0,
-    seed: int | None = None,
-    pseudo_count: PseudoCount | None = None,
-    starts: int = 1,
-) -> str:
-    """Refine the network of a JSON file with the rows of a file, write it to `out`, and return what to print.
+def refine(
+    network: Annotated[Path, typer.Argument(help="A network.json.")],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="JSON file for the refined network.")],
+    method: Annotated[str, typer.Option(help=_METHOD_HELP)] = "dp",
+    bin_counts: Annotated[
+        str | None,
+        typer.Option(help="fixed (default) or free, for dp; discretizers always choose the number of bins."),
+    ] = None,
+    scoring_method: Annotated[
+        str | None, typer.Option(help="density-bic or density-bd. Default: that of the network.")
+    ] = None,
+    penalty: Annotated[
+        str, typer.Option(help="Penalty of density-bic: bic, literal, aic or nats per parameter.")
+    ] = "bic",
+    max_bins: Annotated[int, typer.Option(help="Largest number of bins of a variable, if free.")] = 15,
+    min_width: Annotated[
+        float, typer.Option(help="Smallest width of a bin, as a fraction of the range of its column.")
+    ] = _MIN_WIDTH,
+    width_floor: FormerMinWidth = None,
+    min_bin_count: Annotated[int, typer.Option(help="Smallest number of rows in a bin.")] = 1,
+    max_seconds: MaxSeconds = 60.0,
+    seed: Seed = None,
+) -> None:
+    """Move the cut points of NETWORK to fit DATA better; the graph stays.
 
-    Parameters
-    ----------
-    network, data, out : Path
-        A network.json, the table, and the JSON file to write.
-    method, bin_counts, scoring_method, penalty, max_bins, width_floor, min_bin_count, max_seconds, seed, pseudo_count,
-    starts
-        See `refine_boundaries`, whose `random_state` is `seed`.
-
-    Raises
-    ------
-    GomeaBnError
-        For options out of range, and for files that cannot be used.
+    Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable.
     """
-    given = DiscretizedBayesNet.from_json(network)
-    result = refine_boundaries(
-        given,
-        data,
-        method,
-        bin_counts,
-        scoring_method=scoring_method,
-        penalty=penalty,
-        max_bins=max_bins,
-        min_width=width_floor,
-        min_bin_count=min_bin_count,
-        max_seconds=max_seconds,
-        random_state=seed,
-        pseudo_count=pseudo_count,
-        starts=starts,
-    )
-    result.network.to_json(out)
-    bins = [
-        f"  {name}: {given.cardinality(name)} -> {result.network.cardinality(name)} bins"
-        for name in given.cut_points
+    from gomea_bn.data.table_files import read_frame
+    from gomea_bn.learning.refinement import refine_boundaries
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.rows import table_for
+
+    check_targets({"--out": [out]}, {"NETWORK": [network], "DATA": [data]})
+    try:
+        given = DiscretizedBayesNet.from_json(network)
+        table = table_for(given, read_frame(data))
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    check_writable(out)
+    try:
+        result = refine_boundaries(
+            given,
+            table,
+            method,
+            bin_counts,
+            scoring_method=scoring_method,
+            penalty=read_penalty(penalty),
+            max_bins=max_bins,
+            min_width=renamed("--min-width", min_width, "--width-floor", width_floor, _MIN_WIDTH),
+            min_bin_count=min_bin_count,
+            max_seconds=limit(max_seconds),
+            random_state=seed,
+        )
+        result.network.to_json(out)
+    except GomeaBnError as error:
+        fail(error, WRONG_USE)
+    say(_report(given, result, out), to_error=False)
+
+
+def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path) -> str:
+    """Return the printed result: scores, numbers of bins, and why the method ended."""
+    after = result.network
+    lines = [
+        f"Score ({after.metadata['scoring_method']}, continuous columns scaled to [0, 1]): "
+        f"{result.score_before:.3f} -> {result.score_after:.3f} nats."
     ]
-    used = result.network.metadata["scoring_method"]
-    return "\n".join(
-        [
-            f"Score ({used}, continuous columns scaled to [0, 1]): {result.score_before:.3f} -> "
-            f"{result.score_after:.3f} nats.",
-            *bins,
-            f"Stopped by {result.stopped_by} after {result.seconds:.2f} s. Wrote {out}.",
-        ]
-    )
+    lines += [
+        f"  {name}: {before.cardinality(name)} -> {after.cardinality(name)} bins"
+        for name in before.cut_points
+    ]
+    lines.append(f"Stopped by {result.stopped_by} after {result.seconds:.2f} s. Wrote {out}.")
+    return "\n".join(lines)

@@ -1,12 +1,12 @@
-"""What the commands that search have in common: reading the table, compiling, limits."""
+"""Steps that several commands share: reading the table, compiling, limits, interrupts."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from math import isinf
@@ -20,48 +20,51 @@ from gomea_bn.errors import GomeaBnError
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
 
-__all__ = ["announcement", "as_options", "compile_first", "cores", "finishing", "limit", "read_data"]
+__all__ = ["announcement", "compile_first", "finishing", "limit", "printed_warnings", "read_data"]
 
 
-def read_data(
-    data: Path, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int
-) -> tuple[Any, Table]:
-    """Return the file as a frame and as a checked table; exits if it cannot be used."""
+def read_data(data: Path, *, kinds: Mapping[str, str], missing: str, max_levels: int) -> Table:
+    """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings."""
     from gomea_bn.data.table import read_table
     from gomea_bn.data.table_files import read_frame
     from gomea_bn.errors import nearest
 
-    if missing not in ("error", "drop"):
-        raise GomeaBnError(f"--missing must be error or drop, got {missing!r}.")
     try:
         frame = read_frame(data)
     except GomeaBnError as error:
-        fail(str(error), UNUSABLE_DATA)
-    for name in kinds or ():
+        fail(error, UNUSABLE_DATA)
+    for name in kinds:
         if name not in map(str, frame.columns):
             raise GomeaBnError(f"--kind: no column '{name}'.{nearest(name, map(str, frame.columns))}")
     try:
-        return frame, read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+        with printed_warnings():
+            return read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
     except GomeaBnError as error:
-        fail(as_options(str(error)), UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA)
 
 
-def as_options(message: str) -> str:
-    """Return advice of `read_table` with the options of the command line for the arguments that it names."""
-    message = re.sub(r'pass missing="drop"\.$', "give --missing drop.", message)
-    message = re.sub(r", raise max_levels(?=\.$|, or pass kinds)", ", raise --max-levels", message)
-    return re.sub(r"pass kinds=\{'(.*)': 'continuous'\}\.$", r"give --kind '\1=continuous'.", message)
+@contextmanager
+def printed_warnings() -> Iterator[None]:
+    """Print warnings for the user as lines of the command, without the place in the code that raised them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            say(f"Warning: {warning.message}")
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], None]) -> float:
-    """Return the seconds of compiling or loading kernels, on a thread: Ctrl-C need not wait for the compiler.
+    """Compile or load kernels on another thread, so that Ctrl-C does not wait for the compiler; return the seconds.
 
     Parameters
     ----------
     compile_kernels : callable
-        One of `gomea_bn.learning.warm_up`.
+        Function of `gomea_bn.learning.warm_up`.
     tell : callable
-        Gets one line if there is something to wait for.
+        Function that receives one line if the kernels have to be compiled.
     """
     outcome: list[float | BaseException] = []
 
@@ -78,15 +81,16 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
     except KeyboardInterrupt:
         say("Interrupted while compiling; nothing was written.")
         sys.stderr.flush()
-        os._exit(INTERRUPTED)  # a plain exit waits for the compiler's thread
+        # a plain exit waits for the thread of the compiler
+        os._exit(INTERRUPTED)
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
 
 
 @contextmanager
-def finishing(what: str) -> Iterator[None]:
-    """Let the first Ctrl-C wait for what is done inside, and say so; a second one interrupts at once."""
+def finishing(task: str) -> Iterator[None]:
+    """Delay the first Ctrl-C until the end of the block, with a message; a second one interrupts at once."""
     former = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or former == signal.SIG_IGN:
         yield
@@ -98,8 +102,9 @@ def finishing(what: str) -> Iterator[None]:
         if noted:
             raise KeyboardInterrupt
         noted = True
-        with suppress(RuntimeError):  # a stream that is being written to cannot be written to from here
-            say(f"Interrupted: finishing {what} first; a second Ctrl-C abandons that.")
+        # a signal handler cannot write to a stream that is being written to
+        with suppress(RuntimeError):
+            say(f"Interrupted: finishing {task} first; a second Ctrl-C abandons that.")
 
     signal.signal(signal.SIGINT, note)
     try:
@@ -109,7 +114,7 @@ def finishing(what: str) -> Iterator[None]:
 
 
 def announcement(learner: Any, out: Path | None) -> str:
-    """Return what a search says before it starts: its limits, and whether anything will be written."""
+    """Return the line before a search: its limits, and a warning if no file will be written."""
     limits = {
         "seconds": learner.max_seconds,
         "evaluations": learner.max_evaluations,
@@ -121,10 +126,5 @@ def announcement(learner: Any, out: Path | None) -> str:
 
 
 def limit(value: float) -> float | None:
-    """Return None for 0 and infinity, which both mean that there is no limit."""
+    """Return the limit that an option stands for: None, no limit, for 0 and infinity."""
     return None if value == 0 or isinf(value) else value
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Tables: their columns, the kinds of columns, and the files they come from."""
+"""Tables, the kinds of their columns, and the files that they are read from."""
 
 from __future__ import annotations
 

@@ -1,20 +1,15 @@
-"""One column of a table: what it stores, its numbers, its levels; one rule for learning and for new rows."""
+"""Values of one column: how they are stored, numbers, levels. Training tables and new rows share these rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, nearest, row_list
-
-if TYPE_CHECKING:
-    pass
-
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +21,7 @@ __all__ = [
     "is_missing",
     "level_values",
     "numeric_values",
+    "same_as_text",
     "storage",
 ]
 
@@ -39,7 +35,7 @@ _REFUSED = {
     "interval": "turn it into text: x.astype(str)",
     "bytes": "turn it into text: x.str.decode('utf-8')",
     "nested": "lists, tuples, dicts and arrays are not values of one variable: give each part its own column",
-    "mixed": "it mixes types; make it one type, for example x.astype(str), or repair the odd values",
+    "mixed": "make it one type, for example x.astype(str), or repair the odd values",
 }
 
 
@@ -49,14 +45,14 @@ def column_positions(frame: pd.DataFrame, wanted: Iterable[str] | None = None) -
     Parameters
     ----------
     frame : DataFrame
-        Any table with one level of column names.
+        Table with one level of column names.
     wanted : iterable of str, optional
-        Names that must be there, once; other columns then may be anything. By default every column counts.
+        Names that must occur exactly once; all other columns are ignored. By default every column is checked.
 
     Raises
     ------
     GomeaBnError
-        If a name is doubled (also "1" beside 1), blank or missing, or if the columns have several levels.
+        If a name is duplicate (also "1" next to 1), blank or missing, or if the columns have several levels.
     """
     if frame.columns.nlevels > 1:
         raise GomeaBnError(
@@ -64,31 +60,31 @@ def column_positions(frame: pd.DataFrame, wanted: Iterable[str] | None = None) -
             "frame.columns = ['_'.join(map(str, c)) for c in frame.columns]."
         )
     positions: dict[str, int] = {}
-    doubled: dict[str, list[int]] = {}
+    duplicates: dict[str, list[int]] = {}
     for position, label in enumerate(frame.columns):
         name = str(label)
         if name in positions:
-            doubled.setdefault(name, [positions[name]]).append(position)
+            duplicates.setdefault(name, [positions[name]]).append(position)
         positions.setdefault(name, position)
     required = positions.keys() if wanted is None else tuple(wanted)
     for name in required:
-        if name in doubled:
-            places = " and ".join(map(str, doubled[name]))
+        if name in duplicates:
             raise GomeaBnError(
-                f"Column name '{name}' occurs more than once (positions {places}, names compared as text); "
-                "rename one."
+                f"Column name '{name}' occurs more than once (positions {' and '.join(map(str, duplicates[name]))}, "
+                "names compared as text).",
+                ["rename one of the columns"],
             )
         if name not in positions:
             raise GomeaBnError(f"The table has no column '{name}'.{nearest(name, positions)}")
     if wanted is None:
         for position, label in enumerate(frame.columns):
             if label is None or label != label or not str(label).strip():
-                raise GomeaBnError(f"The column at position {position} has no name; name it or drop it.")
+                raise GomeaBnError(f"The column at position {position} has no name.", ["name it", "drop it"])
     return positions
 
 
 def storage(series: pd.Series[Any], name: str) -> str:
-    """Return what a column stores: "bool", "category", "text", "integer", "float", or "empty" (all missing).
+    """Return the storage of a column: "bool", "category", "text", "integer", "float", or "empty" (all missing).
 
     Raises
     ------
@@ -121,12 +117,12 @@ def storage(series: pd.Series[Any], name: str) -> str:
 
 
 def _object_storage(series: pd.Series[Any], name: str) -> str:
-    """Return what a column of Python objects (or Arrow values) stores."""
+    """Return the storage of a column of Python objects (or Arrow values)."""
     from pandas.api import types
 
     values = series.dropna().astype(object)
     inferred = types.infer_dtype(values, skipna=True)
-    known = {
+    by_inferred = {
         "string": "text",
         "boolean": "bool",
         "integer": "integer",
@@ -135,34 +131,35 @@ def _object_storage(series: pd.Series[Any], name: str) -> str:
         "decimal": "float",
         "empty": "empty",
     }
-    if inferred in known:
-        return known[inferred]
+    if inferred in by_inferred:
+        return by_inferred[inferred]
     if inferred in ("complex", "period", "interval", "bytes"):
         raise _refusal(name, inferred, inferred)
     if inferred in ("datetime", "datetime64", "date", "time"):
         raise _refusal(name, "datetime", inferred)
     if inferred in ("timedelta", "timedelta64"):
         raise _refusal(name, "timedelta", inferred)
-    kinds = [type(value).__name__ for value in values]
+    type_names = [type(value).__name__ for value in values]
     if any(isinstance(value, (list, tuple, dict, set, frozenset, np.ndarray)) for value in values):
-        raise _refusal(name, "nested", ", ".join(sorted(set(kinds))[:5]))
-    first = {kind: position for position, kind in reversed(list(enumerate(kinds)))}
+        raise _refusal(name, "nested", listed(sorted(set(type_names)), 5))
+    first = {type_name: position for position, type_name in reversed(list(enumerate(type_names)))}
     rows = np.flatnonzero(~series.isna().to_numpy(dtype=bool))
-    seen = [
-        f"{kind} {values.iloc[place]!r:.40} in row {rows[place]}" for kind, place in sorted(first.items())[:3]
+    examples = [
+        f"{type_name} {values.iloc[position]!r:.40} in row {rows[position]}"
+        for type_name, position in sorted(first.items())[:3]
     ]
-    raise _refusal(name, "mixed", "; ".join(seen))
+    raise _refusal(name, "mixed", f"a mixture of types: {'; '.join(examples)}")
 
 
-def _refusal(name: str, what: str, got: str) -> GomeaBnError:
+def _refusal(name: str, reason: str, got: str) -> GomeaBnError:
     return GomeaBnError(
-        f"Column '{name}' must hold numbers, text, bools or categories, got {got}; {_REFUSED[what]} "
+        f"Column '{name}' must hold numbers, text, bools or categories, got {got}; {_REFUSED[reason]} "
         "(x is the column)."
     )
 
 
 def is_missing(series: pd.Series[Any], stored: str) -> NDArray[np.bool_]:
-    """Return bool (n_rows,), true where the value is missing or infinite."""
+    """Return which values are missing or infinite, bool (n_rows,); `stored` is from `storage`."""
     missing = series.isna().to_numpy(dtype=bool).copy()
     if stored == "float":
         missing |= ~np.isfinite(_as_float(series))
@@ -170,7 +167,7 @@ def is_missing(series: pd.Series[Any], stored: str) -> NDArray[np.bool_]:
 
 
 def _as_float(series: pd.Series[Any]) -> NDArray[np.float64]:
-    """Return a new float64 array, NaN where missing; whole numbers beyond float64 become infinite."""
+    """Return a new float64 array; missing values are NaN, whole numbers beyond float64 infinite."""
     try:
         values = _dense(series).to_numpy(dtype=np.float64, na_value=np.nan)
     except OverflowError:
@@ -186,19 +183,20 @@ def _one_float(value: Any) -> float:
 
 
 def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
-    """Return a column as new float64 (n_rows,), in its own units; text that spells numbers is read.
+    """Return the values of a column as a new array, float64 (n_rows,), in its units; text is read as numbers.
 
     Raises
     ------
     GomeaBnError
-        Naming column and rows, for bools, values that are not numbers, and missing or infinite values.
+        For bools, values that are not numbers, and missing or infinite values. The message names column and rows.
     """
     import pandas as pd
 
     stored = storage(series, name)
     if stored == "bool":
         raise GomeaBnError(
-            f"Column '{name}' must hold numbers, got bools; convert it with astype(int) or leave it discrete."
+            f"Column '{name}' must hold numbers, got bools.",
+            ["convert it with astype(int)", "leave it discrete"],
         )
     if stored == "category":
         categories = series.cat.categories
@@ -209,16 +207,16 @@ def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
         wrong = np.flatnonzero(np.isnan(values) & ~missing)
         if wrong.size:
             raise GomeaBnError(
-                f"Column '{name}' must hold numbers, got {series.iloc[int(wrong[0])]!r} in "
-                f"{row_list(wrong)}; repair or drop these rows."
+                f"Column '{name}' must hold numbers, got {series.iloc[int(wrong[0])]!r} in {row_list(wrong)}.",
+                ["repair or drop these rows"],
             )
     else:
         values = _as_float(series)
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
         raise GomeaBnError(
-            f"Column '{name}' has {wrong.size} missing or infinite value{'s' if wrong.size != 1 else ''} "
-            f"in {row_list(wrong)}; fill or drop them."
+            f"Column '{name}' has {counted(wrong.size, 'missing or infinite value')} in {row_list(wrong)}.",
+            ["fill or drop them"],
         )
     return values
 
@@ -246,19 +244,19 @@ def _not_scalar(value: Any, name: str) -> Level:
 def level_values(series: pd.Series[Any], name: str) -> tuple[NDArray[np.int32], tuple[Level, ...]]:
     """Return the codes, int32 (n_rows,), of a column without missing values, and its levels.
 
-    A pandas categorical keeps all its categories in their order; others get their distinct values, sorted.
+    The levels are all categories of a pandas categorical in their order, or the sorted distinct values.
     """
     import pandas as pd
 
     if isinstance(series.dtype, pd.CategoricalDtype):
-        levels = tuple(_scalar(value, name) for value in series.cat.categories)
-        return np.array(series.cat.codes, dtype=np.int32), levels
+        categories = tuple(_scalar(value, name) for value in series.cat.categories)
+        return np.array(series.cat.codes, dtype=np.int32), categories
     codes, uniques = pd.factorize(_dense(series).array)
-    found = [_scalar(value, name) for value in uniques]
-    order = sorted(range(len(found)), key=lambda position: found[position])
-    rank = np.empty(len(found), dtype=np.int32)
-    rank[order] = np.arange(len(found), dtype=np.int32)
-    return rank[codes], tuple(found[position] for position in order)
+    levels = [_scalar(value, name) for value in uniques]
+    order = sorted(range(len(levels)), key=lambda position: levels[position])
+    rank = np.empty(len(levels), dtype=np.int32)
+    rank[order] = np.arange(len(levels), dtype=np.int32)
+    return rank[codes], tuple(levels[position] for position in order)
 
 
 def _dense(series: Any) -> Any:
@@ -269,12 +267,12 @@ def _dense(series: Any) -> Any:
 
 
 def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) -> NDArray[np.int32]:
-    """Return the codes, int32 (n_rows,), of new values into known levels (compared with ==, so 1 is 1.0).
+    """Return the codes, int32 (n_rows,), of new values into known levels (compared by ==, so 1 equals 1.0).
 
     Raises
     ------
     GomeaBnError
-        Naming column, values and rows, for missing values and for levels that were never declared.
+        For missing values and for undeclared levels. The message names column, values and rows.
     """
     import pandas as pd
 
@@ -285,11 +283,11 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     missing = np.flatnonzero(codes < 0)
     if missing.size:
         raise GomeaBnError(
-            f"Column '{name}' has {missing.size} missing value{'s' if missing.size != 1 else ''} in "
-            f"{row_list(missing)}; fill or drop them."
+            f"Column '{name}' has {counted(missing.size, 'missing value')} in {row_list(missing)}.",
+            ["fill or drop them"],
         )
-    known = {level: code for code, level in enumerate(levels)}
-    table = np.array([known.get(value, -1) for value in uniques], dtype=np.int32)
+    code_of = {level: code for code, level in enumerate(levels)}
+    table = np.array([code_of.get(value, -1) for value in uniques], dtype=np.int32)
     if table.size == 0:
         return np.zeros(len(codes), dtype=np.int32)
     encoded = table[codes]
@@ -297,16 +295,16 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     if unknown.size:
         values = [uniques[position] for position in np.flatnonzero(table < 0)[:5]]
         got = ", ".join(repr(value.item() if isinstance(value, np.generic) else value) for value in values)
-        wanted = ", ".join(repr(level) for level in levels[:10]) + (", …" if len(levels) > 10 else "")
         raise GomeaBnError(
-            f"Column '{name}' has unknown level {got} in {row_list(unknown)}; the levels are {wanted}. "
-            "Declare a level in the training table (a pandas categorical) or drop these rows."
+            f"Column '{name}' has unknown level {got} in {row_list(unknown)}; the levels are "
+            f"{listed(map(repr, levels), 10)}.",
+            ["declare the level in the training table (a pandas categorical)", "drop these rows"],
         )
     return encoded
 
 
 def same_as_text(level: Level, other: Level) -> bool:
-    """Return whether a text spells a number or a bool: files such as BIF hold all levels as text."""
+    """Return whether one level is the text of the other, a number or a bool; BIF files store all levels as text."""
     if isinstance(level, str) == isinstance(other, str):
         return False
     text, value = (level, other) if isinstance(level, str) else (other, level)

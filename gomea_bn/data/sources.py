@@ -1,55 +1,89 @@
-"""Tables as callers hand them over: frames, arrays, files."""
+"""Tables in the forms that callers have them in: frames, arrays, files, or tables that are read already."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.table_files import read_frame
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-__all__ = ["as_frame", "read_source", "source_frame"]
-
-
-def as_frame(source: Any) -> Any:
-    """Return arrays as a frame with columns x0, x1, ...; everything else as it is."""
-    if isinstance(source, np.ndarray):
-        import pandas as pd
-
-        if source.ndim != 2:
-            raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
-        return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
-    return source
-
-
-def read_source(source: Any) -> Any:
-    """Return a file's table as a frame; everything else as it is."""
-    if isinstance(source, (str, os.PathLike)):
-        from gomea_bn.data.table_files import read_frame
-
-        return read_frame(source)
-    return source
+__all__ = ["source_frame", "source_table"]
 
 
 def source_frame(source: Any) -> pd.DataFrame:
-    """Return a frame as it is, an array with columns x0, x1, ..., or the rows of a file."""
+    """Return the rows of any source of a table as a frame.
+
+    Parameters
+    ----------
+    source : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
+        A frame is returned as it is. The columns of an array are named x0, x1, ...
+
+    Raises
+    ------
+    GomeaBnError
+        For a file that cannot be read, an array of another shape, or an object of another type.
+    """
     import pandas as pd
 
+    if isinstance(source, pd.DataFrame):
+        return source
+    if isinstance(source, Table):
+        return source.to_frame()
     if isinstance(source, (str, os.PathLike)):
-        from gomea_bn.data.table_files import read_frame
-
         return read_frame(source)
-    if isinstance(source, np.ndarray):
-        if source.ndim != 2:
-            raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
-        return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
-    if not isinstance(source, pd.DataFrame):
+    if not isinstance(source, np.ndarray):
         raise GomeaBnError(
-            f"A table must be a DataFrame, an array or the path of a file, got {type(source).__name__}."
+            "A table must be a Table, a DataFrame, an array or the path of a file, got "
+            f"{type(source).__name__}."
         )
+    if source.ndim != 2:
+        raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
+    return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
+
+
+def source_table(
+    source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int, min_rows: int = 10
+) -> Table:
+    """Return the table of any source; a `Table` is returned as it is, all others are read by `read_table`.
+
+    Parameters
+    ----------
+    source : DataFrame, Table, path or ndarray
+        As of `source_frame`.
+    kinds, missing, max_levels, min_rows
+        As of `read_table`. A `Table` must have the kinds that `kinds` names; the other options do not apply to it.
+
+    Raises
+    ------
+    GomeaBnError
+        For a source that cannot be read, and for a `Table` whose columns have other kinds.
+    """
+    if not isinstance(source, Table):
+        return read_table(
+            source_frame(source), kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows
+        )
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
+    wanted = {str(name): kind for name, kind in (kinds or {}).items()}
+    for column in source.columns:
+        if column.is_continuous and column.is_constant:
+            raise GomeaBnError(
+                f"Column {column.name!r} of the Table is continuous, but has one value, {column.values[0]:g}, in all "
+                f"{source.n_rows} rows.",
+                ["make the Table by read_table, which makes such columns discrete", "drop the column"],
+            )
+        kind = "continuous" if column.is_continuous else "discrete"
+        if wanted.get(column.name, kind) != kind and not column.is_constant:
+            raise GomeaBnError(
+                f"Column {column.name!r} of the Table is {kind}, but kinds says {wanted[column.name]!r}; read the "
+                "table again with these kinds."
+            )
     return source

@@ -1,31 +1,26 @@
-"""Tables of continuous and discrete columns, checked and copied out of a DataFrame or a file."""
+"""Tables of continuous and discrete columns: read, checked and copied from a DataFrame or a file."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from gomea_bn.data.columns import Level, column_positions, is_missing, level_values, numeric_values, storage
 from gomea_bn.data.table_files import read_frame
-from gomea_bn.errors import nearest, row_list
+from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, nearest, row_list
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEW_VALUES", "Column", "Table", "read_table"]
+__all__ = ["FEW_VALUES", "Column", "Table", "read_table", "table_digest"]
 
 FEW_VALUES = 10
 """An integer column with at most this many distinct values is discrete."""
@@ -35,6 +30,7 @@ _RULE = (
     f"{FEW_VALUES} distinct values, are discrete; all others are continuous; kinds={{'name': 'continuous' or "
     "'discrete'} overrides it"
 )
+# integers up to this size are distinct as float64
 _LARGEST_EXACT = 2**53
 
 
@@ -45,24 +41,32 @@ class Column:
     Attributes
     ----------
     name : str
-        The column's name.
+        Name of the column.
     values : ndarray of shape (n_rows,), read-only
-        Continuous: float64 in original units. Discrete: int32 codes into `levels`.
+        Continuous columns: float64 in original units. Discrete columns: int32 codes into `levels`.
     levels : tuple or None
-        The discrete values in code order; None for a continuous column.
+        Discrete values in code order; None for a continuous column.
     reason : str
-        The rule that decided the kind, in words.
+        Rule that decided the kind, in words.
+    ordered : bool
+        Whether the levels come from an ordered pandas categorical.
     """
 
     name: str
     values: NDArray[Any]
     levels: tuple[Level, ...] | None
     reason: str
+    ordered: bool = False
 
     @property
     def is_continuous(self) -> bool:
-        """True for a continuous column."""
+        """Whether the column is continuous."""
         return self.levels is None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows have the same value; such a column gets no edges."""
+        return bool((self.values == self.values[0]).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,11 +76,11 @@ class Table:
     Attributes
     ----------
     columns : tuple of Column
-        In the order of the source.
+        Columns in the order of the source.
     n_rows : int
-        Rows that are kept.
+        Number of rows.
     dropped_rows : tuple of int
-        Positions, counted from 0, of the source's rows that `missing="drop"` removed.
+        Positions, counted from 0, of the rows of the source that `missing="drop"` removed.
     """
 
     columns: tuple[Column, ...]
@@ -85,8 +89,22 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names in order."""
+        """Names of the columns, in order."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def n_varying(self) -> int:
+        """Number of columns that are not constant."""
+        return sum(not column.is_constant for column in self.columns)
+
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """Return the table of some rows, int64 (n,), by position; columns keep their kinds and all their levels."""
+        columns = []
+        for column in self.columns:
+            values = column.values[rows]
+            values.flags.writeable = False
+            columns.append(replace(column, values=values))
+        return Table(tuple(columns), len(rows), ())
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a frame; discrete columns are categoricals with all their levels."""
@@ -96,13 +114,15 @@ class Table:
             {
                 column.name: column.values
                 if column.levels is None
-                else pd.Categorical.from_codes(column.values, pd.Index(list(column.levels), dtype=object))
+                else pd.Categorical.from_codes(
+                    column.values, pd.Index(list(column.levels), dtype=object), ordered=column.ordered
+                )
                 for column in self.columns
             }
         )
 
     def describe(self) -> str:
-        """Return the printed account: size, dropped rows, the rule, and kind and reason of every column."""
+        """Return a printed description: size, dropped rows, the rule, and kind and reason of every column."""
         continuous = sum(column.is_continuous for column in self.columns)
         lines = [
             f"{self.n_rows} rows, {len(self.columns)} columns: {continuous} continuous, "
@@ -129,32 +149,46 @@ def read_table(
     max_levels: int = 50,
     min_rows: int = 10,
 ) -> Table:
-    """Return a checked copy of a DataFrame or of a CSV, TSV or Parquet file, with each column's kind.
+    """Return a checked copy of a DataFrame or of a CSV, TSV or Parquet file, with the kind of each column.
 
     Bool, categorical and text columns, and integer columns with at most 10 distinct values, are discrete; all
-    others are continuous. Levels of a pandas categorical are its categories in their order, seen or not;
-    other levels are the distinct values, sorted. Names that are not text are taken as `str(name)`; the row
-    index is ignored.
+    others are continuous. The levels of a pandas categorical are its categories in their order, observed or not.
+    The levels of other columns are their distinct values, sorted. Names that are not text become ``str(name)``.
+    The row index is ignored.
+
+    A constant column, which has the same value in all rows, is discrete whatever its type and `kinds` say. Its only
+    level is that value, or its levels are the categories of a pandas categorical. A warning names it. Learners give
+    it no edges, and a network refuses new rows with another value in it, as it does for all undeclared levels.
 
     Parameters
     ----------
     source : DataFrame or path
-        The rows; a frame is never changed. Files: see `gomea_bn.data.table_files.read_frame`.
+        Rows; a frame is never changed. For files see `gomea_bn.data.table_files.read_frame`.
     kinds : mapping of str to {"continuous", "discrete"}, optional
-        Overrides the rule for the columns it names.
+        Kinds of columns for which the rule does not decide.
     missing : {"error", "drop"}
-        What to do with rows that have a missing or infinite value: refuse the table, or drop and record them.
+        How to treat rows with a missing or infinite value: raise, or drop and record them.
     max_levels : int
-        Most levels that a discrete column may have.
+        Largest number of levels of a discrete column.
     min_rows : int
-        Fewest rows, after dropping.
+        Smallest number of rows, after dropping.
+
+    Returns
+    -------
+    Table
+        Independent of the source; its arrays are read-only.
 
     Raises
     ------
     GomeaBnError
-        Naming columns and rows: missing or infinite values, constant columns, doubled or unknown names, too
-        many levels, too few rows, columns of dates, nested objects or mixed types, unreadable files, unknown
-        options.
+        For missing or infinite values, duplicate or unknown names, too many levels, too few rows, columns of dates,
+        nested objects or mixed types, unreadable files, invalid options, and if all columns are constant. The message
+        names columns and rows.
+
+    Warns
+    -----
+    UserWarning
+        If columns are constant.
     """
     import pandas as pd
 
@@ -167,62 +201,58 @@ def read_table(
             f"A table must be a pandas DataFrame or the path of a CSV, TSV or Parquet file, got "
             f"{type(source).__name__}; for an array use pandas.DataFrame(array, columns=[...])."
         )
-    _check_options(missing, max_levels, min_rows)
+    check_choice("missing", missing, ("error", "drop"))
+    check_integer("max_levels", max_levels, 2)
+    check_integer("min_rows", min_rows, 1)
     names = list(column_positions(frame))
     if not names:
         raise GomeaBnError("The table has no columns.")
-    chosen = _check_kinds(kinds, names)
+    overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
     series = [frame.iloc[:, position] for position in range(len(names))]
-    stored = [storage(one, name) for one, name in zip(series, names)]
-    dropped = _rows_to_drop(series, stored, names, missing)
+    storages = [storage(values, name) for values, name in zip(series, names)]
+    dropped = _rows_to_drop(series, storages, names, missing)
     if dropped.size:
         _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
-        kept = np.setdiff1d(np.arange(len(frame)), dropped)
-        pairs = [_without_gaps(one, one.iloc[kept], how) for one, how in zip(series, stored)]
-        series, stored = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        remaining = np.setdiff1d(np.arange(len(frame)), dropped)
+        pairs = [_without_gaps(values, values.iloc[remaining], how) for values, how in zip(series, storages)]
+        series, storages = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     columns = tuple(
-        _column(one, name, how, chosen.get(name), max_levels) for one, name, how in zip(series, names, stored)
+        _column(values, name, how, overrides.get(name), max_levels)
+        for values, name, how in zip(series, names, storages)
     )
-    _check_not_constant(columns)
+    _warn_of_constants(columns)
     return Table(columns, len(frame) - dropped.size, tuple(dropped.tolist()))
 
 
-def _without_gaps(whole: pd.Series[Any], kept: pd.Series[Any], stored: str) -> tuple[pd.Series[Any], str]:
-    """Return the kept rows of a column and how they are stored.
+def _without_gaps(
+    whole: pd.Series[Any], remaining: pd.Series[Any], stored: str
+) -> tuple[pd.Series[Any], str]:
+    """Return the remaining rows of a column and how they are stored.
 
-    pandas keeps integers as floats once one is missing; without the missing ones they are integers again.
+    pandas stores integers as floats if one is missing; without the missing ones they are integers again.
     """
     if (
         stored == "float"
         and whole.isna().any()
-        and bool((kept % 1 == 0).all() and (kept.abs() < _LARGEST_EXACT).all())
+        and bool((remaining % 1 == 0).all() and (remaining.abs() < _LARGEST_EXACT).all())
     ):
-        return kept.astype("int64"), "integer"
-    return kept, stored
+        return remaining.astype("int64"), "integer"
+    return remaining, stored
 
 
-def _check_options(missing: str, max_levels: int, min_rows: int) -> None:
-    if missing not in ("error", "drop"):
-        raise GomeaBnError(f"missing must be 'error' or 'drop', got {missing!r}.")
-    for option, value, least in (("max_levels", max_levels, 2), ("min_rows", min_rows, 1)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise GomeaBnError(f"{option} must be an integer of at least {least}, got {value!r}.")
-
-
-def _check_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[str, str]:
+def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[str, str]:
     """Return the overrides by name as text."""
     if kinds is None:
         return {}
     if not isinstance(kinds, Mapping):
         raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
-    chosen = {str(name): kind for name, kind in kinds.items()}
-    for name, kind in chosen.items():
+    overrides = {str(name): kind for name, kind in kinds.items()}
+    for name, kind in overrides.items():
         if name not in names:
-            raise GomeaBnError(f"kinds names '{name}', but there is no such column.{nearest(name, names)}")
-        if kind not in ("continuous", "discrete"):
-            raise GomeaBnError(f"kinds['{name}'] must be 'continuous' or 'discrete', got {kind!r}.")
-    return chosen
+            raise GomeaBnError(f"kinds: the table has no column '{name}'.{nearest(name, names)}")
+        check_choice(f"kinds['{name}']", kind, ("continuous", "discrete"))
+    return overrides
 
 
 def _check_row_count(n_rows: int, min_rows: int, n_dropped: int) -> None:
@@ -232,46 +262,78 @@ def _check_row_count(n_rows: int, min_rows: int, n_dropped: int) -> None:
 
 
 def _rows_to_drop(
-    series: list[pd.Series[Any]], stored: list[str], names: list[str], missing: str
+    series: list[pd.Series[Any]], storages: list[str], names: list[str], missing: str
 ) -> NDArray[np.int64]:
-    """Return the rows that have a missing or infinite value anywhere, or refuse them."""
+    """Return the rows that have a missing or infinite value in any column; raises unless they may be dropped."""
     n_rows = len(series[0])
-    anywhere = np.zeros(n_rows, dtype=bool)
-    told: list[str] = []
-    for one, how, name in zip(series, stored, names):
-        here = is_missing(one, how)
-        if here.all():
+    incomplete = np.zeros(n_rows, dtype=bool)
+    messages: list[str] = []
+    for values, stored, name in zip(series, storages, names):
+        is_gap = is_missing(values, stored)
+        if is_gap.all():
             raise GomeaBnError(
-                f"Column '{name}' has no values: all {n_rows} rows are missing or infinite; drop it."
+                f"Column '{name}' has no values: all {n_rows} rows are missing or infinite.",
+                ["drop the column"],
             )
-        if here.any():
-            rows = np.flatnonzero(here)
-            told.append(
-                f"Column '{name}' has {rows.size} missing or infinite value{'s' if rows.size > 1 else ''} "
-                f"in {row_list(rows)}"
+        if is_gap.any():
+            rows = np.flatnonzero(is_gap)
+            messages.append(
+                f"Column '{name}' has {counted(rows.size, 'missing or infinite value')} in {row_list(rows)}."
             )
-        anywhere |= here
-    if told and missing == "error":
-        more = f"\n… and {len(told) - 10} columns more" if len(told) > 10 else ""
-        raise GomeaBnError("\n".join(told[:10]) + more + '; fill or drop them, or pass missing="drop".')
-    return np.flatnonzero(anywhere)
+        incomplete |= is_gap
+    if messages and missing == "error":
+        raise GomeaBnError(_first_lines(messages), ["fill or drop them", Setting("missing", "drop")])
+    return np.flatnonzero(incomplete)
+
+
+def _first_lines(messages: list[str], most: int = 10) -> str:
+    """Return one line per message, and the number of further columns."""
+    more = [f"… and {counted(len(messages) - most, 'further column')}."] if len(messages) > most else []
+    return "\n".join([*messages[:most], *more])
 
 
 def _column(series: pd.Series[Any], name: str, stored: str, kind: str | None, max_levels: int) -> Column:
     """Return one column with its kind decided."""
-    found, why = _inferred_kind(series, stored)
+    if _is_constant(series):
+        return _constant_column(series, name, max_levels)
+    inferred, reason = _inferred_kind(series, stored)
     if kind is not None:
-        why = f"set by kinds (the rule says {found}: {why})" if kind != found else f"set by kinds; {why}"
-    if (kind or found) == "continuous":
+        reason = (
+            f"set by kinds (the rule says {inferred}: {reason})"
+            if kind != inferred
+            else f"set by kinds; {reason}"
+        )
+    if (kind or inferred) == "continuous":
         values: NDArray[Any] = numeric_values(series, name)
         _check_numbers(values, series, name, stored)
         levels = None
     else:
         values, levels = level_values(series, name)
-        _check_levels(series, name, levels, max_levels, why)
-        why += f"; {len(levels)} levels"
+        _check_levels(series, name, levels, max_levels, reason)
+        reason += f"; {len(levels)} levels"
     values.flags.writeable = False
-    return Column(name, values, levels, why)
+    return Column(name, values, levels, reason, levels is not None and _has_order(series))
+
+
+def _has_order(series: pd.Series[Any]) -> bool:
+    """Return whether a column is an ordered pandas categorical."""
+    return bool(getattr(series.dtype, "ordered", False))
+
+
+def _is_constant(series: pd.Series[Any]) -> bool:
+    first = series.iloc[0]
+    return bool((series == first).all())
+
+
+def _constant_column(series: pd.Series[Any], name: str, max_levels: int) -> Column:
+    """Return a constant column: discrete, with its value or the declared categories as levels."""
+    values, levels = level_values(series, name)
+    _check_levels(series, name, levels, max_levels, "pandas categorical")
+    values.flags.writeable = False
+    more = f"; {len(levels)} declared levels" if len(levels) > 1 else ""
+    value = levels[int(values[0])]
+    reason = f"constant: {value!r} in all {len(values)} rows{more}"
+    return Column(name, values, levels, reason, _has_order(series))
 
 
 def _inferred_kind(series: pd.Series[Any], stored: str) -> tuple[str, str]:
@@ -305,13 +367,13 @@ def _numbers_in_text(series: pd.Series[Any]) -> str:
 
 
 def _check_numbers(values: NDArray[np.float64], series: pd.Series[Any], name: str, stored: str) -> None:
-    """Refuse numbers that float64 cannot tell apart or whose range it cannot hold."""
+    """Raise for numbers that float64 cannot distinguish, and for a range that float64 cannot hold."""
     with np.errstate(over="ignore"):
         spread = values.max() - values.min()
     if not np.isfinite(spread):
         raise GomeaBnError(
-            f"Column '{name}' ranges from {values.min():g} to {values.max():g}, too wide for float64; "
-            "rescale it."
+            f"Column '{name}' ranges from {values.min():g} to {values.max():g}, too wide for float64.",
+            ["rescale it"],
         )
     if (
         stored == "integer"
@@ -319,38 +381,52 @@ def _check_numbers(values: NDArray[np.float64], series: pd.Series[Any], name: st
         and np.unique(values).size < series.nunique()
     ):
         raise GomeaBnError(
-            f"Column '{name}' has integers beyond 2**53 that float64 cannot tell apart; subtract an offset, "
-            "or drop it if it is an identifier."
+            f"Column '{name}' has integers beyond 2**53 that float64 cannot distinguish.",
+            ["subtract an offset", "drop the column if it is an identifier"],
         )
 
 
 def _check_levels(
-    series: pd.Series[Any], name: str, levels: tuple[Level, ...], max_levels: int, why: str
+    series: pd.Series[Any], name: str, levels: tuple[Level, ...], max_levels: int, reason: str
 ) -> None:
     if len(levels) <= max_levels:
         return
-    shown = ", ".join(repr(level) for level in levels[:3])
-    numeric = isinstance(levels[0], (int, float)) or "every value reads as a number" in why
-    advice = f", or pass kinds={{'{name}': 'continuous'}}" if numeric else ""
+    advice: list[str | Setting] = ["merge or drop levels", Setting("max_levels")]
+    if isinstance(levels[0], (int, float)) or "every value reads as a number" in reason:
+        advice.append(Setting("kinds", "continuous", name))
     raise GomeaBnError(
         f"Column '{name}' must have at most {max_levels} levels, got {len(levels)} in its {len(series)} rows "
-        f"({shown}, …). It counts as discrete because: {why}. Merge or drop levels, raise max_levels{advice}."
+        f"({listed(map(repr, levels[:3]))}, …). It counts as discrete because: {reason}.",
+        advice,
     )
 
 
-def _check_not_constant(columns: tuple[Column, ...]) -> None:
-    told = []
-    for column in columns:
-        first = column.values[0].item()
-        if (column.values == first).all():
-            value = first if column.levels is None else column.levels[first]
-            told.append(f"Column '{column.name}' is constant: {value!r} in all {len(column.values)} rows")
-    if told:
-        raise GomeaBnError("\n".join(told) + "; drop it, since it carries no information.")
+def _warn_of_constants(columns: tuple[Column, ...]) -> None:
+    """Warn of constant columns by name; raises if there is no other column."""
+    constant = [column for column in columns if column.is_constant]
+    if not constant:
+        return
+    values = [
+        f"'{column.name}' is {column.levels[int(column.values[0])]!r}"
+        for column in constant
+        if column.levels is not None
+    ]
+    if len(constant) == len(columns):
+        raise GomeaBnError(
+            f"All columns of the table are constant: {listed(values, 5)} in all {len(columns[0].values)} rows. "
+            "There is nothing to learn.",
+            ["add a column that varies", "check how the rows were selected"],
+        )
+    warnings.warn(
+        f"{counted(len(constant), 'column')} of the table {'is' if len(constant) == 1 else 'are'} constant and will "
+        f"have no edges: {listed(values, 5)} in all {len(columns[0].values)} rows.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def table_digest(table: Table) -> str:
-    """Return the SHA-256 of names, levels and values: what a result was learned from."""
+    """Return the SHA-256 of names, levels and values, which identifies what a result was learned from."""
     digest = hashlib.sha256()
     for column in table.columns:
         digest.update(repr((column.name, column.levels)).encode())

@@ -1,4 +1,4 @@
-"""Tables from CSV, TSV and Parquet files, with files that cannot be read named as such."""
+"""Reading tables from CSV, TSV and Parquet files; errors name the file and the cause."""
 
 from __future__ import annotations
 
@@ -20,17 +20,22 @@ _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 
 
 def read_frame(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the table of a CSV, TSV or Parquet file; the ending of its name says which.
+    """Return the table in a CSV, TSV or Parquet file; the ending of the file name decides the format.
 
-    CSV and TSV: first line = names, UTF-8, decimal point, may be compressed (.gz, .bz2, .xz, .zip, .zst).
-    Empty cells and pandas' usual spellings (NA, NaN, None, null, n/a) are missing values. Whole numbers stay
-    whole numbers beside missing ones. The index of a Parquet file is no column.
+    CSV and TSV files hold the column names in the first line, are UTF-8 with decimal points, and may be compressed
+    (.gz, .bz2, .xz, .zip, .zst). Empty cells and the usual spellings of pandas (NA, NaN, None, null, n/a) are missing
+    values. Integers stay integers next to missing values. The index of a Parquet file is not read as a column.
+
+    Parameters
+    ----------
+    path : path
+        File name that ends in .csv, .tsv, .tab, .parquet or .pq, then perhaps in the ending of a compression.
 
     Raises
     ------
     GomeaBnError
-        If the file is missing, empty, a folder, of unknown ending, not text, ragged, or has doubled or blank
-        names.
+        If the file is missing, empty, a folder, not text or ragged, has an unknown ending, or has duplicate or blank
+        column names.
     """
     text = os.fspath(path)
     if not os.path.exists(text):
@@ -42,7 +47,8 @@ def read_frame(path: str | os.PathLike[str]) -> pd.DataFrame:
     if ending not in _SEPARATORS and ending not in _PARQUET:
         raise GomeaBnError(
             f"File '{text}' must end in .csv, .tsv, .tab (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet "
-            f"or .pq, got '{ending or 'no ending'}'; rename it or pass a pandas DataFrame."
+            f"or .pq, got '{ending or 'no ending'}'.",
+            ["rename it", "pass a pandas DataFrame"],
         )
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
@@ -70,11 +76,12 @@ def _read_separated(path: str, separator: str, *, plain: bool) -> pd.DataFrame:
         with open(path, "rb") as file:
             if b"\0" in file.read(65536):
                 raise GomeaBnError(
-                    f"File '{path}' is not UTF-8 text (it holds NUL bytes): binary, or UTF-16 text."
+                    f"File '{path}' is not UTF-8 text: it holds NUL bytes, as binary files and UTF-16 text do."
                 )
     options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig"}
     if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
-        options["float_precision"] = "round_trip"  # from 3.1 on the default, and the option deprecated
+        # the default from pandas 3.1 on, where the option is deprecated
+        options["float_precision"] = "round_trip"
     try:
         header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
         names = [str(cell).strip() for cell in header.iloc[0]]
@@ -100,37 +107,38 @@ def _read_separated(path: str, separator: str, *, plain: bool) -> pd.DataFrame:
         ) from error
     except pd.errors.ParserError as error:
         raise GomeaBnError(
-            f"File '{path}' is ragged or has an open quote: {_first_line(error)} The first line holds names."
+            f"File '{path}' is ragged or has an unclosed quote: {_first_line(error)} Its first line must hold names."
         ) from error
     except GomeaBnError:
         raise
-    except Exception as error:  # each compression library has exceptions of its own
+    # each compression library raises its own exceptions
+    except Exception as error:
         raise GomeaBnError(f"File '{path}' cannot be read: {_first_line(error)}") from error
     return frame
 
 
 def _check_header(path: str, names: list[str], separator: str) -> None:
-    """Refuse a first line that cannot be the names."""
+    """Raise if the first line cannot be the column names."""
     if len(names) == 1 and any(mark in names[0] for mark in ";\t,|"):
         raise GomeaBnError(
-            f"File '{path}' has one column only, '{names[0]:.60}': wanted fields separated by {separator!r}; "
-            "pass pandas.read_csv(path, sep=..., decimal=...) instead of the path."
+            f"File '{path}' has only one column, '{names[0]:.60}'; its fields must be separated by {separator!r}. "
+            "Pass pandas.read_csv(path, sep=..., decimal=...) instead of the path."
         )
     numbers = [_is_number(name) for name in names]
     if all(numbers) and not all(name.lstrip("+-").isdigit() for name in names):
         raise GomeaBnError(
-            f"File '{path}' has no column names: its first line holds numbers; add a line of names."
+            f"File '{path}' has no column names: its first line holds numbers. Add a line of names."
         )
     for position, name in enumerate(names):
         if not name:
             raise GomeaBnError(
-                f"File '{path}' has no name for column {position} (a saved row index?); name it, or save the "
-                "table without its index."
+                f"File '{path}' has no name for column {position} (counted from 0), perhaps a saved row index. Name "
+                "it, or save the table without its index."
             )
         if name in names[:position]:
             raise GomeaBnError(
                 f"Column name '{name}' occurs more than once in '{path}' (columns {names.index(name)} and "
-                f"{position}, counted from 0); rename one."
+                f"{position}, counted from 0). Rename one of them."
             )
 
 
@@ -143,6 +151,6 @@ def _is_number(text: str) -> bool:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of what a library said, ended by a full stop."""
+    """Return the first line of the message of another library's error, with a full stop."""
     lines = str(error).strip().splitlines()
     return (lines[0].rstrip(" .") if lines else type(error).__name__) + "."

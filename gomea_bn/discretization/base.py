@@ -273,7 +273,7 @@ class Discretizer(Parameters, ABC):
         if isinstance(source, Table):
             for column in source.columns:
                 kind = "continuous" if column.is_continuous else "discrete"
-                if kinds.get(column.name, kind) != kind:
+                if kinds.get(column.name, kind) != kind and not column.is_constant:
                     raise GomeaBnError(
                         f"Column {column.name!r} of the Table is {kind}, but kinds says {kinds[column.name]}; "
                         "read the table again with kinds=."
@@ -343,8 +343,11 @@ def starting_bin_count(table: Table) -> int:
     """Return the starting number of bins: the number of levels of the largest discrete column.
 
     Without a discrete column it is round(ln(columns) + 1), at least 2 (code of Chen, Wheeler & Kochenderfer 2017).
+    Constant columns do not count.
     """
-    sizes = [len(column.levels) for column in table.columns if column.levels is not None]
+    sizes = [
+        len(column.levels) for column in table.columns if column.levels is not None and not column.is_constant
+    ]
     return max(sizes) if sizes else max(round(np.log(len(table.columns)) + 1), 2)
 
 
@@ -398,6 +401,11 @@ def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
     known, fixed = {}, set()
     for name, cuts in network.cut_points.items():
         v = table.names.index(name)
+        if not table.columns[v].is_continuous:
+            raise GomeaBnError(
+                f"Column {name!r} is continuous in the network, but discrete here ({table.columns[v].reason}).",
+                ["fit to the rows that the network was learned from", "leave the column out of both"],
+            )
         values = table.columns[v].values
         if name in fixed_names:
             known[v] = fixed_policy(name, values, cuts.tolist()).cut_points

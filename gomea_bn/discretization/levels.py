@@ -79,7 +79,7 @@ def _is_ordered(column: Column, frame: pd.DataFrame | None) -> bool:
     if all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels):
         return all(a < b for a, b in zip(column.levels, column.levels[1:]))  # type: ignore[operator]
     if frame is None:
-        return False
+        return column.ordered
     dtype = frame.dtypes.iloc[column_positions(frame)[column.name]]
     return bool(getattr(dtype, "ordered", False))
 

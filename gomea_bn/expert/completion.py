@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.table import Column, Table
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, Setting, nearest
 from gomea_bn.expert.bins import column_range, default_cuts, shared_support
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -35,8 +35,11 @@ def completed(expert: ExpertParts, table: Table, pseudo_count: PseudoCount) -> D
     for column in table.columns:
         if column.name in cut_points and not column.is_continuous:
             raise GomeaBnError(
-                f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}); read the "
-                f"data with kinds={{'{column.name}': 'continuous'}}, or leave these cut points out."
+                f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}).",
+                [
+                    *([] if column.is_constant else [Setting("kinds", "continuous", column.name)]),
+                    "leave these cut points out",
+                ],
             )
     record = {
         "not_mentioned": [name for name in table.names if name not in (expert.names or ())],

@@ -66,7 +66,7 @@ class RefinementSession:
             raise GomeaBnError(f"scoring_method must be 'density-bic' or 'density-bd', got {method_name!r}.")
         self.table = table
         self.rule = score_rule(
-            self.method, self.table.n_rows, n_variables=len(self.table.columns), penalty=penalty
+            self.method, self.table.n_rows, n_variables=self.table.n_varying, penalty=penalty
         )
         names = network.names
         self.graph = Graph.of(network, names)

@@ -1,4 +1,4 @@
-"""GOMEA with a discretizer: rounds of search, between which the discretizer's cuts enter the policy libraries."""
+"""Rounds of GOMEA between which a discretizer proposes cuts for the best network so far."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ from gomea_bn.problems.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.texts import counted
 
 __all__ = ["DiscretizerSearch"]
 
 CutsByName = dict[str, NDArray[np.float64]]
 
-# evaluations per gene before the discretizer is asked first; later whenever they have doubled
+# evaluations per gene before the first run of the discretizer; later runs follow whenever the number has doubled
 _FIRST_PER_GENE = 4
 _NO_CUTS = np.empty(0)
 _MIN_WIDTH = CutLimits().min_width
-_TIME_SHARE = 1 / 3  # of the time left, for a run of a discretizer of which none has finished
-# reasons to end of a search that finds nothing more, not of one that was told to end
-_SATISFIED = ("patience", "max_population_size")
+# share of the remaining time for a discretizer that has not come to its end in any run
+_TIME_SHARE = 1 / 3
+# reasons why a search ends by itself, as opposed to limits that interrupt it
+_SETTLED = ("patience", "max_population_size")
 
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """A network in terms that outlive a round's libraries: arcs (parent, child) by position, inner cuts by name."""
+    """Network that does not refer to libraries of cuts: arcs (parent, child) by position, inner cuts by name."""
 
     objective: float
     edges: list[tuple[int, int]]
@@ -43,34 +45,42 @@ class _Best:
 
 
 class DiscretizerSearch:
-    """One learning run in which a discretizer proposes cuts for the best network so far.
+    """Learning run in which a discretizer proposes cuts for the best network so far.
 
-    The discretizer is asked whenever the evaluations have doubled, and when a round has found nothing for as long as
-    `patience` says; but only if the best network is not the one that it was asked for last, and one that looks at no
-    graph only once. Cuts that no library has
-    end the round: they enter the libraries, and a new round starts from the best network, and from the same graph with
-    all of the proposed cuts. The search ends by patience when there are no such cuts.
+    The discretizer runs whenever the number of evaluations has doubled, and when `patience` is exhausted. A run is
+    skipped if the best network has not changed since the last one. Discretizers that ignore the graph run only once.
+    Cuts that no library has end the round: they enter the libraries, and the next round starts from the best network,
+    and from its graph with all proposed cuts. Without such cuts `patience` ends the search.
 
-    The first run of the discretizer takes at most a third of the time that is left, and its best cuts until then count.
-    If it came to its end, later runs may take all the time that is left, and cuts that the end of the clock leaves
-    unfinished do not count, so that the same evaluations give the same network again. If not, a third is the limit of
-    later runs too, and the search first has as long as the discretizer had before this is asked again.
+    The first run of the discretizer may take a third of the remaining time; if it takes longer, its best cuts so far
+    are used. If it comes to its end, later runs may take all remaining time, and cuts of a run that the deadline
+    interrupts are discarded. So the same number of evaluations gives the same network again. Otherwise a third of the
+    remaining time is the limit of later runs too, and each of them waits until the search has taken as long as the
+    discretizer.
 
     Parameters
     ----------
+    problem : StructureProblem
+        Problem of the first round, without proposed cuts.
     table : Table
+        Rows to learn from.
     options : LearningOptions
+        Score and search space, with the discretizer.
     algorithm : GOMEA
+        Settings of the search.
     limits : Limits
-        Of all rounds together; `patience` and the evaluations that it waits for at least count anew in every round.
+        Limits of all rounds together; `patience` and its least number of evaluations restart in every round.
     seed : int
+        Seed of the search and of discretizers that draw.
     n_threads : int
+        Number of threads.
     callback : callable, optional
-        Gets a `Progress` with the counts of all rounds.
+        Function that receives a `Progress` with the counts of all rounds.
     """
 
     def __init__(
         self,
+        problem: StructureProblem,
         table: Table,
         options: LearningOptions,
         algorithm: GOMEA,
@@ -80,6 +90,7 @@ class DiscretizerSearch:
         n_threads: int,
         callback: Callback | None,
     ) -> None:
+        self.problem = problem
         self.table = table
         self.options = options
         self.algorithm = algorithm
@@ -93,9 +104,10 @@ class DiscretizerSearch:
             c.name: [] for c in table.columns if c.is_continuous and c.name not in self.fixed
         }
         self.too_many: dict[str, int] = {}
-        self.asked: DiscretizedBayesNet | None = None
-        self.asking = 0.0  # seconds
-        self.ask_at = 0
+        self.last_network: DiscretizedBayesNet | None = None
+        self.discretizer_seconds = 0.0
+        # number of evaluations at which the discretizer runs next
+        self.next_run_at = _FIRST_PER_GENE * problem.n_variables
         self.rounds: list[Result] = []
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter(
@@ -104,11 +116,11 @@ class DiscretizerSearch:
         self.best = _Best(np.inf, [], {})
 
     def run(self) -> tuple[StructureProblem, Result]:
-        """Return the last round's problem, and the best of all rounds as a result of that problem."""
-        self.discretizers[0].compile()  # the clock of a run never pays for compiling
+        """Return the problem of the last round, and the best of all rounds as a result of that problem."""
+        # compile before the clock starts
+        self.discretizers[0].compile()
         self.stop = StopFlag(self.limits.max_seconds)
-        problem = learning_problem(self.table, self.options)
-        self.ask_at = _FIRST_PER_GENE * problem.n_variables
+        problem = self.problem
         initial: NDArray[np.int16] | None = None
         with self.stop.catching_interrupts():
             while (proposed := self._round(problem, initial)) is not None:
@@ -119,7 +131,7 @@ class DiscretizerSearch:
         return problem, self._result(problem)
 
     def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> list[CutsByName] | None:
-        """Search until the discretizer has cuts that no library has, and return them; None ends the search."""
+        """Search until the discretizer proposes cuts that no library has; return them, or None to end the search."""
         n_eval, seconds = sum(r.n_eval for r in self.rounds), self.stop.seconds
         run = GomeaRun(
             self.algorithm,
@@ -133,14 +145,14 @@ class DiscretizerSearch:
         proposed = None
         while proposed is None and not self.stop.reason:
             with run, run.stop.catching_interrupts():
-                while run.step() and n_eval + run.n_eval < self.ask_at:
+                while run.step() and n_eval + run.n_eval < self.next_run_at:
                     pass
             self._note_best(problem, run.result())
             ended = run.stop.reason
-            if not ended or ended in _SATISFIED:
-                self.ask_at = 2 * (n_eval + run.n_eval)
-                proposed = self._ask(problem, settled=bool(ended))
-            if ended and (proposed is None or ended not in _SATISFIED):
+            if not ended or ended in _SETTLED:
+                self.next_run_at = 2 * (n_eval + run.n_eval)
+                proposed = self._new_cuts(problem, settled=bool(ended))
+            if ended and (proposed is None or ended not in _SETTLED):
                 self.stop.raise_for(ended)
         result = run.result()
         self.rounds.append(result)
@@ -156,15 +168,15 @@ class DiscretizerSearch:
             cuts = learned_cut_points(problem, result.X)
             self.best = _Best(float(result.F[0]), problem.edges(result.X), cuts)
 
-    def _ask(self, problem: StructureProblem, *, settled: bool) -> list[CutsByName] | None:
-        """Return the discretizer's cuts for the best network and enter them, or None if no library lacks one.
+    def _new_cuts(self, problem: StructureProblem, *, settled: bool) -> list[CutsByName] | None:
+        """Return the cuts that the discretizer proposes for the best network, or None if none of them is new.
 
-        A search that is not `settled` goes on for as long as a discretizer took that the clock has ended.
+        Unless the search is `settled`, a discretizer that the clock ended waits until the search has taken as long.
         """
-        if not self.entered or (self.asked is not None and not follows_graph(self.discretizers[0])):
+        if not self.entered or (self.last_network is not None and not follows_graph(self.discretizers[0])):
             return None
         late = self.statistics["discretizer_cut_short"] > 0
-        if late and not settled and 2 * self.asking > self.stop.seconds:
+        if late and not settled and 2 * self.discretizer_seconds > self.stop.seconds:
             return None
         names = self.table.names
         network = DiscretizedBayesNet.from_table(
@@ -174,45 +186,46 @@ class DiscretizerSearch:
             metadata={"fixed_cut_points": self.fixed},
         )
         self.stop.check_deadline()
-        if self.stop.reason or network == self.asked:
+        if self.stop.reason or network == self.last_network:
             return None
         began = self.stop.seconds
-        found, finished = self._proposals(network)
-        self.asking += self.stop.seconds - began
+        proposals, finished = self._proposals(network)
+        self.discretizer_seconds += self.stop.seconds - began
         self.stop.check_deadline()
-        if self.stop.reason:  # what an unfinished method found would depend on the clock
+        # the cuts of an interrupted method would depend on the clock
+        if self.stop.reason:
             return None
-        self.asked = network
+        self.last_network = network
         self.statistics["discretizer_runs"] += 1
         self.statistics["discretizer_cut_short"] += not finished
-        return self._entering(problem, found)
+        return self._entering(problem, proposals)
 
     def _proposals(self, network: DiscretizedBayesNet) -> tuple[list[CutsByName], bool]:
-        """Return what the discretizer finds for a network in its time, and whether it came to its end."""
+        """Return the cuts that the discretizer finds for a network, and whether it came to its end in time."""
         began, allowed = self.stop.seconds, None
         if self.limits.max_seconds is not None:
             allowed = self.limits.max_seconds - began
             if not self.statistics["discretizer_runs"] or self.statistics["discretizer_cut_short"]:
                 allowed *= _TIME_SHARE
-        found: list[CutsByName] = []
+        proposals: list[CutsByName] = []
         for method in self.discretizers:
             left = None if allowed is None else max(allowed - (self.stop.seconds - began), 1e-6)
             with warnings.catch_warnings():
-                # the best graph may well be empty for a while
+                # the best graph may be empty in the first rounds
                 warnings.simplefilter("ignore", NoNeighbourWarning)
                 proposal = propose(method, self.table, network, min_width=_MIN_WIDTH, max_seconds=left)
             if proposal.stopped_by == "interrupt":
                 self.stop.raise_for("interrupt")
-                return found, False
-            found.append(proposal.cut_points)
-            own = method.max_seconds
-            if proposal.stopped_by == "max_seconds" and left is not None and (own is None or own > left):
-                return found, False
-        return found, True
+                return proposals, False
+            proposals.append(proposal.cut_points)
+            limit = method.max_seconds
+            if proposal.stopped_by == "max_seconds" and left is not None and (limit is None or limit > left):
+                return proposals, False
+        return proposals, True
 
     def _entering(self, problem: StructureProblem, proposals: list[CutsByName]) -> list[CutsByName] | None:
-        """Put proposed cuts that no library has where the next libraries take them from; None if there are none."""
-        known = {
+        """Enter new cuts into the next libraries; return the usable cuts of each proposal, or None if none is new."""
+        present = {
             v.name: {tuple(policy.cut_points.tolist()) for policy in v.policies}
             for v in problem.scorer.variables
         }
@@ -225,15 +238,15 @@ class DiscretizerSearch:
                     self.too_many[name] = max(len(cuts) + 1, self.too_many.get(name, 0))
                     continue
                 usable[-1][name] = cuts
-                if tuple(cuts.tolist()) not in known[name]:
-                    known[name].add(tuple(cuts.tolist()))
+                if tuple(cuts.tolist()) not in present[name]:
+                    present[name].add(tuple(cuts.tolist()))
                     self.entered[name].append(cuts)
                     n_new += 1
         self.statistics["policies_entered"] += n_new
         return usable if n_new else None
 
     def _limits_left(self) -> Limits:
-        """Return what the rounds so far have left; each round evaluates at least one network."""
+        """Return the limits minus the counts of the rounds so far; each round evaluates at least one network."""
         limits = self.limits
         seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
         if seconds is not None:
@@ -245,7 +258,7 @@ class DiscretizerSearch:
         return replace(limits, max_seconds=seconds, max_evaluations=evaluations, max_generations=generations)
 
     def _reporter(self, callback: Callback) -> Callback:
-        """Return a callback that hands on the progress of one round with the counts of all rounds."""
+        """Return a callback that passes on the progress of one round with the counts of all rounds."""
         n_eval = sum(r.n_eval for r in self.rounds)
         n_generations = sum(r.n_generations for r in self.rounds)
         statistics, best = Counter(self.statistics), self.best.objective
@@ -265,7 +278,7 @@ class DiscretizerSearch:
         return report
 
     def _result(self, problem: StructureProblem) -> Result:
-        """Return the best network as a genotype of the last round's problem, with the counts of all rounds."""
+        """Return the best network as a genotype of the problem of the last round, with the counts of all rounds."""
         return Result(
             X=_genotype(problem, self.best.edges, self.best.cuts),
             F=np.array([self.best.objective]),
@@ -281,31 +294,33 @@ class DiscretizerSearch:
         )
 
     def _warn(self) -> None:
-        """Warn where cuts were too many to be used, and where the clock had a say in them."""
+        """Warn if cuts were too many to be used, and if the result depends on the clock."""
         if self.too_many:
             worst = max(self.too_many, key=lambda name: self.too_many[name])
             warnings.warn(
                 f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than max_bins="
-                f"{self.options.max_bins}: such cuts, of {len(self.too_many)} columns, were not used. Raise max_bins.",
+                f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used. Raise "
+                "max_bins.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         n_late, n_runs = (self.statistics[f"discretizer_{what}"] for what in ("cut_short", "runs"))
         if n_late:
             warnings.warn(
-                f"max_seconds ended the discretizer in {n_late} of {n_runs} runs; its cuts until then were used, and "
+                f"max_seconds ended the discretizer in {n_late} of {n_runs} runs. Its cuts until then were used, so "
                 "the same seed may give another network. Raise max_seconds, or give the discretizer options that make "
                 "it faster.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
 
 def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: CutsByName) -> NDArray[np.int16]:
-    """Return the genotype of arcs and cuts, each of which is in its column's library."""
+    """Return the genotype of arcs and of cuts that are in the libraries of their columns."""
     policies = []
     for variable in problem.scorer.variables:
-        wanted = cuts.get(variable.name, _NO_CUTS)  # a discrete column has no policies to choose from
-        same = [np.array_equal(policy.cut_points, wanted) for policy in variable.policies]
-        policies.append(same.index(True) if same else 0)
+        # a discrete column has no policies
+        cut_points = cuts.get(variable.name, _NO_CUTS)
+        matches = [np.array_equal(policy.cut_points, cut_points) for policy in variable.policies]
+        policies.append(matches.index(True) if matches else 0)
     return problem.genotype(edges, policies)

@@ -1,17 +1,17 @@
-"""`BayesNetLearner`: one call from a table to a discretized Bayesian network."""
+"""`BayesNetLearner`: learns a discretized Bayesian network from a table in one call."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.sources import as_frame
-from gomea_bn.data.table import read_table, table_digest
+from gomea_bn.data.sources import source_table
+from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
@@ -21,14 +21,20 @@ from gomea_bn.learning.learning_problem import (
     learned_edges,
     learning_problem,
 )
-from gomea_bn.learning.options import both, check_options, mean_density, row_densities, seed_of, thread_count
+from gomea_bn.learning.options import (
+    LearnerParameters,
+    check_options,
+    limits_of,
+    mean_density,
+    row_densities,
+    seed_of,
+    thread_count,
+    with_live_table,
+)
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.parameters import Parameters
-from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Result
+from gomea_bn.runtime.limits import HistoryEntry, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,114 +42,123 @@ if TYPE_CHECKING:
 __all__ = ["BayesNetLearner"]
 
 
-class BayesNetLearner(Parameters):
-    """Learns the graph and the bins of a discretized Bayesian network together, with DBN-GOMEA.
+@dataclass(kw_only=True, eq=False, repr=False)
+class BayesNetLearner(LearnerParameters):
+    """Learn the graph and the bins of a discretized Bayesian network together, with DBN-GOMEA.
 
     Parameters
     ----------
     discretizer : str or Discretizer
-        How a continuous variable's range is cut. "optimal": the search prices cuts, that is, it finds the exact best
-        ones for good networks by dynamic programming, and mixes them like all else. "equal-frequency" or
-        "equal-width": the number of bins is learned. Any other discretizer, by name ("bayesian", "mdl", "latent",
-        "mgcd", "k-means") or with options of its own: it proposes cuts for the best network so far, again and again
-        during the search, which chooses among these and equal frequency by the score. See Notes.
+        Method that cuts the ranges of continuous variables into bins. "optimal": the search computes exact best cuts
+        of good networks by dynamic programming and recombines them like edges. "equal-frequency" or "equal-width":
+        the search chooses the number of bins. Any other discretizer, by name ("bayesian", "mdl", "latent", "mgcd",
+        "k-means") or as an object: it repeatedly proposes cuts for the best network so far, and the search chooses
+        between these and equal frequency by the score; see Notes.
     scoring_method : str or None
-        None is "density-bd" for "optimal" and a table with continuous columns, else "density-bic". Names are
-        "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only.
+        Score of a network: "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete
+        columns only. None: "density-bd" for "optimal" and a table with continuous columns, otherwise "density-bic".
     cut_points : mapping of str to iterable of float, optional
-        Inner cuts, in the data's units, of variables whose bins are fixed.
+        Inner cuts, in the units of the data, of variables whose bins are fixed.
     max_bins : int
-        Most bins of a continuous variable, from 2. Proposed cuts into more bins are left out, with a warning.
+        Largest number of bins of a continuous variable, at least 2. Proposed cuts into more bins are ignored, with a
+        warning.
     max_indegree : int or None
-        Most parents of a variable.
+        Largest number of parents of a variable.
     knowledge : ExpertKnowledge, optional
-        Required and forbidden edges, tiers, and limits that the network must keep.
+        Required and forbidden edges, tiers, and limits that the network must respect.
     pseudo_count : float or "auto"
-        Added to every row of a table (one parent configuration), spread evenly over its cells. "auto" chooses for
-        every table how much, and towards what, by the rows that it is counted from: `DiscretizedBayesNet.from_table`.
+        Number of rows added to every table row (one parent configuration), spread evenly over its cells. "auto": the
+        data choose the amount and the direction of smoothing for every table; see `DiscretizedBayesNet.from_table`.
     penalty : {"bic", "literal", "aic"} or float
-        Of "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
+        Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
     prior : {"dirichlet", "bdeu"}
-        Of "density-bd": Dirichlet(1) per cell, or BDeu, under which "optimal" can price no cuts.
+        Prior of "density-bd": Dirichlet(1) per cell, or BDeu. "optimal" cannot price cuts under BDeu.
     equivalent_sample_size : float
-        Of the BDeu prior, in rows.
+        Equivalent sample size of the BDeu prior, in rows.
     kinds : mapping of str to {"continuous", "discrete"}, optional
-        Overrides the inferred kind of columns.
+        Kinds of columns that replace the inferred ones.
     missing : {"error", "drop"}
-        What to do with rows that have missing or infinite values.
+        How to treat rows with missing or infinite values: raise an error, or drop them.
     max_levels : int
-        Most levels of a discrete column.
+        Largest number of levels of a discrete column.
     algorithm : GOMEA, optional
-        Options of the search.
+        Settings of the search.
     random_repair : bool
-        Break cycles in random order (default) or in column order, as the published code does.
+        Whether cycles are broken in random order. Otherwise they are broken in column order, as in the published code.
     initial_indegree : float
-        Mean number of parents in the random networks that the search starts from.
+        Mean number of parents in the random initial networks.
     cut_cost : float
-        Of "density-bd": what a chosen cut costs, as a share of ln(distinct values - 1) nats.
+        Cost of a chosen cut under "density-bd", as a multiple of ln(distinct values - 1) nats.
     edge_cost : float
-        Of "density-bd": what a parent costs, as a share of ln(columns - 1) nats: without it, few rows and many columns
-        give edges between variables that have nothing to do with each other.
+        Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats. Without it, tables with few
+        rows and many columns yield edges between independent variables.
     min_width : float
-        Of "optimal": narrowest bin, as a fraction of the column's range.
+        Smallest width of a bin under "optimal", as a fraction of the range of the column.
     min_bin_count : int
-        Of "optimal": fewest rows of a bin.
+        Smallest number of rows in a bin under "optimal".
     max_candidates : int, "auto" or None
-        How many partners of a variable the search may join it to: so many of the most dependent ones, and so many of
-        the most dependent ones beside other parents. A pair stays if either variable keeps the other, or if an edge is
-        required. None: all. "auto": all up to 100 variables, above that 10, which a short search is better with and a
-        long one worse.
+        Number of candidate neighbours per variable, taken from each of two rankings: marginal dependence, and
+        dependence given other parents. A pair stays if either variable ranks the other, or if an edge is required.
+        None: no limit. "auto": no limit up to 100 variables, otherwise 10, which helps short searches and hurts long
+        ones.
     max_seconds : float or None
-        Of search; compiling is not counted.
+        Time limit of the search in seconds; compilation does not count.
     max_evaluations, max_generations : int, optional
-        Changed networks evaluated, exact; generations over all populations.
+        Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
-        Stop after this many times the evaluations that the best network took. Unlike a clock it gives the same
-        network on any machine.
+        Stop when the number of evaluations exceeds this multiple of the number that the best network took. Unlike a
+        time limit it gives the same network on every machine.
     n_jobs : int or None
-        Threads: None is 1, -1 all cores. The result does not depend on it.
+        Number of threads: None is 1, -1 is all cores. The result does not depend on it.
     random_state : int, numpy Generator, RandomState or None
+        Seed of the search.
     callback : callable, optional
-        Gets a `Progress` after every generation; a true return value stops the search.
+        Function that receives a `Progress` after every generation; a true return value stops the search.
     verbose : bool
-        Show a live table; silent where standard error is not a terminal.
+        Whether to show a live table; nothing is shown if standard error is not a terminal.
 
     Attributes
     ----------
     network_ : DiscretizedBayesNet
-        Without edges of variables with a single bin, which say nothing, unless they are required.
+        Learned network. It lacks edges of variables with a single bin, which are void, unless they are required.
     score_ : float
-        The search's score in nats, with every continuous column scaled to [0, 1]; higher is better.
+        Score of the network in nats, with every continuous column scaled to [0, 1]; higher is better.
     table_ : Table
-        The rows it learned from.
+        Rows that the network was learned from.
     history_ : list of HistoryEntry
-        Every improvement of the best network (objectives there are minus the score).
+        All improvements of the best network; their objectives are minus the score.
     n_eval_, n_eval_full_, n_generations_ : int, float, int
-        Evaluations, the same in full evaluations, generations.
+        Number of evaluations, of equivalent full evaluations, and of generations.
     fit_seconds_, time_to_best_ : float
-        Seconds of search.
+        Seconds of the search, and until the best network was found.
     stopped_by_ : str
-        The limit that ended it, or "interrupt".
+        Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
-        Families scored by counting, and cache hits; variables priced; with a discretizer also rounds, its runs, how
-        many of them the clock cut short, and the cuts that entered.
+        Counts of scored families, cache hits and priced variables. With a discretizer also the number of rounds, of
+        its runs, of its runs that the time limit cut short, and of cuts that entered a library.
     n_candidate_pairs_ : int
-        Pairs of variables that the search could join.
+        Number of pairs of variables that the search could join.
     seed_ : int
-        What repeats the run, with ``max_evaluations=n_eval_`` if a clock or Ctrl-C ended it; not where the clock cut a
-        discretizer short.
+        Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it. It does not
+        repeat a run in which the time limit cut a discretizer short.
     feature_names_in_ : ndarray of str
+        Names of the columns.
     n_features_in_ : int
+        Number of columns.
 
     Notes
     -----
-    With a discretizer the search begins as with equal frequency. At 4 evaluations per gene, whenever the evaluations
-    have doubled since, and when `patience` is up, the discretizer is fitted to the best network. New cuts enter the
-    libraries, and a new round of the search starts from the best network and from its graph with all of the proposed
-    cuts. All limits but `patience`, which counts anew in a round, are for all rounds together, as are all counts; the
-    discretizer's time counts. A first run that is not done in a third of the time gives its best cuts until then, and
-    later ones have a third of what is left; else what an end of the clock leaves unfinished is left out. Bins narrower
-    than 1/1000 of a column's range join a neighbour. The score never drops from round to round.
+    A constant column becomes a root with a single level: it has no edges, and `log_density` refuses rows with another
+    value in it. `gomea_bn.read_table` warns of such columns.
+
+    With a discretizer the search starts with cuts of equal frequency. The discretizer is fitted to the best network
+    after 4 evaluations per gene, whenever the number of evaluations has doubled, and when `patience` is exhausted. New
+    cuts enter the libraries of cuts. Then a new round of the search starts from the best network, and from its graph
+    with all proposed cuts. All counts, and all limits but `patience`, apply to the rounds together, and the time of
+    the discretizer counts; `patience` restarts in every round. If the discretizer's first run exceeds a third of the
+    remaining time, it is stopped and its best cuts so far are used; the same limit then applies to later runs.
+    Otherwise a run that the time limit interrupts is discarded. Bins narrower than 1/1000 of the range of a column
+    merge with a neighbour. The score never decreases from round to round.
 
     Examples
     --------
@@ -155,112 +170,66 @@ class BayesNetLearner(Parameters):
     1
     """
 
-    def __init__(
-        self,
-        discretizer: str | Discretizer = "optimal",
-        *,
-        scoring_method: str | None = None,
-        cut_points: Mapping[str, Iterable[float]] | None = None,
-        max_bins: int = 15,
-        max_indegree: int | None = 6,
-        knowledge: ExpertKnowledge | None = None,
-        pseudo_count: PseudoCount = "auto",
-        penalty: str | float = "bic",
-        prior: str = "dirichlet",
-        equivalent_sample_size: float = 10.0,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        algorithm: GOMEA | None = None,
-        random_repair: bool = True,
-        initial_indegree: float = 1.0,
-        cut_cost: float = 0.5,
-        edge_cost: float = 1.0,
-        min_width: float = 1e-3,
-        min_bin_count: int = 1,
-        max_candidates: int | str | None = "auto",
-        max_seconds: float | None = 60.0,
-        max_evaluations: int | None = None,
-        max_generations: int | None = None,
-        patience: float | None = 10.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.discretizer = discretizer
-        self.scoring_method = scoring_method
-        self.cut_points = cut_points
-        self.max_bins = max_bins
-        self.max_indegree = max_indegree
-        self.knowledge = knowledge
-        self.pseudo_count = pseudo_count
-        self.penalty = penalty
-        self.prior = prior
-        self.equivalent_sample_size = equivalent_sample_size
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.algorithm = algorithm
-        self.random_repair = random_repair
-        self.initial_indegree = initial_indegree
-        self.cut_cost = cut_cost
-        self.edge_cost = edge_cost
-        self.min_width = min_width
-        self.min_bin_count = min_bin_count
-        self.max_candidates = max_candidates
-        self.max_seconds = max_seconds
-        self.max_evaluations = max_evaluations
-        self.max_generations = max_generations
-        self.patience = patience
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    discretizer: str | Discretizer = field(default="optimal", kw_only=False)
+    scoring_method: str | None = None
+    penalty: str | float = "bic"
+    prior: str = "dirichlet"
+    equivalent_sample_size: float = 10.0
+    algorithm: GOMEA | None = None
+    cut_cost: float = 0.5
+    edge_cost: float = 1.0
 
-    def fit(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
-        """Learn a network from a table and return self.
+    def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
+        """Learn a network from a table.
 
         Parameters
         ----------
-        X : DataFrame, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-            Never changed. An array's columns are named x0, x1, ...
+        X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
+            Rows; never changed. The columns of an array are named x0, x1, ... A `Table` is used as it is: `missing`
+            and `max_levels` do not apply to it.
         y : ignored
-            Present for scikit-learn's tools; a class belongs into the table as a column.
+            Present for compatibility with scikit-learn; pass a class as a column of X.
+
+        Returns
+        -------
+        BayesNetLearner
+            The learner itself.
 
         Raises
         ------
         GomeaBnError
-            For a table, an option or a rule that cannot be used; the message says what to do.
+            If the table, an option or a rule is invalid; the message says what to do.
         """
-        options = LearningOptions(
-            **{name: getattr(self, name) for name in LearningOptions.__dataclass_fields__}
-        )
-        limits = Limits(self.max_seconds, self.max_evaluations, self.max_generations, self.patience)
+        options = LearningOptions.of(self)
+        limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
         check_options(self, GOMEA, auto=True)
-        table = read_table(as_frame(X), kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()
-
-        def search(callback: Callback | None) -> tuple[StructureProblem, Result]:
+        with with_live_table(self.verbose, self.callback) as callback:
             if options.asks_discretizer:
-                return DiscretizerSearch(
-                    table, options, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
+                problem, result = DiscretizerSearch(
+                    problem,
+                    table,
+                    options,
+                    algorithm,
+                    limits,
+                    seed=seed,
+                    n_threads=n_threads,
+                    callback=callback,
                 ).run()
-            return problem, algorithm.run(
-                problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
-            )
+            else:
+                result = algorithm.run(
+                    problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
+                )
+        self._keep(table, problem, result, seed)
+        return self
 
-        if self.verbose:
-            from gomea_bn.runtime.progress import LiveTable
-
-            with LiveTable() as live:
-                problem, result = search(both(live, self.callback))
-        else:
-            problem, result = search(self.callback)
+    def _keep(self, table: Table, problem: StructureProblem, result: Result, seed: int) -> None:
+        """Set the fitted attributes."""
         edges = learned_edges(problem, result.X)
         cuts = learned_cut_points(problem, result.X)
         cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
@@ -269,7 +238,7 @@ class BayesNetLearner(Parameters):
             raise RuntimeError(
                 f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
             )
-        # an edge that says nothing was charged by the search, but is not in the network
+        # the search charged for void edges, which the network lacks
         n_void = len(problem.edges(result.X)) - len(edges)
         self.score_ = -float(result.F[0]) + n_void * problem.scorer.rule.edge_cost
         method = problem.scorer.method
@@ -302,19 +271,43 @@ class BayesNetLearner(Parameters):
         self.seed_ = seed
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)
-        return self
 
-    def score(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str], y: object = None) -> float:
-        """Return the mean log density per row of a table, in nats and original units; higher is better.
+    def score(
+        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None
+    ) -> float:
+        """Return the mean log density per row, in nats and the units of the data; higher is better.
 
         With ``missing="drop"`` it is the mean over the rows without missing values.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, path or ndarray
+            Rows, as of `fit`.
+        y : ignored
+            Present for compatibility with scikit-learn.
+
+        Raises
+        ------
+        GomeaBnError
+            As `score_samples`.
         """
         return mean_density(self.score_samples(X))
 
-    def score_samples(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str]) -> NDArray[np.float64]:
-        """Return the log density of every row, shape (n_rows,), in nats and original units.
+    def score_samples(
+        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str]
+    ) -> NDArray[np.float64]:
+        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
 
-        With ``missing="drop"`` rows with missing or infinite values get nan; otherwise they are refused.
+        Parameters
+        ----------
+        X : DataFrame, Table, path or ndarray
+            Rows, as of `fit`.
+
+        Raises
+        ------
+        GomeaBnError
+            For missing columns and undeclared levels. Also for missing or infinite values, unless
+            ``missing="drop"``: then such rows get nan.
         """
         network = self._fitted()
         return row_densities(network.log_density, network.names, X, self.missing)

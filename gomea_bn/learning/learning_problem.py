@@ -1,9 +1,10 @@
-"""From a table and a learner's options to the structure problem that GOMEA searches."""
+"""The structure problem that GOMEA searches, made from a table and the options of a learner."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,26 +12,30 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
-from gomea_bn.errors import GomeaBnError, is_integer, is_real, nearest
+from gomea_bn.errors import GomeaBnError, Setting, check_flag, check_integer, check_number, nearest
+from gomea_bn.learning.options import LearnerParameters
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
-from gomea_bn.problems.kernels.score import BDEU
+from gomea_bn.problems.kernels.score import BDEU, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, Policy, fixed_policy, policy_library
 from gomea_bn.problems.pricing import Pricing, library_capacity
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.texts import listed
 
 __all__ = [
     "OPTIMAL",
     "LearningOptions",
+    "check_learning",
     "learned_cut_points",
     "learned_edges",
     "learning_problem",
     "library_growth",
     "merged_library",
     "scored_variables",
+    "searched_pairs",
 ]
 
 DEFAULT_FAMILY = "equal-frequency"
@@ -39,7 +44,7 @@ OPTIMAL = "optimal"
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """What decides the score and the search space; the fields are `BayesNetLearner`'s parameters."""
+    """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`."""
 
     discretizer: str | Discretizer = OPTIMAL
     scoring_method: str | None = None
@@ -60,40 +65,33 @@ class LearningOptions:
 
     def __post_init__(self) -> None:
         check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
-        if not is_integer(self.max_bins) or not 2 <= self.max_bins <= MAX_CARDINALITY:
-            raise GomeaBnError(
-                f"max_bins must be an integer from 2 to {MAX_CARDINALITY}, got {self.max_bins!r}."
-            )
-        if self.max_indegree is not None and not (is_integer(self.max_indegree) and self.max_indegree >= 0):
-            raise GomeaBnError(
-                f"max_indegree must be an integer of at least 0 or None, got {self.max_indegree!r}."
-            )
+        check_integer("max_bins", self.max_bins, 2, MAX_CARDINALITY)
+        check_integer("max_indegree", self.max_indegree, 0, optional=True)
         if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
             raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
-        if not isinstance(self.random_repair, bool):
-            raise GomeaBnError(f"random_repair must be True or False, got {self.random_repair!r}.")
-        if not is_real(self.initial_indegree) or not 0 <= self.initial_indegree < np.inf:
-            raise GomeaBnError(
-                f"initial_indegree must be a finite number of at least 0, got {self.initial_indegree!r}."
-            )
-        if not is_real(self.min_width) or not 0 <= self.min_width < 1:
-            raise GomeaBnError(
-                f"min_width must be a fraction of the range, from 0 to below 1, got {self.min_width!r}."
-            )
-        if not is_integer(self.min_bin_count) or self.min_bin_count < 0:
-            raise GomeaBnError(f"min_bin_count must be an integer of at least 0, got {self.min_bin_count!r}.")
+        check_flag("random_repair", self.random_repair)
+        check_number("initial_indegree", self.initial_indegree, 0)
+        check_number("min_width", self.min_width, 0, 1, below=True)
+        check_integer("min_bin_count", self.min_bin_count, 0)
         check_max_candidates(self.max_candidates)
+
+    @classmethod
+    def of(cls, learner: LearnerParameters, **changes: Any) -> LearningOptions:
+        """Return the options that a learner has as parameters, with some of them changed."""
+        parameters = learner.get_params(deep=False)
+        common = {name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters}
+        return cls(**{**common, **changes})
 
     @property
     def family(self) -> str:
-        """The family of cuts that fills the libraries: the discretizer's own, or the one that others add to."""
-        known = isinstance(self.discretizer, str) and self.discretizer in POLICY_FAMILIES
-        return str(self.discretizer) if known else DEFAULT_FAMILY
+        """Family of cuts in the initial libraries: equal width, or equal frequency for all other discretizers."""
+        is_family = isinstance(self.discretizer, str) and self.discretizer in POLICY_FAMILIES
+        return str(self.discretizer) if is_family else DEFAULT_FAMILY
 
     def scoring_of(self, table: Table) -> str:
-        """Return the scoring method's name: where none is given, what fits the discretizer and the table."""
+        """Return the name of the scoring method; the default depends on the discretizer and the table."""
         if self.scoring_method is not None:
             return self.scoring_method
         prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)
@@ -112,16 +110,19 @@ def learning_problem(
     *,
     pairs: NDArray[np.bool_] | None = None,
 ) -> StructureProblem:
-    """Return the problem of learning a network for `table`.
+    """Return the problem of learning a network for a table.
 
     Parameters
     ----------
     table : Table
+        Rows to learn from.
     options : LearningOptions
+        Score and search space.
     proposed : mapping of str to sequence of ndarray, optional
-        Inner cuts by column that enter its library beside those of the family; equal ones merge.
+        Further inner cuts by column, which join the cuts of the family in the library of the column; duplicates merge.
     pairs : ndarray of shape (N, N), bool, optional
-        The pairs that may be joined, from an earlier problem for the same table; by default they are screened.
+        Pairs of variables that the search may join, from an earlier problem for the same table; by default
+        `searched_pairs`.
 
     Raises
     ------
@@ -129,24 +130,10 @@ def learning_problem(
         If the scoring method does not fit the columns or the discretizer, fixed cut points do not fit their column, or
         the knowledge contradicts itself or the table.
     """
-    method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost, edge_cost=options.edge_cost)
-    _check_kinds(table, method)
+    method, rule = _score(table, options)
     variables, rules = scored_variables(table, options, proposed)
-    rule = score_rule(
-        method,
-        table.n_rows,
-        n_variables=len(table.columns),
-        penalty=options.penalty,
-        prior=options.prior,
-        equivalent_sample_size=options.equivalent_sample_size,
-    )
     growth, pricing = library_growth(table, variables, options), None
     if growth is not None:
-        if rule.kind == BDEU:
-            raise GomeaBnError(
-                "discretizer='optimal' finds no exact cuts under prior='bdeu', whose gains differ with the number of "
-                "bins; use prior='dirichlet', scoring_method='density-bic', or discretizer='equal-frequency'."
-            )
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
     scorer = FamilyScorer(variables, method, rule, growth=growth)
@@ -156,14 +143,63 @@ def learning_problem(
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
         pricing=pricing,
-        pairs=candidate_pairs(scorer, rules, options.max_candidates) if pairs is None else pairs,
+        pairs=searched_pairs(table, scorer, rules, options.max_candidates) if pairs is None else pairs,
     )
+
+
+def check_learning(table: Table, options: LearningOptions) -> None:
+    """Raise what `learning_problem` would raise for a table; unlike it, screen no pairs and code no rows."""
+    _score(table, options)
+    scored_variables(table, options)
+
+
+def _score(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:
+    """Return the scoring method with its costs, and the score for the rows of a table."""
+    method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost, edge_cost=options.edge_cost)
+    _check_kinds(table, method)
+    rule = score_rule(
+        method,
+        table.n_rows,
+        n_variables=table.n_varying,
+        penalty=options.penalty,
+        prior=options.prior,
+        equivalent_sample_size=options.equivalent_sample_size,
+    )
+    fixed = options.cut_points or {}
+    cuts_are_priced = options.discretizer == OPTIMAL and any(
+        column.is_continuous and column.name not in fixed for column in table.columns
+    )
+    if cuts_are_priced and rule.kind == BDEU:
+        raise GomeaBnError(
+            "discretizer='optimal' cannot price cuts under prior='bdeu', whose gains depend on the number of bins.",
+            [
+                Setting("prior", "dirichlet"),
+                Setting("scoring_method", "density-bic"),
+                Setting("discretizer", "equal-frequency"),
+            ],
+        )
+    return method, rule
+
+
+def searched_pairs(
+    table: Table, scorer: FamilyScorer, rules: EdgeRules, max_candidates: int | str | None
+) -> NDArray[np.bool_] | None:
+    """Return the pairs of variables that the search may join, bool (N, N), symmetric; None stands for all pairs.
+
+    These are the pairs of `candidate_pairs` without those of constant columns.
+    """
+    pairs = candidate_pairs(scorer, rules, max_candidates)
+    varying = np.array([not column.is_constant for column in table.columns])
+    if varying.all():
+        return pairs
+    both_vary = np.outer(varying, varying)
+    return both_vary if pairs is None else np.logical_and(pairs, both_vary)
 
 
 def library_growth(
     table: Table, variables: Sequence[ScoredVariable], options: LearningOptions
 ) -> LibraryGrowth | None:
-    """Return how far libraries may grow where the search prices cuts; None where it does not."""
+    """Return how far libraries may grow if the search prices cuts, None if it does not."""
     n_priced = sum(v.has_free_cuts for v in variables)
     if options.discretizer != OPTIMAL or not n_priced:
         return None
@@ -175,14 +211,18 @@ def scored_variables(
     options: LearningOptions,
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
 ) -> tuple[list[ScoredVariable], EdgeRules]:
-    """Return a table's columns with their policy libraries, and what the knowledge allows for every pair.
+    """Return the columns of a table with their policy libraries, and the edges that the knowledge allows.
 
-    Parameters as of `learning_problem`.
+    Parameters
+    ----------
+    table, options, proposed
+        As of `learning_problem`.
 
     Raises
     ------
     GomeaBnError
-        As `learning_problem`.
+        If fixed cut points do not fit their column, a column has too many levels, or the knowledge contradicts itself
+        or the table.
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
@@ -191,14 +231,16 @@ def scored_variables(
         if column.levels is not None:
             if len(column.levels) > MAX_CARDINALITY:
                 raise GomeaBnError(
-                    f"Column {column.name!r} has {len(column.levels)} levels; the search takes at most "
-                    f"{MAX_CARDINALITY}. Merge rare levels."
+                    f"Column {column.name!r} must have at most {MAX_CARDINALITY} levels to be searched, got "
+                    f"{len(column.levels)}.",
+                    ["merge rare levels"],
                 )
             variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
         elif not np.isfinite(np.ptp(column.values)):
             raise GomeaBnError(
-                f"Column {column.name!r} ranges from {column.values.min():g} to {column.values.max():g}, which is more "
-                "than a float can hold; rescale it."
+                f"Column {column.name!r} ranges from {column.values.min():g} to {column.values.max():g}, too wide for "
+                "float64.",
+                ["rescale it"],
             )
         elif column.name in fixed:
             policy = fixed_policy(column.name, column.values, fixed[column.name])
@@ -212,21 +254,35 @@ def scored_variables(
             variables.append(ScoredVariable(column.name, column.values, 0, policies))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
+    _check_required(table, options.knowledge)
     return variables, rules
 
 
+def _check_required(table: Table, knowledge: ExpertKnowledge | None) -> None:
+    """Raise if an edge is required at a constant column, which the search joins to no other."""
+    reasons = {column.name: column.reason for column in table.columns if column.is_constant}
+    for parent, child in knowledge.required_edges if knowledge is not None else ():
+        for name in (parent, child):
+            if name in reasons:
+                raise GomeaBnError(
+                    f"required_edges: {parent!r} -> {child!r} cannot be learned, since column {name!r} has no edges "
+                    f"({reasons[name]}).",
+                    ["leave the edge out"],
+                )
+
+
 def merged_library(policies: Iterable[Policy], proposed: Iterable[NDArray[np.float64]]) -> tuple[Policy, ...]:
-    """Return policies and further ones of the proposed inner cuts, fewest bins first, equal ones merged."""
-    found = {tuple(policy.cut_points.tolist()): policy for policy in policies}
+    """Return policies and those of the proposed inner cuts, without duplicates, by increasing number of bins."""
+    by_cuts = {tuple(policy.cut_points.tolist()): policy for policy in policies}
     for cuts in proposed:
-        found.setdefault(tuple(cuts.tolist()), Policy(cuts))
-    return tuple(found[cuts] for cuts in sorted(found, key=lambda cuts: (len(cuts), cuts)))
+        by_cuts.setdefault(tuple(cuts.tolist()), Policy(cuts))
+    return tuple(by_cuts[cuts] for cuts in sorted(by_cuts, key=lambda cuts: (len(cuts), cuts)))
 
 
 def _within_limits(
     policies: Iterable[Policy], values: NDArray[np.float64], options: LearningOptions
 ) -> tuple[Policy, ...]:
-    """Return policies whose bins all are as wide and as full as priced ones must be; others join a neighbour."""
+    """Return the policies with bins that are too narrow or hold too few rows for pricing merged into a neighbour."""
     support = float(values.min()), float(values.max())
     wide = [with_wide_bins(policy.cut_points, support, options.min_width) for policy in policies]
     return merged_library((), [with_full_bins(cuts, values, options.min_bin_count) for cuts in wide])
@@ -235,20 +291,19 @@ def _within_limits(
 def learned_cut_points(
     problem: StructureProblem, genotype: NDArray[np.int16]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the inner cuts of every continuous variable of a genotype, by name."""
-    chosen = enumerate(problem.policy_indices(genotype).tolist())
+    """Return the inner cuts of every continuous variable under a genotype, by name."""
     scorer = problem.scorer
     return {
-        scorer.variables[v].name: scorer.policy(v, place).cut_points
-        for v, place in chosen
+        scorer.variables[v].name: scorer.policy(v, index).cut_points
+        for v, index in enumerate(problem.policy_indices(genotype).tolist())
         if not scorer.variables[v].n_levels
     }
 
 
 def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:
-    """Return the arcs (parent, child) of a repaired genotype that say something, by variable index.
+    """Return the arcs (parent, child) of a repaired genotype, by variable index, without void ones.
 
-    An arc from or to a variable with a single bin changes no probability; only required ones stay.
+    An arc from or to a variable with a single bin is void: it changes no probability. Required arcs stay.
     """
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
     several = problem.scorer.rows.cardinality[views] > 1
@@ -264,24 +319,22 @@ def _check_kinds(table: Table, method: ScoringMethod) -> None:
     continuous = [column.name for column in table.columns if column.is_continuous]
     if continuous and not method.density:
         raise GomeaBnError(
-            f"scoring_method={method.name!r} is for discrete columns only, but {_listed(continuous)} "
-            "are continuous. Use 'density-bic' or 'density-bd', or declare them discrete with kinds=."
+            f"scoring_method={method.name!r} is for discrete columns only, but {listed(map(repr, continuous), 5)} "
+            f"{'are' if len(continuous) > 1 else 'is'} continuous. Use 'density-bic' or 'density-bd', or declare the "
+            "columns discrete with kinds=."
         )
 
 
 def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
-    kinds = {column.name: column.is_continuous for column in table.columns}
+    columns = {column.name: column for column in table.columns}
     for name in fixed:
-        if name not in kinds:
+        if name not in columns:
             if not isinstance(name, str):
-                raise GomeaBnError(f"cut_points: column names are text, got {name!r}.")
-            raise GomeaBnError(f"cut_points: no column {name!r}.{nearest(name, list(kinds))}")
-        if not kinds[name]:
+                raise GomeaBnError(f"cut_points: column names must be text, got {name!r}.")
+            raise GomeaBnError(f"cut_points: no column {name!r}.{nearest(name, columns)}")
+        if not columns[name].is_continuous:
+            remedy = [] if columns[name].is_constant else [Setting("kinds", "continuous", name)]
             raise GomeaBnError(
-                f"cut_points: column {name!r} is discrete; declare it continuous with kinds={{{name!r}: 'continuous'}}."
+                f"cut_points: column {name!r} is discrete ({columns[name].reason}).",
+                ["leave its cut points out", *remedy],
             )
-
-
-def _listed(names: list[str], most: int = 5) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,43 +1,92 @@
-"""What the learners share: tables, threads, seeds, and the check of options."""
+"""What the learners share: their common parameters and the checks of these, seeds, threads, densities of rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.sources import as_frame, read_source
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
-from gomea_bn.runtime.limits import Callback
+from gomea_bn.data.sources import source_frame
+from gomea_bn.errors import GomeaBnError, check_number, is_integer
+from gomea_bn.network.checks import check_pseudo_count
+from gomea_bn.parameters import Parameters
+from gomea_bn.runtime.limits import Callback, Limits
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.problems.knowledge import ExpertKnowledge
+
 __all__ = [
-    "both",
+    "LearnerParameters",
     "check_options",
+    "limits_of",
     "mean_density",
     "row_densities",
     "seed_of",
     "thread_count",
+    "with_live_table",
 ]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class LearnerParameters(Parameters):
+    """Parameters that learners of one network and of a front share; `BayesNetLearner` describes them."""
+
+    cut_points: Mapping[str, Iterable[float]] | None = None
+    max_bins: int = 15
+    max_indegree: int | None = 6
+    knowledge: ExpertKnowledge | None = None
+    pseudo_count: PseudoCount = "auto"
+    kinds: Mapping[str, str] | None = None
+    missing: str = "error"
+    max_levels: int = 50
+    random_repair: bool = True
+    initial_indegree: float = 1.0
+    min_width: float = 1e-3
+    min_bin_count: int = 1
+    max_candidates: int | str | None = "auto"
+    max_seconds: float | None = 60.0
+    max_evaluations: int | None = None
+    max_generations: int | None = None
+    patience: float | None = 10.0
+    n_jobs: int | None = None
+    random_state: Any = None
+    callback: Callback | None = None
+    verbose: bool = False
+
+
 def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
-    """Raise `GomeaBnError` for an algorithm, callback or pseudo-count ("auto" if allowed) that cannot be used."""
+    """Raise `GomeaBnError` for an invalid algorithm, callback or pseudo-count.
+
+    Parameters
+    ----------
+    learner : LearnerParameters
+        Learner with a parameter `algorithm`.
+    algorithm : type
+        Class that `algorithm` must be of, unless it is None.
+    auto : bool
+        Whether the pseudo-count may be "auto".
+    """
     if learner.algorithm is not None and not isinstance(learner.algorithm, algorithm):
         raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
     if learner.callback is not None and not callable(learner.callback):
         raise GomeaBnError(f"callback must be a callable that takes a Progress, got {learner.callback!r}.")
-    weight = learner.pseudo_count
-    if auto and isinstance(weight, str) and weight == "auto":
-        return
-    if not is_real(weight) or not 0 <= weight < np.inf:
-        wanted = "a finite number of at least 0" + (" or 'auto'" if auto else "")
-        raise GomeaBnError(f"pseudo_count must be {wanted}, got {weight!r}.")
+    if auto and learner.pseudo_count is not None:
+        check_pseudo_count(learner.pseudo_count)
+    else:
+        check_number("pseudo_count", learner.pseudo_count, 0)
+
+
+def limits_of(learner: LearnerParameters) -> Limits:
+    """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set."""
+    return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
 
 
 def row_densities(
@@ -46,12 +95,24 @@ def row_densities(
     source: Any,
     missing: str,
 ) -> NDArray[np.float64]:
-    """Return the log density of every row of a frame, array or file; nan for incomplete rows if `missing` is "drop"."""
-    frame = read_source(as_frame(source))
+    """Return the log density of every row of a source of rows, float64 (n_rows,), in nats.
+
+    Parameters
+    ----------
+    log_density : callable
+        Log densities of the rows of a frame.
+    names : sequence of str
+        Columns that it uses.
+    source : DataFrame, Table, path or ndarray
+        Rows.
+    missing : {"error", "drop"}
+        With "drop", rows with missing or infinite values get nan.
+    """
+    frame = source_frame(source)
     if missing != "drop":
         return log_density(frame)
-    known = frame[[name for name in frame.columns if str(name) in names]]
-    complete = ~known.isin([np.inf, -np.inf]).any(axis=1) & known.notna().all(axis=1)
+    used = frame[[name for name in frame.columns if str(name) in names]]
+    complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
     densities = np.full(len(frame), np.nan)
     if complete.any():
         densities[complete.to_numpy()] = log_density(frame[complete])
@@ -59,24 +120,31 @@ def row_densities(
 
 
 def mean_density(densities: NDArray[np.float64]) -> float:
-    """Return the mean over the rows that have a density."""
+    """Return the mean of the densities that are not nan; raises `GomeaBnError` if there is none."""
     complete = densities[~np.isnan(densities)]
     if not len(complete):
         raise GomeaBnError("score needs at least one row without missing values.")
     return float(complete.mean())
 
 
-def both(first: Callback, second: Callback | None) -> Callback:
-    """Return a callback that calls two and stops the run if either wants to."""
+@contextmanager
+def with_live_table(verbose: bool, callback: Callback | None) -> Iterator[Callback | None]:
+    """Give the callback of a search: the given one, after a live table of the progress if `verbose`."""
+    if not verbose:
+        yield callback
+        return
+    from gomea_bn.runtime.progress import LiveTable
 
-    def call(progress: Any) -> bool:
-        return bool(first(progress)) | bool(second is not None and second(progress))
+    with LiveTable() as live:
 
-    return call
+        def report(progress: Any) -> bool:
+            return bool(live(progress)) | bool(callback is not None and callback(progress))
+
+        yield report
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads that `n_jobs` means: None is 1, -1 all cores."""
+    """Return the number of threads that `n_jobs` stands for: None is 1, -1 the number of cores of the process."""
     if n_jobs is None:
         return 1
     if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
@@ -87,7 +155,7 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 def seed_of(random_state: Any) -> int:
-    """Return the integer that repeats a run: `random_state` itself, drawn from it, or drawn from the system."""
+    """Return the integer that repeats a run: `random_state` itself, or drawn from it or from the system."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
     if isinstance(random_state, np.random.Generator):
@@ -97,5 +165,5 @@ def seed_of(random_state: Any) -> int:
     if is_integer(random_state) and random_state >= 0:
         return int(random_state)
     raise GomeaBnError(
-        f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
+        f"random_state must be an integer of at least 0, a NumPy generator or None, got {random_state!r}."
     )

@@ -1,4 +1,4 @@
-"""The folder of one run: the network in three formats and a record that says how to repeat it."""
+"""The folder of one run: the network in three formats, and a record with all that is needed to repeat the run."""
 
 from __future__ import annotations
 
@@ -33,15 +33,24 @@ FILES = ("network.json", "network.bif", "network.dot", "run.json")
 
 
 def check_run_folder(folder: Path, *, inputs: Iterable[Path] = ()) -> None:
-    """Raise `GomeaBnError` if the files of a run could not be written to `folder`; see `check_folder`."""
+    """Raise `GomeaBnError` if the files of a run cannot be written to a folder; see `check_folder`."""
     check_folder(folder, FILES, inputs=inputs)
 
 
 def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[str, Any]) -> list[Path]:
-    """Return the paths of network.json, network.bif, network.dot and run.json, after writing all of them.
+    """Write network.json, network.bif, network.dot and run.json to a folder, and return their paths.
 
-    They are completed beside their places first, so that a full disk or an interrupt leaves the files of an
-    earlier run as they were.
+    All of them are first written to a temporary folder next to them, so that a full disk or an interrupt leaves the
+    files of an earlier run as they were.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder; made if absent.
+    network : DiscretizedBayesNet
+        Network to write.
+    record : dict
+        Content of run.json, from `run_record`.
 
     Raises
     ------
@@ -71,20 +80,24 @@ def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[st
 def run_record(
     learner: BayesNetLearner, source: Path, source_sha256: str, *, compile_seconds: float
 ) -> dict[str, Any]:
-    """Return what run.json holds: data, parameters, seed, versions, machine, counts, and how to repeat the run.
-
-    A run whose discretizer the clock cut short has no such way; "repeat" is None then.
+    """Return the content of run.json: data, parameters, seed, versions, machine, counts, and how to repeat the run.
 
     Parameters
     ----------
     learner : BayesNetLearner
-        After ``fit``.
+        Fitted learner.
     source : Path
-        The file that it learned from.
+        File that it learned from.
     source_sha256 : str
-        Digest of that file's bytes when it was read.
+        SHA-256 of the bytes of the file when it was read.
     compile_seconds : float
-        Spent on compiling or loading kernels before the search.
+        Seconds spent on compiling or loading kernels before the search.
+
+    Returns
+    -------
+    dict
+        Plain values. "repeat" holds the parameters that repeat the run; it is None if the time limit cut a discretizer
+        short, since such a run cannot be repeated exactly.
     """
     from gomea_bn.algorithms.gomea import GOMEA
 
@@ -126,12 +139,12 @@ def run_record(
         "score": learner.score_,
         "history": [
             {
-                "seconds": e.seconds,
-                "n_eval": e.n_eval,
-                "score": -e.objective,
-                "population_size": e.population_size,
+                "seconds": entry.seconds,
+                "n_eval": entry.n_eval,
+                "score": -entry.objective,
+                "population_size": entry.population_size,
             }
-            for e in learner.history_
+            for entry in learner.history_
         ],
         "repeat": None
         if learner.statistics_.get("discretizer_cut_short")
@@ -140,7 +153,7 @@ def run_record(
 
 
 def plain_parameters(learner: Any) -> dict[str, Any]:
-    """Return a learner's parameters, but those that say only where and how visibly it runs, as plain values."""
+    """Return the parameters of a learner that decide its result, as plain values."""
     parameters: dict[str, Any] = learner.get_params(deep=False)
     for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
         del parameters[name]

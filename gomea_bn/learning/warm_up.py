@@ -1,4 +1,4 @@
-"""Compiling, or loading, every kernel of the learner before the clock of a run starts."""
+"""Compilation of all kernels of a learner before the clock of a run starts."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _done: set[str] = set()
 
 
 def _log(message: str) -> None:
-    """Log as a warning, which Python shows on standard error unless told otherwise: the wait needs a reason."""
+    """Log as a warning, which Python prints to standard error by default, so that users know why they wait."""
     _LOG.warning(message)
 
 
 def compile_kernels(announce: Callable[[str], object] = _log) -> float:
-    """Make sure that every kernel of a learning run is compiled and loaded; returns the seconds this took.
+    """Compile or load all kernels of a learning run, and return the seconds this took.
 
     Parameters
     ----------
     announce : callable
-        Gets one line if the kernels are not yet in this machine's cache, before the wait.
+        Function that receives one line before the wait if the kernels are not in the cache of this machine.
     """
     return _compile("learner", _learn_once, announce, 30)
 
 
 def compile_front_kernels(announce: Callable[[str], object] = _log) -> float:
-    """Make sure that every kernel of a run for several objectives is compiled; as `compile_kernels`."""
+    """Compile or load all kernels of a run with several objectives; see `compile_kernels`."""
     return _compile("front", _search_front_once, announce, 60)
 
 
@@ -70,7 +70,7 @@ def _variables() -> list[ScoredVariable]:
 
 
 def _advance(run: MultiStartRun) -> None:
-    """Run to the limit; not `finish`, which keeps Ctrl-C for the end of a generation: compiling would end first."""
+    """Run to the limit. Unlike `finish` this does not delay Ctrl-C to the end of a generation, after compilation."""
     with run:
         while run.step():
             pass
@@ -92,7 +92,7 @@ def _learn_once(n_threads: int) -> None:
 
 
 def _screen_and_link(problem: StructureProblem) -> None:
-    """Compile what only tables of many columns need."""
+    """Compile the kernels that only tables with many columns use."""
     candidate_pairs(problem.scorer, problem.edge_rules, 1)
     generator = np.random.default_rng(0)
     LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)

@@ -219,7 +219,7 @@ def test_options_reach_the_learner(stand_in, data, tmp_path):
         "--discretizer", "equal-width", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
         "--max-candidates", "all",
         "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
-        "--seed", "4", "--threads", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
+        "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
         "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7",
         "--pseudo-count", "0.5", "--patience", "3", "--quiet", "--out", tmp_path / "front",
@@ -260,7 +260,7 @@ def test_options_reach_the_learner(stand_in, data, tmp_path):
         (2, ["--out", "rows.csv"], "not a folder"),
         (2, ["--networks", "-1"], "--networks"),
         (2, ["--colour"], "--colour"),
-        (3, ["--max-levels", "2"], "Merge or drop levels, raise --max-levels."),
+        (3, ["--max-levels", "2"], "Merge or drop levels, or raise --max-levels."),
     ],
 )
 def test_front_answers_wrong_use_by_one_line(stand_in, data, tmp_path, monkeypatch, code, arguments, message):
@@ -332,7 +332,7 @@ def test_review_writes_the_page_of_a_front(stand_in, front, folder, data, tmp_pa
     assert MOVED in ok("review", out).stderr
     assert "is not the file that was learned from" in refused(3, "review", out, "--data", data)
     assert "nothere.csv' does not exist" in refused(3, "review", out, "--data", tmp_path / "nothere.csv")
-    assert f"'{tmp_path}' is no file" in refused(3, "review", out, "--data", tmp_path)
+    assert f"'{tmp_path}' is not a file" in refused(3, "review", out, "--data", tmp_path)
 
 
 def test_a_table_is_found_from_elsewhere_and_a_damaged_histogram_told(stand_in, data, tmp_path, monkeypatch):

@@ -60,7 +60,7 @@ def found(place):
         "3000",
         "--seed",
         "3",
-        "--threads",
+        "--jobs",
         "2",
     ]
     result = invoke("front", place / "rows.csv", *arguments, "--out", out)
@@ -156,7 +156,7 @@ def test_advice_names_options(tmp_path, command):
     holes.to_csv(tmp_path / "holes.csv", index=False)
     result = invoke(command, tmp_path / "holes.csv")
     assert result.exit_code == 3
-    assert result.stderr.endswith("in row 3 (counted from 0); fill or drop them, or give --missing drop.\n")
+    assert result.stderr.endswith("in row 3 (counted from 0). Fill or drop them, or give --missing drop.\n")
     codes = rows().assign(b="7", c=np.arange(200).astype(str))
     codes["b d"] = np.arange(200).astype(str)
     codes[["a", "b d"]].to_csv(tmp_path / "codes.csv", index=False)
@@ -166,7 +166,7 @@ def test_advice_names_options(tmp_path, command):
 
 def test_the_default_of_the_limit_is_told():
     told = " ".join(invoke("front", "--help").stdout.split())
-    assert "10 times what the network without edges needs, or the number of rows if that is more" in told
+    assert "10 times that of the network without edges, or the number of rows if that is larger" in told
 
 
 def test_help_imports_nothing_heavy():
@@ -213,7 +213,7 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     data.rename("front.csv")
     before = Path("front.csv").read_bytes()
     for out in (".", tmp_path):
-        assert "front.csv': it is a file that this run reads" in refused("front.csv", "--out", out)
+        assert "front.csv', since the command reads it (DATA)" in refused("front.csv", "--out", out)
     Path("front.csv").rename("rows.csv")
     Path("expert.json").write_text("parent,child\na,b\n")
     Path("expert.csv").write_text("parent,child\na,b\n")
@@ -226,7 +226,7 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     assert Path("expert.json").read_text() == "what the expert said"
     completed = Path("expert_completed.json").read_bytes()
     told = refused("rows.csv", "--expert", "expert_completed.json", "--out", ".")
-    assert "expert_completed.json': it is a file that this run reads" in told
+    assert "expert_completed.json', since the command reads it (--expert)" in told
     assert Path("expert_completed.json").read_bytes() == completed
 
 

@@ -129,7 +129,7 @@ def test_options_reach_the_learner(table, tmp_path):
         "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
         "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
         "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
-        "--max-generations", "4", "--patience", "0", "--threads", "1", "--json", "--quiet",
+        "--max-generations", "4", "--patience", "0", "--jobs", "1", "--json", "--quiet",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
@@ -233,7 +233,11 @@ def test_wrong_use_is_one_line_and_exit_2(table, tmp_path, arguments, message):
         ("ragged.csv", b"a,b\n1,2,3\n1,2\n", "ragged"),
         ("few.csv", b"a,b\n1,2\n3,4\n", "at least 10 rows"),
         ("double.csv", b"a,a\n" + b"1,2\n" * 12, "more than once"),
-        ("constant.csv", b"a,b\n" + b"".join(b"%d,2\n" % i for i in range(12)), "Column 'b' is constant"),
+        (
+            "constant.csv",
+            b"a,b\n" + b"1,2\n" * 12,
+            "All columns of the table are constant: 'a' is 1, 'b' is 2",
+        ),
         ("many.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i) for i in range(60)), "at most 50 levels"),
         ("rows.parquet", b"PAR1 no parquet", "not a readable Parquet file"),
     ],
@@ -432,3 +436,61 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     assert refine(data, "--out", out, "--method", "guess").exit_code == 2
     assert refine(tmp_path / "none.csv", "--out", out).exit_code == 3
     assert refine(data, "--out", tmp_path / "none" / "refined.json").exit_code == 1
+
+
+@pytest.mark.parametrize("command", ["learn", "front", "discretize"])
+def test_a_command_reads_its_table_once(table, monkeypatch, command):
+    read, real = [], pd.read_csv
+
+    def counting(path, **options):
+        read.append(options.get("nrows"))
+        return real(path, **options)
+
+    monkeypatch.setattr(pd, "read_csv", counting)
+    arguments = ["--method", "mdl"] if command == "discretize" else ["--max-evaluations", "100"]
+    result = invoke(command, table, *arguments, "--quiet")
+    assert result.exit_code == 0, result.stderr
+    assert read == [1, None]  # the names, then the rows
+
+
+def test_former_options_work_with_a_warning(table, rows, tmp_path):
+    result = learn(table, *QUICK, "--threads", "1", "--quiet", "--json")
+    assert result.stderr == (
+        "Warning: --threads is now called --jobs; the former name works until the next version.\n"
+    )
+    assert json.loads(result.stdout)["run"]["n_jobs"] == 1
+    assert "--threads" not in learn("--help").stdout
+    both = learn(table, *QUICK, "--threads", "1", "--jobs", "2")
+    assert both.exit_code == 2
+    assert "--threads is the former name of --jobs; give only --jobs." in both.stderr
+    BayesNetLearner(max_evaluations=300, random_state=1).fit(rows).network_.to_json(tmp_path / "network.json")
+    texts = {}
+    for option in ("--min-width", "--width-floor"):
+        out = tmp_path / f"{option}.json"
+        arguments = [tmp_path / "network.json", table, "--bin-counts", "free", option, "0.2", "--out", out]
+        refined = invoke("refine", *arguments)
+        assert refined.exit_code == 0, refined.stderr
+        assert ("now called --min-width" in refined.stderr) == (option == "--width-floor")
+        texts[option] = out.read_text()
+    assert texts["--min-width"] == texts["--width-floor"]
+
+
+def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
+    rows.assign(site="north").to_csv(table, index=False)
+    warning = "Warning: 1 column of the table is constant and will have no edges: 'site' is 'north' in all 150 rows.\n"
+    for command, arguments in (
+        ("learn", [*QUICK, "--out", tmp_path / "run"]),
+        ("front", [*QUICK, "--out", tmp_path / "front"]),
+        ("discretize", ["--method", "equal-width"]),
+    ):
+        result = invoke(command, table, *arguments)
+        assert result.exit_code == 0, result.stderr
+        assert result.stderr.count("is constant") == 1
+        assert warning in result.stderr
+        assert "site  discrete    constant: 'north' in all 150 rows" in result.stderr
+    network = DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
+    assert network.levels["site"] == ("north",)
+    assert "--max-candidates" not in learn(table, *QUICK).stdout
+    for command, folder in (("export", "run"), ("review", "front"), ("review", "run")):
+        arguments = ["--to", "bif"] if command == "export" else []
+        assert invoke(command, tmp_path / folder, *arguments).exit_code == 0

@@ -100,7 +100,7 @@ def test_ctrl_c_keeps_the_best_so_far(table, rows, tmp_path):
 
 def test_a_terminal_gets_the_live_table(table):
     own, theirs = pty.openpty()
-    command = [COMMAND, "learn", str(table), "--max-seconds", "0.5", "--patience", "0", "--threads", "1"]
+    command = [COMMAND, "learn", str(table), "--max-seconds", "0.5", "--patience", "0", "--jobs", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
     os.close(theirs)
     seen = b""

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.data.columns import numeric_values
+from gomea_bn.data.sources import source_frame, source_table
+from gomea_bn.data.table import Column, Table, read_table, table_digest
+from gomea_bn.errors import GomeaBnError, row_list
 
 N = 30
 TEXT = st.characters(exclude_categories=["Cs"], exclude_characters="\0")  # pandas 2 compares up to a NUL
@@ -158,8 +160,11 @@ def with_column(values):
             {"missing": "drop"},
             ["10 rows, got 5 after dropping 25"],
         ),
-        (with_column(3), {}, ["'odd' is constant", "3 in all 30 rows"]),
-        (with_column("q"), {}, ["'odd' is constant", "'q'"]),
+        (
+            lambda f: pd.DataFrame({"odd": [3] * N, "even": ["q"] * N}),
+            {},
+            ["All columns of the table are constant: 'odd' is 3, 'even' is 'q' in all 30 rows"],
+        ),
         (lambda f: f.head(9), {}, ["at least 10 rows, got 9"]),
         (lambda f: f[[]], {}, ["no columns"]),
         (lambda f: pd.concat([f, f[["town"]]], axis=1), {}, ["'town' occurs more than once", "3 and 4"]),
@@ -179,7 +184,7 @@ def with_column(values):
         (with_column([str(i) for i in range(N)]), {"max_levels": 20}, ["reads as a number", "kinds={'odd'"]),
         (lambda f: f, {"kinds": {"height": "discrete"}, "max_levels": 20}, ["'height'", "at most 20 levels"]),
         (lambda f: f, {"kinds": {"heigth": "discrete"}}, ["'heigth'", "Did you mean 'height'?"]),
-        (lambda f: f, {"kinds": {"height": "categorical"}}, ["'continuous' or 'discrete'", "'categorical'"]),
+        (lambda f: f, {"kinds": {"height": "categorical"}}, ["'continuous', 'discrete'", "'categorical'"]),
         (lambda f: f, {"kinds": ["height"]}, ["kinds must map"]),
         (lambda f: f, {"kinds": {"town": "continuous"}}, ["'town' must hold numbers", "'b'", "rows 0, 1, 2"]),
         (
@@ -211,7 +216,7 @@ def with_column(values):
             {},
             ["'odd'", "infinite"],
         ),
-        (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "rescale"]),
+        (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "Rescale it."]),
     ],
 )
 def test_bad_tables_are_refused_with_the_column_and_the_rows(frame, change, options, words):
@@ -261,11 +266,11 @@ def test_whole_numbers_beside_missing_ones_stay_whole(tmp_path):
         ("a.csv", b"a,b\n" + b"1,2\n" * 12 + b"1,2,3\n", ["ragged", "line 14"]),
         ("a.csv", b"a,b\n" + b"1,2,3\n" * 12, ["ragged", "2 column names"]),
         ("a.csv", b"a,b\n" + b"1,2\n2,4\n" * 6 + b"1\n", ["'b' has 1 missing", "row 12"]),
-        ("a.csv", b'a,b\n1,"2\n', ["open quote"]),
+        ("a.csv", b'a,b\n1,"2\n', ["unclosed quote"]),
         ("a.csv", b"a,a\n1,2\n", ["'a' occurs more than once", "0 and 1"]),
         ("a.csv", b",a\n0,2\n", ["no name for column 0", "index"]),
         ("a.csv", b"1.5,2.5\n0,2\n", ["no column names"]),
-        ("a.csv", b"a;b\n0;2\n", ["one column only", "sep="]),
+        ("a.csv", b"a;b\n0;2\n", ["only one column", "sep="]),
         ("a.csv.gz", b"\x1f\x8b\x08\x00junk", ["cannot be read"]),
         ("a.csv.zip", b"junk", ["cannot be read"]),
         ("a.parquet", b"junk", ["not a readable Parquet"]),
@@ -304,3 +309,119 @@ def test_every_value_comes_back(numbers, words):
     assert decoded(number) == numbers
     assert decoded(word) == words
     assert list(word.levels) == sorted(set(words))
+
+
+def values_of(series, name="x"):
+    return numeric_values(pd.Series(series, dtype=object), name)
+
+
+def test_missing_text_is_reported_as_missing_and_other_text_as_no_number():
+    with pytest.raises(GomeaBnError, match=r"'x' has 1 missing or infinite value in row 1 "):
+        values_of(["1.5", None])
+    with pytest.raises(GomeaBnError, match=r"'x' must hold numbers, got 'one' in row 1 "):
+        values_of(["1.5", "one", None])
+
+
+def test_only_the_first_rows_are_listed():
+    assert row_list([4]) == "row 4 (counted from 0)"
+    assert row_list(range(20)) == "rows 0, 1, 2, 3, 4, 5, 6, 7 and 12 more (counted from 0)"
+
+
+def test_large_whole_numbers_next_to_missing_ones_stay_real():
+    large = [float(2**60 + 4096 * i) for i in range(12)]
+    column = column_of([*large, np.nan], missing="drop")
+    assert column.reason == "real numbers"
+    assert column.values.tolist() == large
+    small = column_of([*map(float, range(12)), np.nan], missing="drop")
+    assert small.reason == "integers, 12 distinct (more than 10)"
+
+
+def test_text_of_which_half_reads_as_numbers_is_remarked():
+    half = column_of([*map(str, range(6)), *"abcdef"])
+    assert "6 of 12 values read as numbers; the first that does not is 'a'" in half.reason
+    assert "read as numbers" not in column_of([*map(str, range(5)), *"abcdefg"]).reason
+
+
+def test_as_many_levels_as_allowed_are_accepted():
+    letters = list("abcdefghijkl")
+    assert len(column_of(letters, max_levels=12).levels) == 12
+    with pytest.raises(GomeaBnError, match="at most 11 levels, got 12"):
+        column_of(letters, max_levels=11)
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        ([3] * 12, (3,)),
+        ([2.5] * 12, (2.5,)),
+        (["q"] * 12, ("q",)),
+        ([True] * 12, (True,)),
+        (pd.Categorical(["b"] * 12, categories=["a", "b", "c"]), ("a", "b", "c")),
+    ],
+)
+def test_a_constant_column_is_discrete_with_a_warning(values, levels):
+    for kinds in (None, {"x": "discrete"}, {"x": "continuous"}):
+        with pytest.warns(
+            UserWarning, match="1 column of the table is constant and will have no edges: 'x' is "
+        ):
+            column = column_of(values, kinds=kinds)
+        assert column.levels == levels
+        assert column.is_constant
+        assert column.reason.startswith(f"constant: {values[0]!r} in all 12 rows")
+        assert decoded(column) == list(values)
+
+
+def test_the_warning_names_every_constant_column():
+    frame = pd.DataFrame({"a": range(12), "b": 1, "c": "q"})
+    with pytest.warns(
+        UserWarning, match="2 columns .* are constant .*: 'b' is 1, 'c' is 'q' in all 12 rows"
+    ) as caught:
+        table = read_table(frame)
+    assert len(caught) == 1
+    assert table.n_varying == 1
+    assert "b  discrete    constant: 1 in all 12 rows" in table.describe()
+
+
+def test_taken_rows_keep_kinds_and_levels(frame):
+    table = read_table(frame)
+    rows = np.array([3, 3, 7])
+    part = table.take(rows)
+    assert part.n_rows == 3
+    for column, whole in zip(part.columns, table.columns):
+        assert (column.name, column.levels, column.reason) == (whole.name, whole.levels, whole.reason)
+        assert column.values.tolist() == whole.values[rows].tolist()
+        with pytest.raises(ValueError, match="read-only"):
+            column.values[0] = 1
+
+
+def test_the_order_of_an_ordered_categorical_is_kept():
+    ordered = pd.Categorical(["low", "high"] * 6, categories=["low", "high"], ordered=True)
+    assert column_of(ordered).ordered
+    assert not column_of(pd.Categorical(["low", "high"] * 6)).ordered
+    table = read_table(pd.DataFrame({"x": ordered, "y": range(12)}))
+    assert table.to_frame()["x"].cat.ordered
+
+
+def test_every_source_gives_the_same_table(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    frame = pd.DataFrame(rows, columns=["x0", "x1"])
+    frame.to_parquet(tmp_path / "rows.parquet")
+    table = read_table(frame)
+    options = {"kinds": None, "missing": "error", "max_levels": 50}
+    assert source_table(table, **options) is table
+    for source in (rows, frame, tmp_path / "rows.parquet", str(tmp_path / "rows.parquet")):
+        assert table_digest(source_table(source, **options)) == table_digest(table)
+        pd.testing.assert_frame_equal(source_frame(source), table.to_frame())
+    with pytest.raises(GomeaBnError, match="'x0' of the Table is continuous, but kinds says 'discrete'"):
+        source_table(table, **{**options, "kinds": {"x0": "discrete"}})
+    flat = Table((Column("x", np.full(5, 2.5), None, ""),), 5, ())
+    with pytest.raises(
+        GomeaBnError, match=r"'x' of the Table is continuous, but has one value, 2\.5, in all 5 rows"
+    ):
+        source_table(flat, **options)
+    for source, message in (
+        ([1, 2], "got list"),
+        (rows[0], r"must have shape \(n_rows, n_columns\), got shape \(2,\)"),
+    ):
+        with pytest.raises(GomeaBnError, match=message):
+            source_table(source, **options)

@@ -128,9 +128,10 @@ def test_what_is_no_table_is_refused(source):
         Recorder().fit(source)
 
 
-def test_a_column_of_one_value_is_refused_by_name(frame):
-    with pytest.raises(GomeaBnError, match="Column 'c' is constant"):
-        Recorder().fit(frame.assign(c=2.5))
+def test_a_column_of_one_value_is_discrete_or_refused_by_name(frame):
+    with pytest.warns(UserWarning, match="constant and will have no edges: 'c' is 2.5"):
+        recorder = Recorder().fit(frame.assign(c=2.5))
+    assert recorder.levels_["c"] == (2.5,)
     table = Table((Column("x", np.full(5, 2.5), None, ""),), 5, ())
     with pytest.raises(GomeaBnError, match=r"Column 'x' has one value, 2\.5, in all 5 rows"):
         Recorder().fit(table)

@@ -218,10 +218,10 @@ def test_tiny_and_tied_tables(search: str) -> None:
     assert found.cut_points_["x"].tolist() in ([near], [1.5])  # no float lies between the first two values
 
 
-def test_one_valued_columns_are_refused_by_name() -> None:
+def test_columns_with_one_value_are_not_cut() -> None:
     frame = pd.DataFrame({"x": np.ones(20), "y": np.arange(20.0)})
-    with pytest.raises(GomeaBnError, match="'x' is constant"):
-        MDLDiscretizer().fit(frame, network=[("x", "y")])
+    with pytest.warns(UserWarning, match="'x' is 1.0"):
+        assert list(MDLDiscretizer().fit(frame, network=[("x", "y")]).cut_points_) == ["y"]
 
 
 @pytest.mark.parametrize("search", SEARCHES)

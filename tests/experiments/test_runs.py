@@ -194,7 +194,7 @@ def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
         return " ".join(found.output.split())
 
     assert "No experiment 'table3'" in told("table3")
-    assert "--sizes must be integers with commas between, got 'a'" in told("table1", "--sizes", "a")
+    assert "--sizes must be integers separated by commas, got 'a'" in told("table1", "--sizes", "a")
     assert "sizes of table2 must be at least 2, got 1" in told("table2", "--sizes", "1,4")
     assert "sizes of chen must be at least 2, got 1" in told("chen", "--sizes", "1")
     assert "holds no results of table1; run it first" in told("table1", "--report-only")
@@ -290,7 +290,7 @@ def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
     assert "algorithms of other must be out of a, got 'b'" in told(2, "--algorithms", "a,b")
     run_experiment(other, other.plan, tmp_path / "other", n_workers=1)
     assert "holds results already" in told(2)
-    assert "--summary must be a file in a folder that exists" in told(2, "--summary", "nowhere/results.md")
+    assert "--summary must be a file in an existing folder" in told(2, "--summary", "nowhere/results.md")
     assert "leave out --nets, --seed" in told(2, "--report-only", "--nets", "2", "--seed", "1")
     assert "leave it out with --scheduler" in told(2, "--scheduler", "a:1", "--workers", "2")
     assert os.listdir(tmp_path) == ["other"]

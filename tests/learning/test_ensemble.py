@@ -1,4 +1,4 @@
-"""The ensemble: a mixture of networks from resamples, its confidence in edges, its limits and its errors."""
+"""The ensemble: a mixture of networks from parts of the rows, its confidence in edges, its limits and its errors."""
 
 import itertools
 import math
@@ -62,11 +62,19 @@ def test_probabilities_sum_to_one_over_all_rows_that_there_can_be():
     assert np.exp(found.log_density(rows)).sum() == pytest.approx(1.0, rel=1e-12)
 
 
-def test_each_network_is_learned_from_a_resample_and_counted_from_all_rows(frame, fitted):
+@pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
+def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitted, resampling):
     table = read_table(frame)
+    if resampling == "bootstrap":
+        fitted = BayesNetEnsemble(QUICK, n_networks=4, random_state=3, resampling=resampling).fit(frame)
     for place, child in enumerate(np.random.SeedSequence(3).spawn(4)):
         generator = np.random.default_rng(child)
-        rows = generator.integers(80, size=80)
+        rows = np.zeros(80, np.int64)
+        while frame.iloc[rows].nunique().min() == 1:  # rows in which a column is constant are drawn again
+            if resampling == "bootstrap":
+                rows = generator.integers(80, size=80)
+            else:
+                rows = np.sort(generator.choice(80, size=50, replace=False))
         one = clone(QUICK).set_params(random_state=int(generator.integers(2**32))).fit(frame.iloc[rows])
         learned = (one.network_.edges, one.network_.cut_points)
         wanted = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto")
@@ -145,6 +153,37 @@ def test_samples_follow_the_mixture(frame, fitted):
     assert fitted.sample(0).shape == (0, 4)
 
 
+def test_rows_of_different_networks_are_mixed():
+    def always(level):
+        return DiscretizedBayesNet(
+            ["x"], [], cut_points={}, support={}, levels={"x": (0, 1, 2)}, tables={"x": np.eye(3)[level]}
+        )
+
+    mixture = BayesNetEnsemble()
+    mixture.networks_ = [always(0), always(1), always(2)]
+    members = np.random.default_rng(4).integers(3, size=30)
+    assert mixture.sample(30, random_state=4)["x"].tolist() == members.tolist()
+
+
+def test_subsamples_tell_true_from_false_pairs():
+    rng = np.random.default_rng(2)
+    a = rng.normal(size=400)
+    rows = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.5, size=400)})
+    for name in "cde":
+        rows[name] = rng.normal(size=400)
+    false_edges = {}
+    for resampling in ("subsample", "bootstrap"):
+        model = BayesNetEnsemble(
+            BayesNetLearner(max_evaluations=3000), n_networks=4, random_state=1, resampling=resampling
+        )
+        pairs = model.fit(rows).edge_frequency()
+        is_true = pairs["parent"].isin(["a", "b"]) & pairs["child"].isin(["a", "b"])
+        assert pairs["adjacent"][is_true].max() == 1.0
+        false_edges[resampling] = pairs["arc"][~is_true].sum()  # per network
+    assert false_edges["subsample"] < 1.0
+    assert false_edges["bootstrap"] > 4.0
+
+
 def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
     given, spent = [], iter([1.0, 3.0, 7.0, 0.5])
     real = BayesNetLearner.fit
@@ -184,14 +223,14 @@ def test_ctrl_c_keeps_the_networks_that_are_done(frame, interrupted, kept):
 
 @pytest.mark.parametrize(("first", "kept"), [(0, None), (2, 2)])
 def test_ctrl_c_between_two_searches(frame, monkeypatch, first, kept):
-    count, real = itertools.count(), ensemble._resample
+    count, real = itertools.count(), ensemble._usable_rows
 
     def resample(*arguments):
         if next(count) == first:
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(ensemble, "_resample", resample)
+    monkeypatch.setattr(ensemble, "_usable_rows", resample)
     model = BayesNetEnsemble(QUICK, n_networks=4, random_state=3)
     if kept is None:
         with pytest.raises(KeyboardInterrupt):
@@ -218,7 +257,7 @@ def test_the_learners_options_hold_for_every_network(frame):
         assert net.metadata["fixed_cut_points"] == ["a"]
 
 
-def test_resamples_without_a_columns_few_other_values_are_drawn_anew():
+def test_rows_without_a_columns_few_other_values_are_drawn_again():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {"x": rng.normal(size=40), "once": ["yes"] + ["no"] * 39, "most": [5.5] + [0.5] * 39}
@@ -228,11 +267,11 @@ def test_resamples_without_a_columns_few_other_values_are_drawn_anew():
     assert found.n_networks_ == 6
     pd.testing.assert_frame_equal(frame, before)
     hopeless = pd.DataFrame({f"x{i}": np.where(np.arange(40) == i, 1.5, 0.5) for i in range(40)})
-    with pytest.raises(GomeaBnError, match=r"Of 1000 resamples none could be learned from: .* column 'x"):
+    with pytest.raises(GomeaBnError, match=r"None of 1000 subsample draws of rows is usable: .* column 'x"):
         BayesNetEnsemble(QUICK, random_state=1).fit(hopeless)
 
 
-def test_resamples_reach_beyond_fixed_cuts_at_both_ends():
+def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
     rng = np.random.default_rng(2)
     x = np.sort(rng.normal(size=30))
     ends = {"x": [x[:2].mean(), x[-2:].mean()]}  # one row in each end bin
@@ -279,6 +318,10 @@ def test_incomplete_rows_follow_the_learner(frame):
     [
         (BayesNetEnsemble(QUICK, n_networks=0), "n_networks must be an integer of at least 1, got 0"),
         (BayesNetEnsemble(QUICK, n_networks=True), "n_networks must be an integer"),
+        (
+            BayesNetEnsemble(QUICK, resampling="jackknife"),
+            "resampling must be one of 'subsample', 'bootstrap'",
+        ),
         (BayesNetEnsemble("bayesian"), "learner must be a BayesNetLearner or None, got 'bayesian'"),
         (BayesNetEnsemble(QUICK, random_state=-1), "random_state must be"),
         (BayesNetEnsemble(QUICK, n_jobs=0), "n_jobs must be"),

@@ -10,7 +10,17 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, LinkageTree
+from gomea_bn import (
+    GOMEA,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    LinkageTree,
+    read_table,
+)
+from gomea_bn.learning import discretizer_rounds
+from gomea_bn.learning import learner as learner_module
 
 QUICK = {"max_evaluations": 3000, "random_state": 1}
 
@@ -131,8 +141,8 @@ def test_fit_only_stores_what_ends_in_an_underscore(mixed):
         ({"pseudo_count": "1"}, "pseudo_count must be"),
         ({"initial_indegree": -1}, "initial_indegree must be"),
         ({"max_candidates": 0}, "max_candidates must be"),
-        ({"kinds": {"z": "discrete"}}, "no such column"),
-        ({"kinds": {"a": "real"}}, "'continuous' or 'discrete'"),
+        ({"kinds": {"z": "discrete"}}, "kinds: the table has no column 'z'"),
+        ({"kinds": {"a": "real"}}, "must be one of 'continuous', 'discrete', got 'real'"),
         ({"kinds": {"c": "continuous"}}, "'c' must hold numbers"),
         ({"missing": "fill"}, "missing must be"),
         ({"max_levels": 3}, "Column 'd' must have at most 3 levels"),
@@ -162,7 +172,7 @@ def test_each_bad_option_is_named(mixed, options, message):
 
 def test_bad_sources_are_named(mixed, tmp_path):
     for source, message in (
-        ([[1.0, 2.0]], "must be a pandas DataFrame"),
+        ([[1.0, 2.0]], "must be a Table, a DataFrame, an array or the path of a file, got list"),
         (np.zeros(5), r"shape \(n_rows, n_columns\)"),
         (tmp_path / "none.csv", "does not exist"),
         (mixed.iloc[:5], "at least 10 rows"),
@@ -392,3 +402,32 @@ def test_verbose_is_silent_off_a_terminal(mixed, capfd, fitted):
     learner = BayesNetLearner(verbose=True, **QUICK).fit(mixed)
     assert capfd.readouterr() == ("", "")
     assert learner.network_ == fitted.network_
+
+
+@pytest.mark.parametrize("name", ["optimal", "equal-frequency", "mdl"])
+def test_the_problem_is_built_once_per_round(mixed, monkeypatch, name):
+    built = []
+
+    def counting(module):
+        real = module.learning_problem
+
+        def build(table, options, *arguments, **keywords):
+            built.append(bool(arguments))
+            return real(table, options, *arguments, **keywords)
+
+        monkeypatch.setattr(module, "learning_problem", build)
+
+    counting(learner_module)
+    counting(discretizer_rounds)
+    rounds = BayesNetLearner(name, **QUICK).fit(mixed).statistics_.get("rounds", 1)
+    assert built == [False] + [True] * (rounds - 1)
+
+
+def test_a_table_gives_the_network_of_its_frame(mixed, monkeypatch):
+    table = read_table(mixed)
+    network = BayesNetLearner(**QUICK).fit(mixed).network_
+    monkeypatch.setattr("gomea_bn.data.sources.read_table", None)
+    learner = BayesNetLearner(**QUICK).fit(table)
+    assert learner.table_ is table
+    assert learner.network_ == network
+    assert learner.score(table) == network.score(mixed)

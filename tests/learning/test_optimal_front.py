@@ -189,7 +189,7 @@ def test_optimal_front_is_not_behind_where_grids_miss_the_gap(mixed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_width": 1.5}, "min_width must be a fraction of the range"),
+        ({"min_width": 1.5}, "min_width must be a finite number of at least 0 and below 1"),
         ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0"),
     ],
 )

@@ -361,11 +361,11 @@ def test_the_price_of_edges_keeps_independent_columns_apart():
     [
         (
             {"prior": "bdeu"},
-            "no exact cuts under prior='bdeu'.*prior='dirichlet', .*'density-bic', or discretizer='equal-frequency'",
+            'cannot price cuts under prior=\'bdeu\'.*prior="dirichlet", .*="density-bic", .*="equal-frequency"',
         ),
         ({"scoring_method": "bic"}, "scoring_method='bic' is for discrete columns only"),
         ({"scoring_method": "k2"}, "is for discrete columns only"),
-        ({"min_width": -0.1}, "min_width must be a fraction of the range, from 0 to below 1, got -0.1"),
+        ({"min_width": -0.1}, "min_width must be a finite number of at least 0 and below 1, got -0.1"),
         ({"min_width": 1}, "min_width must be"),
         ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
         ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0, got -1"),

@@ -138,7 +138,7 @@ def test_a_limit_of_ones_own(mixed, expert):
     check_networks(learner, mixed)
     assert learner.front_.values[:, 1].max() <= 11
     with pytest.raises(
-        GomeaBnError, match="at least 7, the free parameters without any edge and with the fewest"
+        GomeaBnError, match="at least 7, the number of free parameters without any edge and with the fewest"
     ):
         ParetoBayesNetLearner(max_complexity=6, **QUICK).fit(mixed)
     least = ParetoBayesNetLearner(max_complexity=7, **QUICK).fit(mixed)
@@ -413,15 +413,24 @@ def test_verbose_is_silent_off_a_terminal(mixed, expert, fitted, capfd):
     [
         ({"objectives": ["misfit"]}, "at least two different ones, got \\['misfit'\\]"),
         ({"objectives": ["misfit", "misfit"]}, "at least two different ones"),
-        ({"objectives": "misfit"}, "objectives must be a list out of"),
-        ({"objectives": ["misfit", "misfits"]}, "objectives must be out of .*got 'misfits'"),
-        ({"objectives": ["misfit", ["complexity"]]}, "objectives must be out of"),
-        ({"objectives": ["misfit", "expert_distance"]}, "there is no expert; pass expert="),
-        ({"objectives": ["misfit", OwnObjective("complexity", len)]}, "needs a new name and a callable"),
-        ({"objectives": ["misfit", OwnObjective("price", 3)]}, "needs a new name and a callable"),
-        ({"objectives": ["misfit", OwnObjective(None, len)]}, "needs a new name and a callable, got None"),
-        ({"max_complexity": 0}, "max_complexity must be a positive number or None, got 0"),
-        ({"max_complexity": "much"}, "max_complexity must be a positive number or None, got 'much'"),
+        ({"objectives": "misfit"}, "objectives must be a list of names out of"),
+        (
+            {"objectives": ["misfit", "misfits"]},
+            "objectives must be names out of .*got 'misfits'. Did you mean 'misfit'",
+        ),
+        ({"objectives": ["misfit", ["complexity"]]}, "objectives must be names out of"),
+        (
+            {"objectives": ["misfit", "expert_distance"]},
+            "'expert_distance' needs the expert's network; pass expert=",
+        ),
+        (
+            {"objectives": ["misfit", OwnObjective("complexity", len)]},
+            "must be text other than .* got 'complexity'",
+        ),
+        ({"objectives": ["misfit", OwnObjective("price", 3)]}, "'price' must be callable, got 3"),
+        ({"objectives": ["misfit", OwnObjective(None, len)]}, "must be text other than .* got None"),
+        ({"max_complexity": 0}, "max_complexity must be a finite number above 0 or None, got 0"),
+        ({"max_complexity": "much"}, "max_complexity must be a finite number above 0 or None, got 'much'"),
         ({"expert_sample_size": 1}, "expert_sample_size must be an integer from 2 to"),
         ({"pseudo_count": -1}, "pseudo_count must be a finite number of at least 0"),
         ({"discretizer": "mdl"}, "discretizer must be one of"),

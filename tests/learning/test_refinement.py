@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import slow_family_score
+from typer.testing import CliRunner
 
-from gomea_bn.cli.refine import refine_command
+from gomea_bn.cli.app import main
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
@@ -303,9 +304,8 @@ def test_command_reads_refines_writes_and_reports(tmp_path: Path) -> None:
     network = quantile_network(truth, read_table(frame))
     network.to_json(tmp_path / "in.json")
     frame.to_csv(tmp_path / "rows.csv", index=False, float_format="%.17g")
-    text = refine_command(
-        tmp_path / "in.json", tmp_path / "rows.csv", tmp_path / "out.json", bin_counts="free"
-    )
+    files = [str(tmp_path / "in.json"), str(tmp_path / "rows.csv"), "--out", str(tmp_path / "out.json")]
+    text = CliRunner().invoke(main, ["refine", *files, "--bin-counts", "free"]).stdout
     written = DiscretizedBayesNet.from_json(tmp_path / "out.json")
     assert written == refine_boundaries(network, frame, "dp", "free").network
     assert "Stopped by fixpoint" in text

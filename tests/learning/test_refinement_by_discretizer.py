@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table, refine_boundaries
 from gomea_bn.cli import app as cli
-from gomea_bn.cli.refine import refine_command
 from gomea_bn.discretization import (
     MDLP,
     BayesianDiscretizer,
@@ -197,14 +196,13 @@ def test_commands_take_it_by_name(network, frame, tmp_path):
     saved, rows, out = tmp_path / "in.json", tmp_path / "rows.csv", tmp_path / "out.json"
     network.to_json(saved)
     frame.to_csv(rows, index=False, float_format="%.17g")
-    text = refine_command(saved, rows, out, method="mdl")
-    expected = refine_boundaries(network, frame, "mdl")
-    assert f"{expected.score_before:.3f} -> {expected.score_after:.3f}" in text
-    assert DiscretizedBayesNet.from_json(out) == expected.network
 
     def refine(*arguments):
         return CliRunner().invoke(cli.main, ["refine", *map(str, (saved, rows, "--out", out, *arguments))])
 
+    expected = refine_boundaries(network, frame, "mdl")
+    assert f"{expected.score_before:.3f} -> {expected.score_after:.3f}" in refine("--method", "mdl").stdout
+    assert DiscretizedBayesNet.from_json(out) == expected.network
     done = refine("--method", "bayesian")
     assert done.exit_code == 0, done.stderr
     by_name = refine_boundaries(network, frame, "bayesian").network

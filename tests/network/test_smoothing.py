@@ -19,7 +19,6 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.cli.app import main
-from gomea_bn.cli.refine import refine_command
 from gomea_bn.network.smoothing import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
 from gomea_bn.simulation.random_networks import random_network
 
@@ -267,7 +266,14 @@ def test_refining_keeps_it(frame, tmp_path):
     assert refine_boundaries(network, frame, pseudo_count="auto").network.pseudo_count == "auto"
     network.to_json(tmp_path / "net.json")
     frame.to_csv(tmp_path / "data.csv", index=False)
-    refine_command(tmp_path / "net.json", tmp_path / "data.csv", tmp_path / "new.json")
+    arguments = [
+        "refine",
+        str(tmp_path / "net.json"),
+        str(tmp_path / "data.csv"),
+        "--out",
+        str(tmp_path / "new.json"),
+    ]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
     assert DiscretizedBayesNet.from_json(tmp_path / "new.json").pseudo_count == "auto"
 
 

@@ -184,9 +184,11 @@ class LDBN(Discretizer):
 
     def _along(self, order: Sequence[int], task: DiscretizationTask, bins: _Bins) -> _Learned:
         """Return the result for one order; at the deadline, the last complete state."""
-        parents: Parents = [()] * len(order)
+        parents: Parents = [()] * len(task.table.columns)
         cuts = bins.start
         scorer = bins.scorer(cuts)
+        # constant columns have no edges
+        order = [v for v in order if not task.table.columns[v].is_constant]
         for position, child in enumerate(order):
             score = float(scorer.score([Family((child, 0))])[0])
             while len(parents[child]) < min(self.max_indegree, position) and not task.expired:

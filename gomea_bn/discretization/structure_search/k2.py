@@ -205,7 +205,8 @@ def k2_parents(scorer: FamilyScorer, order: Sequence[int], max_indegree: int, st
                 return parents
             candidates = [v for v in order[:position] if v not in parents[child]]
             new, grown = best_parent(scorer, child, parents[child], candidates)
-            if not grown > score:
+            # a parent with a single level gains nothing but rounding errors
+            if not grown > score + 1e-9:
                 break
             parents[child] = (*parents[child], new)
             score = grown

@@ -1,0 +1,27 @@
+"""The command `show`: print a saved network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gomea_bn.cli.output import UNUSABLE_DATA, fail, say
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["show"]
+
+
+def show(network: Annotated[Path, typer.Argument(help="A network.json.")]) -> None:
+    """Print a saved network: its variables, their bins or levels, and its edges."""
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+    try:
+        saved = DiscretizedBayesNet.from_json(network)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    say(saved.summary(), to_error=False)
+    metadata = saved.metadata
+    if isinstance(metadata.get("score"), float) and "scoring_method" in metadata:
+        say(f"\nScore ({metadata['scoring_method']}): {metadata['score']:.3f} nats.", to_error=False)

@@ -1,0 +1,120 @@
+"""No command replaces a file that it reads: it exits with code 2 and leaves every file as it was."""
+
+import os
+from pathlib import Path
+
+import pytest
+from front_examples import contents, example_front, small_frame
+from typer.testing import CliRunner
+
+from gomea_bn import DiscretizedBayesNet, read_table, write_front
+from gomea_bn.cli.app import main
+from gomea_bn.front.decision import Decision
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Return the working folder: a table, cuts, tiers, an expert, a front, a run, a decision, and links to them."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_frame()
+    frame.to_csv("rows.csv", index=False)
+    network = DiscretizedBayesNet.from_table(
+        read_table(frame), [("a", "b")], {"a": [0.0], "b": [0.1], "c": []}
+    )
+    Path("run").mkdir()
+    network.to_json("run/network.json")
+    cuts = '{"format": "gomea-bn cut points", "format_version": 1, "cut_points": {"a": [0.0]}}'
+    Path("run/network.dot").write_text(cuts)
+    Path("run/run.json").write_text("a\nb,c\n")
+    front = example_front(5)
+    write_front("front", front, networks=2)
+    Path("decision.json").write_text(Decision(front.run_hash, 1, "2026-11-05T14:30:00Z").to_json())
+    Path("link.json").symlink_to("decision.json")
+    Path("linked").symlink_to("front", target_is_directory=True)
+    os.link("rows.csv", "same.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "target", "source"),
+    [
+        ("learn rows.csv --cuts run/network.dot --out run", "--out", "run/network.dot", "--cuts"),
+        ("learn rows.csv --tiers run/run.json --out ./run", "--out", "run/run.json", "--tiers"),
+        ("learn run/run.json --out run", "--out", "run/run.json", "DATA"),
+        (
+            "front rows.csv --expert front/networks/0001.json --out front",
+            "--out",
+            "front/networks",
+            "--expert",
+        ),
+        ("front rows.csv --expert front/expert_completed.json --out linked", "--out", "linked", "--expert"),
+        ("front rows.csv --tiers front/front.csv --out front", "--out", "front/front.csv", "--tiers"),
+        ("discretize rows.csv --method mdl -o rows.csv", "--out", "rows.csv", "DATA"),
+        ("discretize rows.csv --method mdl --codes same.csv", "--codes", "same.csv", "DATA"),
+        (
+            "discretize rows.csv --method mdl --network run/network.json -o run/../run/network.json",
+            "--out",
+            "network.json",
+            "--network",
+        ),
+        ("refine run/network.json rows.csv --out run/network.json", "--out", "run/network.json", "NETWORK"),
+        ("refine run/network.json rows.csv --out same.csv", "--out", "same.csv", "DATA"),
+        ("review front -o front/front.json", "--out", "front/front.json", "FOLDER"),
+        ("review front -o front/networks/0001.dot", "--out", "0001.dot", "FOLDER"),
+        ("review run -o run/network.json", "--out", "run/network.json", "FOLDER"),
+        ("export front --network 1 -o front/front.json", "--out", "front/front.json", "FOLDER"),
+        ("export linked -o front/front.csv", "--out", "front/front.csv", "FOLDER"),
+        ("export run -o run/network.json", "--out", "run/network.json", "FOLDER"),
+        ("accept front decision.json -o decision.json", "--out", "decision.json", "DECISION"),
+        ("accept front decision.json -o link.json", "--out", "link.json", "DECISION"),
+        ("accept front decision.json -o front/expert_completed.json", "--out", "completed.json", "FOLDER"),
+        ("bench table1 --out . --summary table1/rows.jsonl", "--summary", "rows.jsonl", "--out"),
+    ],
+)
+def test_what_a_command_reads_stays(place, command, option, target, source):
+    if "review run" in command:
+        Path("run/run.json").unlink()
+    if command.startswith("bench"):
+        Path("table1").mkdir()
+    before = contents(place)
+    result = CliRunner().invoke(main, command.split())
+    assert result.exit_code == 2, result.stderr
+    error = result.stderr.splitlines()[-1]
+    assert error.startswith(f"Error: {option}: cannot write '")
+    assert target in error
+    assert f"since the command reads it ({source}) and it would be lost" in error
+    assert contents(place) == before
+
+
+def test_the_table_of_a_review_stays_whether_named_or_recorded(place):
+    arguments = ["learn", "rows.csv", "--out", "learned", "--max-evaluations", "50", "--quiet"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    before = Path("rows.csv").read_bytes()
+    for extra, source in (([], "the table"), (["--data", "same.csv"], "--data")):
+        result = CliRunner().invoke(main, ["review", "learned", "-o", "rows.csv", *extra])
+        assert result.exit_code == 2
+        assert f"--out: cannot write 'rows.csv', since the command reads it ({source})" in result.stderr
+    assert Path("rows.csv").read_bytes() == before
+
+
+def test_two_results_need_two_files(place):
+    Path("link.csv").symlink_to("codes.csv")
+    arguments = ["discretize", "rows.csv", "--method", "mdl", "-o", "codes.csv", "--codes", "link.csv"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "--out and --codes must be two files, got 'link.csv' twice." in result.stderr
+    assert not Path("codes.csv").exists()
+
+
+def test_other_files_in_the_same_folder_are_written(place):
+    for command in (
+        "review front",
+        "export front --network 1 -o front/mine.json",
+        "accept front decision.json -o front/model.json",
+        "refine run/network.json rows.csv --out run/refined.json",
+        "discretize rows.csv --method equal-width -o cuts.json --codes codes.csv",
+    ):
+        result = CliRunner().invoke(main, command.split())
+        assert result.exit_code == 0, result.stderr
+    for name in ("front/review.html", "front/mine.json", "front/model.json", "run/refined.json", "codes.csv"):
+        assert Path(name).is_file()

@@ -1,0 +1,39 @@
+"""Errors with advice: their text, their copies, and how a command spells them."""
+
+import copy
+import pickle
+
+import pytest
+
+from gomea_bn.errors import GomeaBnError, Setting
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        (Setting("max_levels"), "raise max_levels"),
+        (Setting("missing", "drop"), 'pass missing="drop"'),
+        (Setting("kinds", "continuous", "a b"), "pass kinds={'a b': 'continuous'}"),
+    ],
+)
+def test_a_setting_is_spelled_as_an_argument(setting, text):
+    assert str(setting) == text
+
+
+def test_advice_is_the_last_sentence():
+    assert str(GomeaBnError("It is wrong.")) == "It is wrong."
+    assert str(GomeaBnError("It is wrong.", ["drop it"])) == "It is wrong. Drop it."
+    advice = ["drop it", Setting("max_levels"), Setting("missing", "drop")]
+    assert str(GomeaBnError("Wrong.", advice)) == 'Wrong. Drop it, raise max_levels, or pass missing="drop".'
+    assert (
+        GomeaBnError("Wrong.", advice[1:]).text(lambda s: f"--{s.option}")
+        == "Wrong. --max_levels, or --missing."
+    )
+
+
+def test_an_error_survives_pickling_and_copying():
+    for error in (GomeaBnError("It is wrong."), GomeaBnError("It is wrong.", [Setting("missing", "drop")])):
+        for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+            assert isinstance(other, ValueError)
+            assert (str(other), other.args) == (str(error), error.args)
+            assert other.text(lambda setting: setting.option) == error.text(lambda setting: setting.option)
