@@ -53,7 +53,7 @@ def hit_rate(
     try:
         gum: Any = import_module("pyagrum")
     except ImportError:
-        raise GomeaBnError('Predictions need pyAgrum: pip install "gomea-bn[bench]".') from None
+        raise GomeaBnError('Predictions need pyAgrum: pip install "gomea-bn[experiments]".') from None
     codes = network.discretize(rows)
     model = network.to_pyagrum()
     total = 0.0

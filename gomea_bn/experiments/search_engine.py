@@ -124,21 +124,41 @@ def measure(task: Task) -> Measured:
 
 
 def by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
-    """Return the edges that one of pyAgrum's learners (`PEERS`) finds by BDeu on one thread, all levels known."""
+    """Return the edges that one of pyAgrum's searches (`PEERS`) reaches under BDeu."""
+    learner = pyagrum_learner(frame, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+    getattr(learner, search)()
+    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
+
+
+def pyagrum_learner(frame: pd.DataFrame, score: str, ess: float) -> Any:
+    """Return pyAgrum's learner of categorical columns for one thread, with the levels that no row has.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Categorical columns.
+    score : {"bdeu", "bic"}
+    ess : float
+        Equivalent sample size of BDeu. It is set by the score BD with the BDeu prior, since pyAgrum's own BDeu adds
+        the weight of the prior to a fixed equivalent sample size of 1.
+    """
     try:
         gum: Any = import_module("pyagrum")
     except ImportError:
-        raise GomeaBnError('This algorithm needs pyAgrum: pip install "gomea-bn[bench]".') from None
+        raise GomeaBnError('This algorithm needs pyAgrum: pip install "gomea-bn[experiments]".') from None
     gum.setNumberOfThreads(1)
     template = gum.BayesNet()
     for name in frame.columns:
         template.add(gum.LabelizedVariable(name, name, [str(level) for level in frame[name].cat.categories]))
     learner = gum.BNLearner(frame, template)
     learner.setNumberOfThreads(1)
-    learner.useScoreBD()
-    learner.useBDeuPrior(EQUIVALENT_SAMPLE_SIZE)
-    getattr(learner, search)()
-    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
+    if score == "bdeu":
+        learner.useScoreBD()
+        learner.useBDeuPrior(ess)
+    else:
+        learner.useScoreBIC()
+        learner.useNoPrior()
+    return learner
 
 
 def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Finding]]) -> Report:

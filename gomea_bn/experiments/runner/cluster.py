@@ -68,7 +68,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise GomeaBnError('Benchmarks need Dask: pip install "gomea-bn[bench]".') from None
+        raise GomeaBnError('Benchmarks need Dask: pip install "gomea-bn[experiments]".') from None
 
 
 @contextmanager

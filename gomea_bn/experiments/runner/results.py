@@ -15,7 +15,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.experiments.runner.experiment import Row, Task, plain, task_key
 from gomea_bn.runtime.atomic_files import write_text
 
-__all__ = ["ResultFolder", "failed", "measured_part"]
+__all__ = ["ResultFolder", "failed"]
 
 _DESCRIPTION, _ROWS, _TABLE, _TASKS = "description.json", "rows.jsonl", "rows.csv", "tasks"
 _ASIDE, _LOCK = "set_aside.jsonl", ".lock"
@@ -82,7 +82,7 @@ class ResultFolder:
         try:
             locket = import_module("locket")
         except ImportError:
-            raise GomeaBnError('Benchmarks need locket: pip install "gomea-bn[bench]".') from None
+            raise GomeaBnError('Benchmarks need locket: pip install "gomea-bn[experiments]".') from None
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with locket.lock_file(str(self.path / _LOCK), timeout=0):
@@ -169,11 +169,6 @@ def _kept(path: Path) -> bool:
 def failed(row: Row) -> bool:
     """Return whether a row tells of an error."""
     return "error" in row
-
-
-def measured_part(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return rows without wall times and without how often they were tried: what two runs have in common."""
-    return [{name: row[name] for name in ("key", "task", "measured") if name in row} for row in rows]
 
 
 def _lines(rows: Iterable[Row]) -> str:
