@@ -1,4 +1,4 @@
-"""The command that runs the published experiments."""
+"""The command `bench`, which runs the published experiments."""
 
 from __future__ import annotations
 
@@ -21,43 +21,56 @@ __all__ = ["bench"]
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="An experiment, all, or list.")],
-    nets: Annotated[int | None, typer.Option(min=1, help="Repetitions: networks, samples, foldings.")] = None,
-    sizes: Annotated[str | None, typer.Option(help="200,800: what the experiment grows.")] = None,
-    algorithms: Annotated[str | None, typer.Option(help="EW,EF: what is compared.")] = None,
-    variants: Annotated[str | None, typer.Option(help="Laws or kinds of networks, tables, problems.")] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.01, help="Limit of one search.")] = None,
+    name: Annotated[str, typer.Argument(help="Name of an experiment, or all, or list.")],
+    nets: Annotated[
+        int | None, typer.Option(min=1, help="Number of repetitions: networks, samples, or orders of folds.")
+    ] = None,
+    sizes: Annotated[str | None, typer.Option(help="Numbers of rows or variables, such as 200,800.")] = None,
+    algorithms: Annotated[str | None, typer.Option(help="Compared algorithms, such as EW,EF.")] = None,
+    variants: Annotated[
+        str | None, typer.Option(help="Laws or kinds of networks, tables, or problems.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.01, help="Limit of one search in seconds.")] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(min=1, help="Limit of one search, instead of seconds: two runs give equal rows."),
+        typer.Option(
+            min=1, help="Limit of one search in evaluations, instead of seconds; two runs give equal rows."
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="From which all seeds are counted.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Number from which all seeds are counted.")] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="The sizes of the publication, a minute or two a search.")
+        bool,
+        typer.Option("--full", help="Use the sizes of the publication, with a minute or two per search."),
     ] = False,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler; by default processes here.")
+        str | None, typer.Option(help="Address of a Dask scheduler; by default processes of this machine.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes here; by default one a core.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue what the folder holds.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes of this machine; by default one per core.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="Resume with other options; fitting rows are kept.")
+        bool,
+        typer.Option(
+            "--accept-changes", help="Resume with other options; rows that still belong to the run are kept."
+        ),
     ] = False,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Report the rows that are there, run nothing.")
+        bool, typer.Option("--report-only", help="Report the rows in the folder; run nothing.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Folder; every experiment gets one of its own in it.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder of results; every experiment has a folder in it.")] = Path(
         "results"
     ),
     summary: Annotated[
-        Path | None, typer.Option(help="Markdown file of all experiments in the folder; by default in it.")
+        Path | None,
+        typer.Option(help="Markdown file about all experiments in the folder; by default results.md in it."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Run a published experiment and report its numbers beside ours.
+    """Run a published experiment and report its numbers next to ours.
 
-    Every finished run is written at once; Ctrl-C keeps them, and --resume goes on. Exit codes: 0 done, 1 a run failed
-    or nothing could be written, 2 wrong use, 130 interrupted.
+    Every finished run is written at once. Ctrl-C keeps finished runs, and --resume continues. Exit codes: 0 done, 1 a
+    run failed or nothing could be written, 2 wrong use, 130 interrupted.
     """
     from gomea_bn.experiments.runner.page import write_summary
     from gomea_bn.experiments.runner.registry import experiment, experiments
@@ -68,8 +81,8 @@ def bench(
     tell = silent if quiet else say
     try:
         if name == "list":
-            for one in experiments().values():
-                say(f"{one.name:<10} {one.title}. {one.source}", to_error=False)
+            for listed in experiments().values():
+                say(f"{listed.name:<10} {listed.title}. {listed.source}", to_error=False)
             return
         chosen = list(experiments().values()) if name == "all" else [experiment(name)]
         changes = {
@@ -83,25 +96,25 @@ def bench(
         }
         written = summary or out / "results.md"
         _check(changes, full, report_only, scheduler, workers, summary)
-        plans = {one.name: one.planned(full=full, **changes) for one in chosen}
+        plans = {item.name: item.planned(full=full, **changes) for item in chosen}
         resume = resume or accept_changes
         if report_only and name == "all":
             chosen = _with_results(chosen, out)
-        for one in chosen if not report_only else ():  # all of them, before hours of runs
-            described = one.describe(plans[one.name])
-            ResultFolder(out / one.name).check(described, resume=resume, accept_changes=accept_changes)
+        for item in chosen if not report_only else ():  # all of them, before hours of runs
+            described = item.describe(plans[item.name])
+            ResultFolder(out / item.name).check(described, resume=resume, accept_changes=accept_changes)
         n_failed = 0
-        for one in chosen:
-            folder = out / one.name
+        for item in chosen:
+            folder = out / item.name
             if report_only:
-                outcome = report_again(one, folder)
+                outcome = report_again(item, folder)
             else:
-                plan = plans[one.name]
-                if one.prepare is not None and scheduler is None:
-                    compile_first(one.prepare, tell)
-                with _progress(one.name, quiet) as progress:
+                plan = plans[item.name]
+                if item.prepare is not None and scheduler is None:
+                    compile_first(item.prepare, tell)
+                with _progress(item.name, quiet) as progress:
                     outcome = run_experiment(
-                        one,
+                        item,
                         plan,
                         folder,
                         resume=resume,
@@ -110,7 +123,7 @@ def bench(
                         n_workers=workers or cores(),
                         progress=progress,
                     )
-            _tell(outcome, folder)
+            _print_outcome(outcome, folder)
             n_failed += len(outcome.failures)
         write_summary(out, list(experiments()), written)
     except GomeaBnError as error:
@@ -118,9 +131,9 @@ def bench(
     except OSError as error:
         fail(f"Cannot write into '{out}': {error.strerror or error}.", FAILED)
     except KeyboardInterrupt:
-        fail(f"Interrupted; finished runs are in '{out}', and --resume goes on.", INTERRUPTED)
+        fail(f"Interrupted. Finished runs are in '{out}'; --resume continues.", INTERRUPTED)
     if n_failed:
-        fail(f"{n_failed} runs failed twice; their tracebacks are in rows.jsonl and in the report.", FAILED)
+        fail(f"{n_failed} runs failed twice. Their tracebacks are in rows.jsonl and in the report.", FAILED)
 
 
 def _check(
@@ -131,30 +144,32 @@ def _check(
     workers: int | None,
     summary: Path | None,
 ) -> None:
-    """Refuse options that do not go together, and a summary that could not be written after hours of runs."""
+    """Raise for options that exclude each other, and for a summary that could not be written after hours of runs."""
     given = [f"--{name}" for name, value in changes.items() if value is not None]
     if report_only and (given or full):
         raise GomeaBnError(
-            f"--report-only reports what the folder was run with; leave out {', '.join(given) or '--full'}."
+            f"--report-only uses the options of the folder's run; leave out {', '.join(given) or '--full'}."
         )
     if scheduler is not None and workers is not None:
-        raise GomeaBnError("--workers is of processes here; leave it out with --scheduler.")
+        raise GomeaBnError(
+            "--workers is the number of processes of this machine; leave it out with --scheduler."
+        )
     if summary is not None and (summary.is_dir() or not summary.absolute().parent.is_dir()):
-        raise GomeaBnError(f"--summary must be a file in a folder that exists, got '{summary}'.")
+        raise GomeaBnError(f"--summary must be a file in an existing folder, got '{summary}'.")
 
 
 def _with_results(chosen: Sequence[Experiment], out: Path) -> list[Experiment]:
-    """Return the experiments that have a folder, and tell of the others."""
-    found = [one for one in chosen if (out / one.name).is_dir()]
-    if not found:
-        raise GomeaBnError(f"'{out}' holds no results; run an experiment first.")
-    if absent := [one.name for one in chosen if one not in found]:
+    """Return the experiments that have a folder, and print the others."""
+    present = [item for item in chosen if (out / item.name).is_dir()]
+    if not present:
+        raise GomeaBnError(f"'{out}' has no results; run an experiment first.")
+    if absent := [item.name for item in chosen if item not in present]:
         say(f"Not run yet: {', '.join(absent)}.")
-    return found
+    return present
 
 
-def _tell(outcome: Outcome, folder: Path) -> None:
-    """Print what there is, and the claims with their verdicts."""
+def _print_outcome(outcome: Outcome, folder: Path) -> None:
+    """Print the number of runs, and the claims with their verdicts."""
     from gomea_bn.experiments.runner.page import claims_sheet
     from gomea_bn.experiments.runner.statistics import NOT_RUN
 
@@ -171,7 +186,7 @@ def _tell(outcome: Outcome, folder: Path) -> None:
 
 @contextmanager
 def _progress(name: str, quiet: bool) -> Iterator[Callable[[int, int, int], object]]:
-    """Give a function that draws how far a run is; silent where the output is not a terminal."""
+    """Give a function that draws the progress of a run; it is silent if the output is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -184,8 +199,8 @@ def _progress(name: str, quiet: bool) -> Iterator[Callable[[int, int, int], obje
         shown = bar.add_task(name)
 
         def draw(n_done: int, n_tasks: int, n_failed: int) -> None:
-            told = f"{name}, {n_failed} failed" if n_failed else name
-            bar.update(shown, completed=n_done, total=n_tasks, description=told)
+            description = f"{name}, {n_failed} failed" if n_failed else name
+            bar.update(shown, completed=n_done, total=n_tasks, description=description)
 
         yield draw
 
@@ -198,4 +213,4 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
     try:
         return None if text is None else tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise GomeaBnError(f"--sizes must be integers with commas between, got {text!r}.") from None
+        raise GomeaBnError(f"--sizes must be integers separated by commas, got {text!r}.") from None

@@ -240,14 +240,14 @@ def report(plan: Plan, rows: Sequence[Row]) -> Report:
     def seconds(key: tuple[Any, ...]) -> str:
         return number(summarise([row["seconds"]["fit"] for row in bins[key]]).median)
 
-    beside: dict[str, Callable[[tuple[Any, ...]], str]] = {
+    more_columns: dict[str, Callable[[tuple[Any, ...]], str]] = {
         "at least 1/100": at_least,
         "paper": lambda key: number(PAPER[key]) if key in PAPER else "-",
         "bins": mean_bins,
         "median s": seconds,
     }
     heading = "Log density of held-out rows, nats a row"
-    sheets: list[Sheet] = [summary_sheet(heading, ("table", "method"), densities, beside)]
+    sheets: list[Sheet] = [summary_sheet(heading, ("table", "method"), densities, more_columns)]
     by_table: dict[str, dict[str, list[float]]] = {}
     for (table, method), values in densities.items():
         by_table.setdefault(table, {})[method] = values

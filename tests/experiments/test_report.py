@@ -78,7 +78,6 @@ def test_too_few_values_tell_nothing(n: int, factor: int, equal: bool | None) ->
     first, second = np.arange(n), np.arange(n) + 100.0
     found = compare_samples(first, second, factor)
     assert found.equal is equal
-    assert ("too few" in found.told) == (equal is None)
     assert found.least == pytest.approx(found.p_value)  # no two samples differ more
     assert compare_samples(first, first, factor).equal in (None, True)
 
