@@ -288,7 +288,7 @@ def test_no_text_breaks_out_of_the_page() -> None:
     assert tags.text.count("alert(1)") >= 10
     assert tags.seen.count("img") == 1
     assert page.count("data:image/png;base64,") == 1
-    assert "2 tasks are not run yet." in tags.text
+    assert "2 tasks have not been run yet." in tags.text
 
 
 def test_markdown_tables_keep_their_columns() -> None:

@@ -77,7 +77,7 @@ def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path
         told = running.communicate(timeout=60)[1]
     assert running.returncode == 130
     assert told.strip().splitlines() == [
-        f"Error: Interrupted; finished runs are in '{tmp_path}', and --resume goes on."
+        f"Error: Interrupted. Finished runs are in '{tmp_path}'; --resume continues."
     ]
     assert len(ResultFolder(folder).rows()) >= n_rows
     assert not (folder / "tasks").exists() or not n_rows  # merged
@@ -167,11 +167,11 @@ def test_an_attempt_that_exits_or_measures_nan_is_a_row_with_an_error() -> None:
     ("changes", "told"),
     [
         ({"nets": 0}, "nets must be an integer of at least 1"),
-        ({"sizes": ()}, "sizes must be integers"),
+        ({"sizes": ()}, "sizes must have at least one number"),
         ({"sizes": (5, 5)}, "sizes must be distinct"),
-        ({"algorithms": ("c",)}, "algorithms of toy must be out of a, b, got 'c'"),
-        ({"variants": ("x",)}, "variants of toy must be out of none, got 'x'"),
-        ({"seconds": -1.0}, "seconds must be a positive number"),
+        ({"algorithms": ("c",)}, "algorithms of toy must be one of 'a', 'b', got 'c'"),
+        ({"variants": ("x",)}, "toy has no variants; leave them out"),
+        ({"seconds": -1.0}, "seconds must be a finite number above 0 or None"),
         ({"evaluations": 0}, "evaluations must be an integer"),
         ({"seed": -1}, "seed must be an integer"),
     ],
@@ -192,14 +192,14 @@ def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
         assert found.exit_code == 2
         return " ".join(found.output.split())
 
-    assert "No experiment 'table3'" in told("table3")
-    assert "--sizes must be integers with commas between, got 'a'" in told("table1", "--sizes", "a")
+    assert "Unknown experiment 'table3'" in told("table3")
+    assert "--sizes must be integers separated by commas, got 'a'" in told("table1", "--sizes", "a")
     assert "sizes of table2 must be at least 2, got 1" in told("table2", "--sizes", "1,4")
     assert "sizes of chen must be at least 2, got 1" in told("chen", "--sizes", "1")
     assert "holds no results of table1; run it first" in told("table1", "--report-only")
     (tmp_path / "out" / "table1").mkdir(parents=True)
     (tmp_path / "out" / "table1" / "letter.txt").touch()
-    assert "is no folder of results" in told("table1", "--evaluations", "10")
+    assert "is not a folder of results" in told("table1", "--evaluations", "10")
     assert os.listdir(tmp_path / "out" / "table1") == ["letter.txt"]
     listed = CliRunner().invoke(main, ["bench", "list"])
     names = [line.split()[0] for line in listed.output.splitlines()]
@@ -285,11 +285,11 @@ def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
         assert found.exit_code == code
         return " ".join(found.output.split())
 
-    assert "holds no results; run an experiment first" in told(2, "--report-only")
-    assert "algorithms of other must be out of a, got 'b'" in told(2, "--algorithms", "a,b")
+    assert "has no results; run an experiment first" in told(2, "--report-only")
+    assert "algorithms of other must be one of 'a', got 'b'" in told(2, "--algorithms", "a,b")
     run_experiment(other, other.plan, tmp_path / "other", n_workers=1)
     assert "holds results already" in told(2)
-    assert "--summary must be a file in a folder that exists" in told(2, "--summary", "nowhere/results.md")
+    assert "--summary must be a file in an existing folder" in told(2, "--summary", "nowhere/results.md")
     assert "leave out --nets, --seed" in told(2, "--report-only", "--nets", "2", "--seed", "1")
     assert "leave it out with --scheduler" in told(2, "--scheduler", "a:1", "--workers", "2")
     assert os.listdir(tmp_path) == ["other"]
@@ -404,7 +404,7 @@ def test_an_interrupted_command_says_how_to_go_on(tmp_path, monkeypatch) -> None
     monkeypatch.setattr(run, "run_experiment", interrupted)
     found = CliRunner().invoke(main, ["bench", "toy", "--out", str(tmp_path)])
     assert found.exit_code == 130
-    assert "--resume goes on" in found.output
+    assert "--resume continues" in found.output
 
 
 def test_the_script_is_the_command(capsys) -> None:

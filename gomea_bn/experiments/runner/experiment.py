@@ -166,6 +166,8 @@ class Experiment:
             given["seconds"] = None
         plan = replace(self.full if full else self.plan, **given)
         for option, known in (("algorithms", self.known_algorithms), ("variants", self.known_variants)):
+            if getattr(plan, option) and not known:
+                raise GomeaBnError(f"{self.name} has no {option}; leave them out.")
             for name in getattr(plan, option):
                 check_choice(f"{option} of {self.name}", name, known)
         if min(plan.sizes) < self.least_size:
