@@ -106,7 +106,11 @@ def port(options: argparse.Namespace) -> None:
         "continuous": [position[name] for name in cuts],
         "cycles": options.cycles,
     }
-    answer = run_elsewhere("bnlearn", options.peer_python, problem)
+    try:
+        answer = run_elsewhere("bnlearn", options.peer_python, problem)
+    except SystemExit as missing:
+        print(missing)
+        return
     rows = []
     for (name, of_ours), edges_of_bins in zip(cuts.items(), answer["edges"], strict=True):
         published = np.array(PUBLISHED_CUTS[name].split(), np.float64)

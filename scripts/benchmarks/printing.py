@@ -24,7 +24,7 @@ def print_table(heading: str, columns: Sequence[str], rows: Iterable[Sequence[ob
     print(f"\n{heading}")
     for first, *others in table:
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        print("  ".join([first.ljust(widths[0]), *cells]), flush=True)
+        print("  ".join([first.ljust(widths[0]), *cells]).rstrip(), flush=True)
 
 
 def ratio_of_medians(
