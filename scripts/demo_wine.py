@@ -1,4 +1,4 @@
-"""Learn a network of the Wine table (178 wines, 13 measurements and the cultivar) and say what it is worth.
+"""Learn a network of the Wine table (178 wines, 13 measurements and the cultivar) and compare it with histograms.
 
     python scripts/demo_wine.py --out out/wine
 
@@ -56,22 +56,25 @@ def account(network: DiscretizedBayesNet, histograms: DiscretizedBayesNet, held_
         f"  {'the learned network':<36}{learned.mean:8.2f} ± {learned.standard_error:.2f}\n"
         f"  {f'{_HISTOGRAM_BINS} equal bins per column, no edges':<36}{alone.mean:8.2f} ± {alone.standard_error:.2f}\n"
         f"  {'difference, row by row':<36}{gain:+8.2f} ± {error:.2f}\n"
-        f"In words: to a wine that it has never seen the network gives {exp(gain):.1f} times the density\n"
-        f"(e^{gain:.2f}, a geometric mean) that histograms of independent columns give it.\n"
+        f"In words: the density of a wine outside the training rows is {exp(gain):.1f} times as high under the\n"
+        f"network as under histograms of independent columns (e^{gain:.2f}, a geometric mean).\n"
         f"Narrowest bin: {share:.3f} of the range of {name}. Values outside the learned range count in the end bins."
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Learn, write the three files, print the account; exits with 2 on options that cannot be used."""
+    """Learn, write the three files and print the comparison; exit with 2 on options that cannot be used."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=Path("out/wine"), help="folder, made if absent")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of search")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/wine"), help="folder of the files; it is made if it is absent"
+    )
+    parser.add_argument("--seconds", type=float, default=5.0, help="seconds of search")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the search")
     options = parser.parse_args(arguments)
-    if isinstance(sys.stdout, TextIOWrapper):  # a terminal without arrows shows their code instead
+    # a terminal without arrows shows their codes
+    if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     frame = wine()
     held_out = np.arange(len(frame)) % 5 == 4
@@ -83,7 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         print(f"Wine: learning from {table.n_rows} rows, holding out every fifth ({held_out.sum()} rows).")
         compile_kernels(announce=print)
-        print(f"Searching for {options.seconds:g} seconds; Ctrl-C keeps the best so far.", flush=True)
+        print(
+            f"Searching for {options.seconds:g} seconds; Ctrl-C ends the search and keeps the best network.",
+            flush=True,
+        )
         learner.fit(frame[~held_out])
         network = learner.network_
         options.out.mkdir(parents=True, exist_ok=True)
@@ -97,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print()
     print(
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.1f} s and {learner.n_eval_:,} evaluations; "
-        f"the best network was there after {learner.time_to_best_:.2f} s."
+        f"the best network was reached after {learner.time_to_best_:.2f} s."
     )
     print(f"Wrote network.json, network.bif and network.dot to {options.out}.")
 

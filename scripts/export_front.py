@@ -16,8 +16,8 @@ from gomea_bn.cli.app import main as gomea_bn
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `gomea-bn export` with the given arguments and exit with its code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    gomea_bn(["export", *given], prog_name="gomea-bn")
+    options = sys.argv[1:] if arguments is None else list(arguments)
+    gomea_bn(["export", *options], prog_name="gomea-bn")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python scripts/generate_network.py 8 --n-rows 1600 --seed 1 --out out/truth
 
-A level that no row takes is in the JSON alone, since a CSV file declares no levels.
+Levels without rows are only in the JSON file, since a CSV file declares no levels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--kind",
         choices=["random", "equal-width", "equal-frequency"],
         default="random",
-        help="bins and tables",
+        help="kind of bins and tables",
     )
     parser.add_argument(
         "--rows",
@@ -36,12 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         default="uniform",
         help="law of the table rows",
     )
-    parser.add_argument("--max-indegree", type=int, default=6, help="most parents of one variable")
-    parser.add_argument("--n-rows", type=int, default=1000, help="rows of the CSV file")
+    parser.add_argument("--max-indegree", type=int, default=6, help="largest number of parents of a variable")
+    parser.add_argument("--n-rows", type=int, default=1000, help="number of rows of the CSV file")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the network and of its rows")
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the network; its rows are seeded by it too"
+        "--out", type=Path, required=True, help="folder of the files; it is made if it is absent"
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder, made if absent")
     options = parser.parse_args(arguments)
     try:
         network = random_network(

@@ -49,6 +49,11 @@ def report(_plan: Plan, rows: Any) -> Report:
     return Report((Sheet("Values", ("size", "value"), cells),))
 
 
+def measured_part(rows: Any) -> list[dict[str, Any]]:
+    """Return rows without wall times and numbers of attempts: the part that two runs have in common."""
+    return [{name: row[name] for name in ("key", "task", "measured") if name in row} for row in rows]
+
+
 def toy(function: Any = measure) -> Experiment:
     plan = Plan(3, (1, 2), ("a", "b"))
     return Experiment(

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -128,3 +129,11 @@ def test_every_dependency_has_its_reason():
     for requirement in wanted:
         name = requirement.split(">=")[0]
         assert name.startswith("gomea-bn[") or f"**{name}**" in reasons, name
+
+
+def test_former_extras_point_to_the_new_ones():
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert extras["bench"] == ["gomea-bn[experiments]"]
+    assert extras["benchmarks"] == ["gomea-bn[peers]"]
+    named = {match for text in extras.values() for match in re.findall(r"gomea-bn\[(.*)\]", " ".join(text))}
+    assert {name for group in named for name in group.split(",")} <= set(extras)

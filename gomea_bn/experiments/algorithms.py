@@ -1,4 +1,4 @@
-"""The learners that are compared on random networks, by the names of Ha et al.: from rows to a network."""
+"""The learners that the experiments compare, by the names of Ha et al."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.smoothing import PseudoCount
 
@@ -16,8 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["FLOORS", "GOMEA_ALGORITHMS", "Learned", "learn", "learners", "learning_seed", "true_fit"]
 
 FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
-"""The true graph and the true bins with tables from the same rows: what the rows allow a learner that errs nowhere.
-By name the smoothing: as the published setting has it, and as the learner's default lets the data choose it."""
+"""Pseudo-counts of the floors by name. A floor is the true graph with the true bins, its tables counted from the same
+rows: the result of a learner without errors. One floor has the published smoothing, the other that of the learner's
+default."""
 
 GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
     "EW": {"discretizer": "equal-width", "pseudo_count": 1.0},
@@ -29,14 +29,15 @@ GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
 """Options of `BayesNetLearner` by name. EF-AIC is our setting for prediction; "optimal" is the learner's default."""
 
 EVALUATIONS_PER_ORDER = 2_000
-"""How many evaluations stand for one random order of LDBN, which evaluates no networks, where these are the limit."""
+"""Number of evaluations that counts as one random order of LDBN, which evaluates no networks, if evaluations are
+limited."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A learned network, its evaluations (0 where none are counted), its end, and seconds in all and to the best.
+    """A learned network, its number of evaluations, the limit that ended it, and its seconds in all and to the best.
 
-    LDBN, which draws orders of the variables, does not tell which of them was the best.
+    LDBN draws orders of the variables: it has 0 evaluations, and its seconds to the best are None.
     """
 
     network: DiscretizedBayesNet
@@ -47,22 +48,14 @@ class Learned:
 
 
 def learners() -> tuple[str, ...]:
-    """Return the names that this version can run, in the order of tables."""
-    from gomea_bn.learning.learning_problem import LearningOptions
-
-    found = []
-    for name, options in GOMEA_ALGORITHMS.items():
-        try:
-            LearningOptions(discretizer=options["discretizer"])
-        except GomeaBnError:
-            continue
-        found.append(name)
-    found.insert(found.index("BD") + 1, "LDBN")
-    return tuple(found)
+    """Return the names of the learners in the order of tables."""
+    names = list(GOMEA_ALGORITHMS)
+    names.insert(names.index("BD") + 1, "LDBN")
+    return tuple(names)
 
 
 def learning_seed(net: int) -> int:
-    """Return the seed of a learner, which is never one of the networks' and samples' seeds."""
+    """Return the seed of a learner; seeds of networks and samples are smaller."""
     return 60_000 + net
 
 
@@ -75,11 +68,11 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
         One of `learners`.
     frame : DataFrame
     limits : mapping
-        "seconds" and "evaluations", None for none; a task has both.
+        "seconds" and "evaluations", each None for no limit; a task has both.
     net : int
-        The task's; see `learning_seed`.
+        Number of the network or sample; see `learning_seed`.
     options
-        More of `BayesNetLearner`, before those of the name; LDBN takes none of them.
+        Further options of `BayesNetLearner`, which take precedence over those of the name. LDBN ignores them.
     """
     from gomea_bn.discretization.bayesian.ldbn import LDBN
     from gomea_bn.learning.learner import BayesNetLearner
@@ -117,6 +110,7 @@ def true_fit(
         c.name: (float(c.values.min()), float(c.values.max())) for c in table.columns if c.is_continuous
     }
     cuts = {
-        name: own[(own > ranges[name][0]) & (own < ranges[name][1])] for name, own in truth.cut_points.items()
+        name: cuts[(cuts > ranges[name][0]) & (cuts < ranges[name][1])]
+        for name, cuts in truth.cut_points.items()
     }
     return DiscretizedBayesNet.from_table(table, truth.edges, cuts, pseudo_count=pseudo_count)

@@ -20,10 +20,10 @@ __all__ = ["hit_rate", "markov_blanket"]
 
 
 def markov_blanket(network: DiscretizedBayesNet, name: str) -> list[str]:
-    """Return parents, children and the children's other parents of a variable, in the network's order."""
+    """Return the parents, the children and the children's other parents of a variable, in the network's order."""
     children = [child for child in network.names if name in network.parents(child)]
-    found = {*network.parents(name), *children, *(p for child in children for p in network.parents(child))}
-    return [one for one in network.names if one in found - {name}]
+    blanket = {*network.parents(name), *children, *(p for child in children for p in network.parents(child))}
+    return [other for other in network.names if other in blanket - {name}]
 
 
 def hit_rate(
@@ -34,26 +34,27 @@ def hit_rate(
     share: float,
     generator: np.random.Generator,
 ) -> float:
-    """Return the expected share of right predictions, each a draw from the network's distribution of a target.
+    """Return the expected share of right predictions, which are draws from the network's distribution of a target.
 
     Parameters
     ----------
     network : DiscretizedBayesNet
-        The learned one.
+        Learned network.
     truth : DiscretizedBayesNet
-        Whose Markov blanket of a target is observed.
+        Network whose Markov blanket of a target is observed.
     targets : sequence of str
         Discrete variables.
     rows : DataFrame
+        Rows with all variables.
     share : float
-        Of the blanket that is observed, rounded up; the same variables for all rows.
+        Share of the blanket that is observed, rounded up; the same variables for all rows.
     generator : numpy Generator
-        Picks them.
+        Draws the observed variables.
     """
     try:
         gum: Any = import_module("pyagrum")
     except ImportError:
-        raise GomeaBnError('Predictions need pyAgrum: pip install "gomea-bn[bench]".') from None
+        raise GomeaBnError('Predictions need pyAgrum: pip install "gomea-bn[experiments]".') from None
     codes = network.discretize(rows)
     model = network.to_pyagrum()
     total = 0.0
@@ -63,11 +64,11 @@ def hit_rate(
         seen = [blanket[i] for i in sorted(generator.permutation(len(blanket))[:n_seen].tolist())]
         engine = gum.LazyPropagation(model)
         engine.addTarget(target)
-        known: dict[tuple[int, ...], Any] = {}
+        posteriors: dict[tuple[int, ...], Any] = {}
         for observed, actual in zip(codes[seen].itertuples(index=False), codes[target], strict=True):
             evidence = tuple(int(code) for code in observed)
-            if evidence not in known:
+            if evidence not in posteriors:
                 engine.setEvidence(dict(zip(seen, evidence, strict=True)))
-                known[evidence] = engine.posterior(target).toarray()
-            total += float(known[evidence][int(actual)])
+                posteriors[evidence] = engine.posterior(target).toarray()
+            total += float(posteriors[evidence][int(actual)])
     return total / (len(targets) * len(rows))

@@ -1,4 +1,4 @@
-"""Held-out density of discretized tables, graph given or learned too: Chen, Wheeler & Kochenderfer (2017)."""
+"""Held-out density of discretized tables, with the graph given or learned: Chen, Wheeler & Kochenderfer (2017)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.experiments.algorithms import learn
+from gomea_bn.experiments.algorithms import learn, learning_seed
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
 from gomea_bn.experiments.runner.report import Report, Sheet, group_by, rank_tests, summary_sheet
 from gomea_bn.experiments.runner.statistics import Claim, number, summarise
@@ -19,11 +19,16 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.data.table import Table
+
 __all__ = ["EXPERIMENTS", "laplace_network"]
 
 METHODS = ("BD", "MDL", "MDL-published", "score", "coupled", "coupled-MDL", "EF", "EF-AIC", "optimal")
-"""Published graph: BD, MDL, the published code's MDL, cuts by the score. Graph learned too: coupled
-with K2, MDL's, ours."""
+"""With the published graph: BD, MDL, the published code's MDL, cuts by the score. With a learned graph: coupled with
+K2, coupled with MDL, ours."""
+OWN_SMOOTHING = ("LDBN", "optimal-own")
+"""Methods with the smoothing of our learner's default: LDBN, which learns the order of the variables too, and ours.
+They are run only if they are asked for."""
 FLOORS = ("0", "0.01")
 PAPER = {
     ("auto", "BD"): -26.04,
@@ -38,16 +43,16 @@ PAPER = {
     ("iris", "MDL-published"): -2.50,
 }
 """Mean log density of a row over 10 folds. Iris without the term of the class, ln 3, which ours has."""
-STANDS_BESIDE = {
+COMPARED_WITH = {
     "MDL": "MDL-published",
     "score": "BD",
     "EF": "coupled",
     "EF-AIC": "coupled",
     "optimal": "coupled",
 }
-"""Which published result a method that has none is held against."""
+"""Published method with which a method without a published result is compared."""
 TOLERANCE = 0.15
-"""How far the mean over ten folds moves with their order."""
+"""Distance by which the mean over ten folds moves with their order."""
 NOTE = (
     "Tables of a fold's network count one more row per cell, densities are in the tables' units, values outside the "
     'range of the training rows count in the end bins. "at least 1/100": bins narrower than that share of the range '
@@ -58,7 +63,7 @@ NOTE = (
 
 
 def tasks(plan: Plan) -> list[Task]:
-    """Return one task per table, method, order of the rows and fold; `sizes` holds numbers of folds."""
+    """Return one task per table, method, order of the rows and fold; `plan.sizes` are numbers of folds."""
     return [
         {
             "table": table,
@@ -77,7 +82,7 @@ def tasks(plan: Plan) -> list[Task]:
 
 
 def measure(task: Task) -> Measured:
-    """Return the summed log density of one fold's rows under what a method made of all other rows."""
+    """Return the summed log density of one fold's rows under a method's network of all other rows."""
     frame, kinds = published_table(task["table"])
     order = np.random.default_rng(task["net"]).permutation(len(frame))
     size = round(len(frame) / task["folds"])
@@ -85,14 +90,60 @@ def measure(task: Task) -> Measured:
     held_out = order[task["fold"] * size : stop]
     train, test = frame.drop(index=held_out.tolist()), frame.iloc[held_out]
     began = perf_counter()
-    edges, cuts = _fitted(task, train, kinds)
-    seconds = perf_counter() - began
-    values: dict[str, Any] = {"n": len(test), "density": {}}
-    for floor in FLOORS:
-        network = laplace_network(train, kinds, edges, cuts, float(floor))
-        values["density"][floor] = float(network.log_density(test).sum())
-    values["bins"] = sum(len(own) + 1 for own in cuts.values()) / len(cuts)
+    if task["method"] in OWN_SMOOTHING:
+        networks = _smoothed_networks(task, train, kinds)
+        seconds = perf_counter() - began
+    else:
+        edges, cuts = _fitted(task, train, kinds)
+        seconds = perf_counter() - began
+        networks = {floor: laplace_network(train, kinds, edges, cuts, float(floor)) for floor in FLOORS}
+    bins = [len(cuts) + 1 for cuts in networks[FLOORS[0]].cut_points.values()]
+    values: dict[str, Any] = {
+        "n": len(test),
+        "density": {floor: float(network.log_density(test).sum()) for floor, network in networks.items()},
+        "bins": sum(bins) / len(bins),
+    }
     return Measured(values, {"fit": seconds})
+
+
+def _smoothed_networks(
+    task: Task, train: pd.DataFrame, kinds: dict[str, str]
+) -> dict[str, DiscretizedBayesNet]:
+    """Return the networks of a method of `OWN_SMOOTHING` by least width; ours learns again for each width."""
+    from gomea_bn.discretization.bayesian.ldbn import LDBN
+
+    if task["method"] == "optimal-own":
+        widths = {floor: {"min_width": float(floor)} if float(floor) else {} for floor in FLOORS}
+        return {
+            floor: learn("optimal", train, task, task["net"], kinds=kinds, **options).network
+            for floor, options in widths.items()
+        }
+    coupled = LDBN(max_seconds=task["seconds"], random_state=learning_seed(task["net"]), kinds=kinds).fit(
+        train
+    )
+    return {
+        floor: DiscretizedBayesNet.from_table(
+            coupled.table_,
+            coupled.edges_,
+            _wide_cuts(coupled.table_, coupled.cut_points_, float(floor)),
+            pseudo_count="auto",
+        )
+        for floor in FLOORS
+    }
+
+
+def _wide_cuts(
+    table: Table, cuts: dict[str, NDArray[np.float64]], width: float
+) -> dict[str, NDArray[np.float64]]:
+    """Return cuts that leave no bin narrower than a share of its column's range."""
+    from gomea_bn.discretization.proposals import with_wide_bins
+
+    ranges = {
+        column.name: (float(column.values.min()), float(column.values.max()))
+        for column in table.columns
+        if column.is_continuous
+    }
+    return {name: with_wide_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
 
 
 def _fitted(
@@ -119,18 +170,18 @@ def _fitted(
     if method in ("EF", "EF-AIC", "optimal"):
         network = learn(method, train, task, task["net"], kinds=kinds, max_indegree=ORDERS[table][1]).network
         return network.edges, dict(network.cut_points)
-    found: Any
+    method_of_cuts: Any
     if method in ("BD", "score"):
         visited = [family[-1] for family in reversed(FAMILIES[table]) if kinds[family[-1]] == "continuous"]
-        found = BayesianDiscretizer(order=visited, kinds=kinds, max_seconds=seconds)
+        method_of_cuts = BayesianDiscretizer(order=visited, kinds=kinds, max_seconds=seconds)
     else:
         variant = "published" if method == "MDL-published" else "corrected"
-        found = MDLDiscretizer(variant=variant, kinds=kinds, max_seconds=seconds)
-    found.fit(train, network=edges)
+        method_of_cuts = MDLDiscretizer(variant=variant, kinds=kinds, max_seconds=seconds)
+    method_of_cuts.fit(train, network=edges)
     if method != "score":
-        return edges, found.cut_points_
-    start = DiscretizedBayesNet.from_table(found.table_, edges, found.cut_points_)
-    refined = refine_boundaries(start, found.table_, "dp", "free", max_seconds=seconds)
+        return edges, method_of_cuts.cut_points_
+    start = DiscretizedBayesNet.from_table(method_of_cuts.table_, edges, method_of_cuts.cut_points_)
+    refined = refine_boundaries(start, method_of_cuts.table_, "dp", "free", max_seconds=seconds)
     return edges, dict(refined.network.cut_points)
 
 
@@ -139,19 +190,14 @@ def laplace_network(
     kinds: dict[str, str],
     edges: Sequence[tuple[str, str]],
     cuts: dict[str, NDArray[np.float64]],
-    width_floor: float,
+    least_width: float,
 ) -> DiscretizedBayesNet:
     """Return the network of a graph and bins whose tables have (count + 1) / (total + values of the variable)."""
     from gomea_bn.data.table import read_table
-    from gomea_bn.discretization.proposals import with_wide_bins
     from gomea_bn.network.tables import smoothed_table
 
     table = read_table(train, kinds=kinds)
-    ranges = {
-        c.name: (float(c.values.min()), float(c.values.max())) for c in table.columns if c.is_continuous
-    }
-    wide = {name: with_wide_bins(own, ranges[name], width_floor) for name, own in cuts.items()}
-    plain = DiscretizedBayesNet.from_table(table, edges, wide)
+    plain = DiscretizedBayesNet.from_table(table, edges, _wide_cuts(table, cuts, least_width))
     names = list(plain.names)
     codes = [column.to_numpy(np.int32) for _, column in plain.discretize(train).items()]
     cards = [plain.cardinality(name) for name in names]
@@ -169,19 +215,20 @@ def laplace_network(
 def mean_densities(rows: Sequence[Row], floor: str) -> dict[tuple[str, str], list[float]]:
     """Return by table and method the mean log density of a row, one value per order of the rows.
 
-    An order some of whose folds are missing gives none.
+    An order without all of its folds gives no value.
     """
-    found: dict[tuple[str, str], list[float]] = {}
+    densities: dict[tuple[str, str], list[float]] = {}
     for (table, method, folds, _), group in group_by(rows, "table", "method", "folds", "net").items():
         if len(group) == folds:
             total = sum(row["measured"]["density"][floor] for row in group)
-            found.setdefault((table, method), []).append(total / sum(row["measured"]["n"] for row in group))
-    return found
+            n_rows = sum(row["measured"]["n"] for row in group)
+            densities.setdefault((table, method), []).append(total / n_rows)
+    return densities
 
 
 def report(plan: Plan, rows: Sequence[Row]) -> Report:
-    """Return held-out densities by table and method, as the method's bins are and without narrow ones."""
-    found, wide = (mean_densities(rows, floor) for floor in FLOORS)
+    """Return held-out densities by table and method, with the bins of the method and without narrow bins."""
+    densities, wide = (mean_densities(rows, floor) for floor in FLOORS)
     bins = group_by(rows, "table", "method")
 
     def at_least(key: tuple[Any, ...]) -> str:
@@ -193,27 +240,27 @@ def report(plan: Plan, rows: Sequence[Row]) -> Report:
     def seconds(key: tuple[Any, ...]) -> str:
         return number(summarise([row["seconds"]["fit"] for row in bins[key]]).median)
 
-    beside: dict[str, Callable[[tuple[Any, ...]], str]] = {
+    more_columns: dict[str, Callable[[tuple[Any, ...]], str]] = {
         "at least 1/100": at_least,
         "paper": lambda key: number(PAPER[key]) if key in PAPER else "-",
         "bins": mean_bins,
         "median s": seconds,
     }
     heading = "Log density of held-out rows, nats a row"
-    sheets: list[Sheet] = [summary_sheet(heading, ("table", "method"), found, beside)]
+    sheets: list[Sheet] = [summary_sheet(heading, ("table", "method"), densities, more_columns)]
     by_table: dict[str, dict[str, list[float]]] = {}
-    for (table, method), values in found.items():
+    for (table, method), values in densities.items():
         by_table.setdefault(table, {})[method] = values
     sheets.append(rank_tests("Pairs of methods", "table", by_table))
-    return Report(tuple(sheets), (), tuple(_claims(found, plan.sizes)), (NOTE,))
+    return Report(tuple(sheets), (), tuple(_claims(densities, plan.sizes)), (NOTE,))
 
 
-def _claims(found: dict[tuple[str, str], list[float]], folds: Sequence[int]) -> list[Claim]:
+def _claims(densities: dict[tuple[str, str], list[float]], folds: Sequence[int]) -> list[Claim]:
     claims, of_folds = [], " and ".join(map(str, folds))
     for (table, column), paper in PAPER.items():
-        beside = [m for m in METHODS if m == column or STANDS_BESIDE.get(m) == column]
-        for method in beside:
-            ours = found.get((table, method), [])
+        compared = [m for m in METHODS if m == column or COMPARED_WITH.get(m) == column]
+        for method in compared:
+            ours = densities.get((table, method), [])
             shift = np.log(3.0) if table == "iris" else 0.0
             setting = method + (", without the class's term" if shift else "")
             if ours or method == column:
@@ -222,7 +269,7 @@ def _claims(found: dict[tuple[str, str], list[float]], folds: Sequence[int]) -> 
                         f"log density, {table}, {column}",
                         f"{setting}, {len(ours)} orders of rows, {of_folds} folds",
                         paper,
-                        tuple(one + shift for one in ours),
+                        tuple(density + shift for density in ours),
                         "higher",
                         tolerance=TOLERANCE,
                         same=method == column != "coupled-MDL",
@@ -248,7 +295,7 @@ EXPERIMENTS = (
         source="Chen, Wheeler & Kochenderfer, Learning discrete Bayesian networks from continuous data (JAIR 2017).",
         plan=Plan(5, (10,), METHODS, tuple(TABLES), 2.0),
         full=Plan(10, (10,), METHODS, tuple(TABLES), 60.0),
-        known_algorithms=METHODS,
+        known_algorithms=(*METHODS, *OWN_SMOOTHING),
         known_variants=tuple(TABLES),
         tasks=tasks,
         measure=measure,

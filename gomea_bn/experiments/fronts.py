@@ -1,4 +1,4 @@
-"""Networks of a front beside a single learned one, with an expert who is half right: Figure 6 of Ha et al. (2024)."""
+"""Networks of a front and single learned ones, with an expert who is half right: Figure 6 of Ha et al. (2024)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ N_VARIABLES, MAX_BINS, PSEUDO_COUNT = 10, 9, 1.0
 SIZES = (200, 400, 800, 1_600, 3_200, 6_400)
 STRATEGIES = {"EF": "equal-frequency", "EW": "equal-width", "optimal": "optimal"}
 PUBLISHED = ("EF", "EW")
-UNTOLD = "the paper does not tell which member's KL it shows"
+UNTOLD = "the paper does not say which member's KL it shows"
 SINGLE, ORACLE, KNEE, CLOSEST, EXPERT = "single", "oracle", "knee", "closest to expert", "expert's own"
 PANELS = ("accuracy to truth", "KL to truth", "accuracy to expert", "KL to expert")
 NOTE = (
-    "oracle: the member with the best accuracy, the truth known, as in the paper; of equals the one that fits best. "
-    "knee and closest to expert know nothing of the truth. The expert knows half of the true edges and as many wrong "
-    "ones; the expert's own network has tables from the same rows. All tables have one pseudo-count a row. "
-    "Networks from the same rows are compared by signed ranks."
+    "oracle: the member with the best accuracy, chosen with the truth as in the paper; of equal members the one that "
+    "fits best. knee and closest to expert do not use the truth. The expert knows half of the true edges and an equal "
+    "number of wrong ones; the expert's own network has tables from the same rows. All tables have one pseudo-count "
+    "per row. Networks from the same rows are compared by signed ranks."
 )
 
 
@@ -64,26 +64,27 @@ def tasks(plan: Plan) -> list[Task]:
 
 
 class _Divergence:
-    """KL from one network to others, all over the same rows."""
+    """KL from one network to others, over the same rows."""
 
     def __init__(self, source: DiscretizedBayesNet, seed: int, n_rows: int = 50_000) -> None:
         self.rows: pd.DataFrame = source.sample(n_rows, random_state=seed)
-        self.own = float(source.log_density(self.rows).mean())
+        self.entropy_term = float(source.log_density(self.rows).mean())
 
     def to(self, network: DiscretizedBayesNet) -> float:
-        return self.own - float(network.log_density(self.rows).mean())
+        return self.entropy_term - float(network.log_density(self.rows).mean())
 
 
 def _oracle(front: Front, truth: DiscretizedBayesNet) -> DiscretizedBayesNet:
-    """Return the member with the best accuracy; of equals the one with the least misfit."""
+    """Return the member with the best accuracy; of equal members the one with the least misfit."""
     from gomea_bn.metrics.distances import accuracy
 
-    found = np.array([accuracy(truth, candidate.network) for candidate in front])
-    return front[int(np.argmax(found))].network  # the first of equals, as a front is ordered by misfit
+    accuracies = np.array([accuracy(truth, candidate.network) for candidate in front])
+    # a front is ordered by misfit, and argmax takes the first of equals
+    return front[int(np.argmax(accuracies))].network
 
 
 def measure(task: Task) -> Measured:
-    """Return the four panels' numbers for every kind of network, learned from one sample."""
+    """Return the numbers of the four panels for every kind of network, learned from one sample."""
     from gomea_bn.data.table import read_table
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
     from gomea_bn.learning.warm_up import compile_front_kernels
@@ -134,7 +135,7 @@ def measure(task: Task) -> Measured:
 
 
 def report(_plan: Plan, rows: Sequence[Row]) -> Report:
-    """Return the four panels for every kind of bins, and what is told of them."""
+    """Return the four panels for every kind of bins, and the findings about them."""
     sheets, panels, findings = [], [], []
     for (law, bins), group in group_by(rows, "law", "bins").items():
         of = f'{bins}, law "{law}"'
@@ -159,13 +160,13 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                 if bins in PUBLISHED:
                     findings += _findings(panel, law, bins, by_size)
     figure = Figure(
-        "fronts", "Networks of the front beside a single one: medians and quartiles", tuple(panels), 4
+        "fronts", "Networks of the front and a single one: medians and quartiles", tuple(panels), 4
     )
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
 
 
 def _findings(panel: str, law: str, bins: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
-    """Return what is told of Figure 6: the front's best accuracy is above the single network's, its KL equal."""
+    """Return the findings of Figure 6: the front's best accuracy is above the single network's, and its KL is equal."""
     found = []
     for size, values in by_size.items():
         paired = {name: dict(enumerate(own)) for name, own in values.items()}  # one row has all of them
@@ -182,7 +183,7 @@ def _findings(panel: str, law: str, bins: str, by_size: dict[int, dict[str, list
                 Finding(what, setting, "equal", ours, equal, lower is True, f"the oracle's; {UNTOLD}")
             )
             lower = is_lower(paired[KNEE], paired[SINGLE], len(by_size))
-            what = f"{what}, knee beside single"
+            what = f"{what}, knee against single"
             found.append(Finding(what, setting, f"single {number(single)}", number(knee), lower, same=False))
     return found
 
@@ -197,7 +198,7 @@ def prepare(announce: Callable[[str], object]) -> float:
 EXPERIMENTS = (
     Experiment(
         name="fig6",
-        title="Fronts beside single networks, with an expert",
+        title="Fronts and single networks, with an expert",
         source=f"{SOURCE}, Figure 6: random networks of 10 variables, at most 9 bins.",
         plan=Plan(10, (200, 800, 3_200), tuple(STRATEGIES), LAWS, 3.0),
         full=Plan(PAPER_NETS, SIZES, tuple(STRATEGIES), LAWS, 120.0),

@@ -41,7 +41,7 @@ SHARES = ("0.3", "0.6", "1.0")
 N_TARGETS = 3
 MOST_TEST_ROWS = 200
 DIGITS = 9
-"""Of a prediction; posteriors differ in the last bits between processes."""
+"""Number of decimals of a prediction; posteriors differ in the last bits between processes."""
 RATIOS = {
     "MDL": {1_000: 2.76, 5_000: 3.35, 7_500: 3.40, 10_000: 3.36},
     "GMM": {1_000: 0.887, 5_000: 1.140, 7_500: 1.133, 10_000: 1.103},
@@ -62,18 +62,19 @@ CORRECT = {
     },
 }
 """Correct predictions in percent by rows and share of the blanket: MGCD, GMM, MDL."""
-RATIO_REASON = "all methods are implemented anew, and GMM stands in for another one"
-ORDER_REASON = "MDL here is the corrected one and finds exact thresholds; intervals are of our choice"
+RATIO_REASON = "all methods are our implementations, and GMM replaces another one"
+ORDER_REASON = "MDL here is corrected and has exact thresholds; the intervals are our choice"
 SHAPE_REASON = "bins that follow bell shapes make the tables of edges large"
 COLUMNS = ("MGCD", "GMM", "MDL")
-TOLD = (
+FIGURE_3 = (
     ("GMM", "tpr", "about 1.1", (1.05, 1.2)),
     ("MDL", "tpr", "about 1.4", (1.2, 1.6)),
     ("MDL", "fpr", ".6 to .8", (0.55, 0.85)),
 )
-"""The text on Figure 3, which prints no numbers, and the ratios that we let it mean."""
+"""Ratios of MGCD's rates of arcs to another method's: the text on Figure 3, which has no numbers, and our range for
+it."""
 NOTE = (
-    "GMM: one mixture per column, which stands in for the method of Cai et al. Random networks have 10 to 30 variables "
+    "GMM: one mixture per column, in place of the method of Cai et al. Random networks have 10 to 30 variables "
     "of 2 to 5 values; every value is an interval with a normal distribution around its middle, truncated at two "
     "standard deviations. Child and Sachs: uniform values in random intervals, three variables drawn as targets stay "
     f"discrete, two thirds of the rows train, the first {MOST_TEST_ROWS} others test. A target is predicted by a draw "
@@ -94,7 +95,7 @@ def tasks(plan: Plan) -> list[Task]:
 
 
 def measure(task: Task) -> Measured:
-    """Return rates of arcs of one method on a random network, or its share of correct predictions."""
+    """Return the rates of arcs of one method on a random network, or its share of correct predictions."""
     from gomea_bn.metrics.distances import cpdag_tpr_fpr
 
     if task["data"] != RANDOM:
@@ -171,7 +172,7 @@ def _measure_predictions(task: Task) -> Measured:
 
 
 def fitted(task: Task, frame: pd.DataFrame, kinds: dict[str, str]) -> tuple[DiscretizedBayesNet, float, str]:
-    """Return the network that one method learns, its seconds, and what ended it."""
+    """Return the network of one method, its seconds, and the limit that ended it."""
     from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
     from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
 
@@ -240,14 +241,17 @@ def _add(
 
 
 def _seconds_sheet(data: str, cells: Mapping[Any, Any], seconds: dict[tuple[Any, ...], list[float]]) -> Sheet:
-    """Return run times, their ratios, and how many runs the clock ended."""
+    """Return run times, their ratios, and the number of runs that the clock ended."""
 
     def ratio(key: tuple[Any, ...]) -> str:
         reference = seconds.get((key[0], "MGCD"))
         return number(summarise(seconds[key]).median / summarise(reference).median) if reference else "-"
 
-    beside = {"medians' ratio to MGCD": ratio, "ended by the clock": lambda key: str(timed_out(cells[key]))}
-    return summary_sheet(f"Seconds, {data}", ("rows", "method"), seconds, beside)
+    more_columns = {
+        "medians' ratio to MGCD": ratio,
+        "ended by the clock": lambda key: str(timed_out(cells[key])),
+    }
+    return summary_sheet(f"Seconds, {data}", ("rows", "method"), seconds, more_columns)
 
 
 def _ratio_claims(seconds: dict[tuple[Any, ...], list[float]], cells: Mapping[Any, Any]) -> list[Claim]:
@@ -259,16 +263,16 @@ def _ratio_claims(seconds: dict[tuple[Any, ...], list[float]], cells: Mapping[An
             ours = (summarise(both[0]).median / summarise(both[1]).median,) if all(both) else ()
             what = f"run time of {method} over MGCD's, {size} rows"
             late = sum(timed_out(cells.get((size, name), ())) for name in (method, "MGCD"))
-            told = "ratio of medians" + (f"; the clock ended {late}" if late else "")
-            claims.append(Claim(what, told, paper, ours, "equal", tolerance=0.1, reason=RATIO_REASON))
+            setting = "ratio of medians" + (f"; the clock ended {late}" if late else "")
+            claims.append(Claim(what, setting, paper, ours, "equal", tolerance=0.1, reason=RATIO_REASON))
     return claims
 
 
 def _rate_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Finding]:
-    """Return what is told of Figure 3: MGCD's rates of arcs beside the others', as ratios of means."""
+    """Return the findings of Figure 3: MGCD's rates of arcs over the others', as ratios of means."""
     found = []
     for size in dict.fromkeys(size for size, _ in cells):
-        for other, what, paper, (low, high) in TOLD:
+        for other, what, paper, (low, high) in FIGURE_3:
             if (size, "MGCD") not in cells or (size, other) not in cells:
                 continue
             own, theirs = (
@@ -293,22 +297,22 @@ def _rate_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Findi
 
 
 def _own_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Finding]:
-    """Return whether ours find more of the true arcs than MGCD, on the same random networks."""
+    """Return the findings whether ours have more of the true arcs than MGCD on the same random networks."""
     found = []
     for (size, name), rows in cells.items():
         reference = cells.get((size, "MGCD"), ())
         if name in COLUMNS or not reference:
             continue
         own, theirs = by_net(rows, "tpr"), by_net(reference, "tpr")
-        told = [number(summarise(list(values.values())).mean) for values in (theirs, own)]
-        what = f"true positives, {name} beside MGCD, {size} rows"
+        means = [number(summarise(list(values.values())).mean) for values in (theirs, own)]
+        what = f"true positives, {name} against MGCD, {size} rows"
         setting = "means; signed ranks of each cell alone"
         found.append(
             Finding(
                 what,
                 setting,
-                f"ours of MGCD {told[0]}",
-                told[1],
+                f"ours of MGCD {means[0]}",
+                means[1],
                 is_lower(theirs, own),
                 reason=SHAPE_REASON,
                 same=False,
@@ -318,8 +322,8 @@ def _own_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Findin
 
 
 def _order_findings(data: str, share: str, cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Finding]:
-    """Return whether MGCD predicts better than the others, as every data set of the paper but one has it."""
-    told = []
+    """Return the findings whether MGCD predicts better than the others, as on all data sets of the paper but one."""
+    findings = []
     for size in dict.fromkeys(size for size, _ in cells):
         for place, other in enumerate(COLUMNS[1:], 1):
             own, theirs = (
@@ -339,8 +343,8 @@ def _order_findings(data: str, share: str, cells: Mapping[tuple[Any, ...], Seque
             setting = f"mean of {len(nets)} data sets, signed ranks of each cell alone"
             paper = number(numbers[0] - numbers[place])
             reason = ORDER_REASON if other == "MDL" else RATIO_REASON
-            told.append(Finding(what, setting, paper, difference, holds, reason=reason))
-    return told
+            findings.append(Finding(what, setting, paper, difference, holds, reason=reason))
+    return findings
 
 
 def _prediction_claims(data: str, share: str, found: dict[tuple[Any, ...], list[float]]) -> list[Claim]:
@@ -352,9 +356,9 @@ def _prediction_claims(data: str, share: str, found: dict[tuple[Any, ...], list[
                 ours = tuple(found.get((size, method), ()))
                 what = f"correct predictions, %, {data}, {size} rows, {share} of the blanket, {column}"
                 if ours or method == column:
-                    told = f"{method}, {len(ours)} data sets"
+                    setting = f"{method}, {len(ours)} data sets"
                     same = method == column == "MGCD"
-                    claims.append(Claim(what, told, paper, ours, "higher", tolerance=1.0, same=same))
+                    claims.append(Claim(what, setting, paper, ours, "higher", tolerance=1.0, same=same))
     return claims
 
 

@@ -1,4 +1,4 @@
-"""ALARM with noisy numbers for states: arcs of K2 after each discretizer, as in Monti & Cooper (1999)."""
+"""ALARM with noisy numbers as states, and the arcs of K2 after each discretizer: Monti & Cooper (1999)."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ CONTINUOUS = (
     "CVP", "PCWP", "LVEDVOLUME", "STROKEVOLUME", "HRBP", "HREKG", "HRSAT", "TPR", "EXPCO2", "MINVOL", "PVSAT",
     "SAO2", "PAP", "PRESS", "VENTMACH", "VENTTUBE", "VENTLUNG", "VENTALV", "ARTCO2", "HR", "CO", "BP",
 )  # fmt: skip
-"""The paper made 22 variables continuous without naming them; these are ALARM's quantities of 3 or 4 levels."""
+"""The paper makes 22 variables continuous and does not name them; these are ALARM's quantities of 3 or 4 levels."""
 MOST_PARENTS = 3
-"""K2's limit, inferred: with 2 equal frequency adds .52 to .34 of 46 arcs, with 5 it adds 1.09 to .64."""
+"""Inferred limit of K2: with 2 parents equal frequency adds .52 to .34 of 46 arcs, with 5 it adds 1.09 to .64."""
 RESTARTS = 5
-"""Starts of the mixture's EM."""
+"""Number of starts of the mixture's EM."""
 PAPER_RUNS = 15
-OPEN = "the paper's variables, starts of EM and class counts are not told"
+OPEN = "the paper does not name its variables, starts of EM and numbers of classes"
 PAPER = {
     "EF2": ((0.79, 0.30), (0.28, 0.06)),
     "EF3": ((0.65, 0.31), (0.24, 0.08)),
@@ -51,13 +51,13 @@ PAPER = {
     "EF5": ((0.60, 0.34), (0.24, 0.09)),
     "latent": ((0.35, 0.12), (0.28, 0.13)),
 }
-"""Arcs added and omitted, as fractions of the 46 true ones: mean and standard deviation over 15 runs."""
+"""Arcs added and arcs omitted as fractions of the 46 true ones: mean and standard deviation over 15 runs."""
 NOTE = (
-    "22 variables are their level's number plus normal noise; the paper does not name them, nor how its 15 runs divide "
-    "over the settings, nor K2's limit on parents. Here every method knows the true order of the variables and has at "
-    f"most {MOST_PARENTS} parents each, which gives the published arcs for every number of bins; with 5, K2 adds 1.09, "
-    ".89, .76 and .64 for 2 to 5 bins (18 runs, not among these rows). Ours learn bins and arcs together under that "
-    "order."
+    "22 variables are their level's number plus normal noise. The paper does not name them, the division of its 15 "
+    "runs over the settings, or K2's limit on parents. Here every method knows the true order of the variables and "
+    f"has at most {MOST_PARENTS} parents each, which gives the published arcs for every number of bins; with 5, K2 "
+    "adds 1.09, .89, .76 and .64 for 2 to 5 bins (18 runs, not among these rows). Ours learn bins and arcs together "
+    "under that order."
 )
 
 
@@ -81,7 +81,7 @@ def noisy_sample(truth: DiscretizedBayesNet, n: int, sigma: float, seed: int) ->
 
 
 def measure(task: Task) -> Measured:
-    """Return how many arcs one method adds to, and omits from, the true ones."""
+    """Return the numbers of arcs that one method adds to the true ones and omits from them."""
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
     truth = published_network("alarm")
@@ -124,7 +124,7 @@ def _by_k2(
     net: int,
     seconds: float | None,
 ) -> list[tuple[str, str]]:
-    """Return the arcs of K2 on columns that a discretizer has cut, each by itself."""
+    """Return the arcs of K2 after a discretizer has cut every column by itself."""
     from gomea_bn.discretization.baselines import EqualFrequency
     from gomea_bn.discretization.latent.latent import LatentDiscretizer
     from gomea_bn.discretization.structure_search.k2 import K2
@@ -168,17 +168,17 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         panels.append(Panel(f"arcs {what}", "rows", "fraction of 46", tuple(series), log_x=True))
         for method, numbers in PAPER.items():
             mean, sd = numbers[place]
-            beside = [
+            compared = [
                 method,
                 *([name for (name,) in pooled if name not in PAPER] if method == "latent" else []),
             ]
-            for name in beside:
+            for name in compared:
                 ours = tuple(pooled.get((name,), ()))
-                told = f"{name}, {len(ours)} runs of all settings, limit on parents inferred"
+                setting = f"{name}, {len(ours)} runs of all settings, limit on parents inferred"
                 claims.append(
                     Claim(
                         f"arcs {what}, {method}",
-                        told,
+                        setting,
                         mean,
                         ours,
                         "lower",

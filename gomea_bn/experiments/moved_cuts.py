@@ -30,15 +30,15 @@ METHODS = {
     "dp": ("dp", "fixed"),
     "dp-free": ("dp", "free"),
 }
-"""Method and bin counts of `refine_boundaries` by name; Ha et al. have the first three."""
+"""Method and numbers of bins of `refine_boundaries` by name; Ha et al. have the first three."""
 STARTS = ("EW", "EF", "optimal")
-"""What learned the network whose cuts move; Ha et al. have the first two."""
+"""Learners of the network whose cuts are moved; Ha et al. have the first two."""
 OWN_START = STARTS[-1]
 LAW = "ide-cozman"
 
 
 def tasks(plan: Plan) -> list[Task]:
-    """Return one task per start, number of rows and network: all methods move the cuts of the same network."""
+    """Return one task per start, number of rows and network; all methods move the cuts of the same network."""
     return [
         {
             "law": LAW,
@@ -69,7 +69,8 @@ def measure(task: Task) -> Measured:
     values: dict[str, Any] = {"kl": {}, "bins": {}}
     assert learned.time_to_best is not None  # no start is LDBN
     seconds = {"search": learned.seconds, "to_best": learned.time_to_best}
-    weight = learned.network.pseudo_count  # so that methods differ by the cuts alone
+    # methods are to differ by the cuts alone
+    weight = learned.network.pseudo_count
     for name in task["methods"]:
         network, used, to_best = learned.network, 0.0, 0.0
         how = METHODS[name]
@@ -92,7 +93,7 @@ def measure(task: Task) -> Measured:
 
 
 def _until(evaluations: int | None) -> Callable[[Any], bool] | None:
-    """Return a callback that ends a search at the first generation with so many evaluations."""
+    """Return a callback that ends a search after the generation that reaches the number of evaluations."""
     if evaluations is None:
         return None
     return lambda progress: bool(progress.n_eval >= evaluations)
@@ -111,8 +112,8 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                 key = (row["task"]["rows"], method)
                 seconds.setdefault(key, []).append(row["seconds"][method])
                 to_best.setdefault(key, []).append(row["seconds"][f"{method}, to best"])
-        beside = {"median s": _medians(seconds), "median s to best": _medians(to_best)}
-        sheets.append(summary_sheet(f"KL in nats, from {start}", ("rows", "method"), found, beside))
+        more_columns = {"median s": _medians(seconds), "median s to best": _medians(to_best)}
+        sheets.append(summary_sheet(f"KL in nats, from {start}", ("rows", "method"), found, more_columns))
         best = {
             key: [row["seconds"]["to_best"] for row in cell] for key, cell in group_by(group, "rows").items()
         }
@@ -142,7 +143,7 @@ def _medians(values: dict[tuple[int, str], list[float]]) -> Callable[[tuple[Any,
 
 
 def _findings(start: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
-    """Return what is told of Figure 5: RV-GOMEA lowers the median KL, and the Bayesian cuts are poor for few rows."""
+    """Return the findings of Figure 5: RV-GOMEA lowers the median KL, and Bayesian cuts are poor for few rows."""
     claims = []
     setting = f'{N_VARIABLES} variables, law "{LAW}"'
     for size, methods in by_size.items():
@@ -150,21 +151,21 @@ def _findings(start: str, by_size: dict[int, dict[str, list[float]]]) -> list[Fi
         paired = {
             name: dict(enumerate(values)) for name, values in methods.items()
         }  # one row has all of them
-        told = ", ".join(f"{name} {number(value)}" for name, value in medians.items())
+        medians_text = ", ".join(f"{name} {number(value)}" for name, value in medians.items())
         if "rv-gomea" in medians and NONE in medians:
             holds = is_lower(paired["rv-gomea"], paired[NONE], len(by_size))
             what = f"KL from {start}, {size} rows"
-            claims.append(Finding(what, setting, "rv-gomea below none", told, holds))
+            claims.append(Finding(what, setting, "rv-gomea below none", medians_text, holds))
         for name in ("dp", "dp-free"):
             if name in medians and "rv-gomea" in medians:
                 holds = is_lower(paired[name], paired["rv-gomea"], 2 * len(by_size))
-                what = f"KL from {start}, {size} rows, {name} beside rv-gomea"
-                claims.append(Finding(what, setting, "rv-gomea", told, holds, same=False))
+                what = f"KL from {start}, {size} rows, {name} against rv-gomea"
+                claims.append(Finding(what, setting, "rv-gomea", medians_text, holds, same=False))
         if size <= 800 and "bayesian" in medians and NONE in medians:
             holds = is_lower(paired[NONE], paired["bayesian"], len(by_size))
             what = f"KL from {start}, {size} rows, Bayesian cuts"
             claims.append(
-                Finding(what, setting, "poor for few rows: above none", told, holds, holds is False)
+                Finding(what, setting, "poor for few rows: above none", medians_text, holds, holds is False)
             )
     return claims
 

@@ -1,4 +1,4 @@
-"""Numbers printed in the papers that the experiments stand beside."""
+"""Numbers printed in the papers that the experiments are compared with."""
 
 from __future__ import annotations
 

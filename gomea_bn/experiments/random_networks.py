@@ -35,13 +35,13 @@ PAPER_NETS = 30
 Cells: TypeAlias = Mapping[tuple[Any, ...], Sequence[float]]
 """Values by size and algorithm."""
 PERFECT_FROM = (6_400, 12_800, 51_200)
-"""Rows from which Ha et al. tell of perfect structure on equal-width networks."""
+"""Numbers of rows for which Ha et al. report perfect structure on equal-width networks."""
 
 
 def expand(
     plan: Plan, *, variant: str, grows: str, fixed: Mapping[str, Any], with_floor: bool = True
 ) -> list[Task]:
-    """Return one task per variant, size, network and algorithm; the floors come first."""
+    """Return one task per variant, size, network and algorithm; the floors are first."""
     names = [*(FLOORS if with_floor else ()), *plan.algorithms]
     return [
         {
@@ -96,14 +96,14 @@ def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
 
 
 def to_best(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Return the seconds to the best network of rows; none where it is not known."""
+    """Return the seconds to the best network of the rows that have them."""
     return [row["seconds"]["to_best"] for row in rows if "to_best" in row["seconds"]]
 
 
 def report_divergence(
     _plan: Plan, rows: Sequence[Row], *, variant: str, grows: str, paper: PaperTable, heading: str
 ) -> Report:
-    """Return KL by size and algorithm beside the paper's, for every law of networks."""
+    """Return KL by size and algorithm and the paper's, for every law of networks."""
     sheets: list[Sheet] = []
     panels: list[Panel] = []
     by_law: dict[str, Cells] = {}
@@ -143,7 +143,7 @@ def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper
         found = to_best(cells[key])
         return number(summarise(found).median) if found else "-"
 
-    beside = {
+    more_columns = {
         "paper": published,
         **{name: floor(name) for name in FLOORS},
         "accuracy": mean("accuracy"),
@@ -156,22 +156,24 @@ def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper
         if name not in FLOORS:
             by_size.setdefault(size, {})[name] = found
     return [
-        summary_sheet(f"KL in nats: {heading}", (grows, "algorithm"), groups, beside, "Paper: mean ± sd."),
+        summary_sheet(
+            f"KL in nats: {heading}", (grows, "algorithm"), groups, more_columns, "Paper: mean ± sd."
+        ),
         rank_tests(f"KL, pairs of algorithms: {heading}", grows, by_size),
     ]
 
 
 LAW_NOTE = (
     'The networks of the paper are not published. Law "ide-cozman" follows its description; law "tree" gives sparser '
-    "graphs. The floor is the true graph with the true bins, its tables counted from the same rows: with one "
-    "pseudo-count per table row, as EW, EF, BD and LDBN have it, or smoothed as the data suggest (floor-auto), as "
-    '"optimal" has it. EF-AIC has eight. Where a method beats its own published number, our networks may be the easier '
-    "ones."
+    "graphs. The floor is the true graph with the true bins, its tables counted from the same rows. It has one "
+    "pseudo-count per table row, as EW, EF, BD and LDBN have; floor-auto has the smoothing that the data choose, as "
+    '"optimal" has. EF-AIC has eight pseudo-counts. If a method beats its own published number, our networks may be '
+    "easier."
 )
 
 
 def _paper_name(algorithm: str) -> str:
-    """Return whose published column an algorithm stands beside: the best one for those that the paper has not."""
+    """Return the published algorithm that an algorithm is compared with; the best one if the paper does not have it."""
     return {"EF-AIC": "EF", "optimal": "EF"}.get(algorithm, algorithm)
 
 
@@ -187,7 +189,7 @@ def _kl_panel(law: str, grows: str, groups: Cells, paper: PaperTable) -> Panel:
 def _divergence_claims(
     by_law: Mapping[str, Cells], late: Mapping[tuple[Any, ...], str], grows: str, paper: PaperTable
 ) -> list[Claim]:
-    """Return every published mean beside ours, for every law and every algorithm that stands beside it."""
+    """Return every published mean and ours, for every law and every algorithm that is compared with it."""
     claims = []
     for column, cells in paper.items():
         for size, (mean, sd) in cells.items():
@@ -196,9 +198,11 @@ def _divergence_claims(
                 for name in dict.fromkeys(name for other, name in groups if other == size):
                     if name not in FLOORS and _paper_name(name) == column:
                         ours = tuple(groups[size, name])
-                        told = f'{name}, law "{law}", {len(ours)} networks' + late.get((law, size, name), "")
+                        setting = f'{name}, law "{law}", {len(ours)} networks' + late.get(
+                            (law, size, name), ""
+                        )
                         same = name == column and law == PAPER_LAW
-                        found.append(Claim(what, told, mean, ours, "lower", sd, PAPER_NETS, same=same))
+                        found.append(Claim(what, setting, mean, ours, "lower", sd, PAPER_NETS, same=same))
             claims += found or [Claim(what, "-", mean, (), "lower", sd, PAPER_NETS)]
     return claims
 
@@ -246,7 +250,7 @@ def _panel(
 
 
 def figure_3_claims(rows: Sequence[Row]) -> list[Finding]:
-    """Return the findings told of Figure 3: who reaches perfect structure, on which kind of network."""
+    """Return the findings of Figure 3: which algorithm reaches perfect structure, on which kind of network."""
     cells = group_by(rows, "kind", "rows", "algorithm")
     medians = {key: summarise(values_of(cell, "accuracy")).median for key, cell in cells.items()}
     setting = f'{N_VARIABLES} variables, law "ide-cozman"'
@@ -266,7 +270,7 @@ def figure_3_claims(rows: Sequence[Row]) -> list[Finding]:
 
 
 def _lost_edges(rows: Sequence[Row], size: int) -> str:
-    """Return how many edges EW adds and omits on equal-width networks of so many rows, in all networks."""
+    """Return the numbers of edges that EW adds and omits on all equal-width networks with `size` rows."""
     own = [
         row["measured"]
         for row in rows
@@ -276,13 +280,13 @@ def _lost_edges(rows: Sequence[Row], size: int) -> str:
     n_right = sum(round(found["sensitivity"] * found["true_edges"]) for found in own)
     n_wrong = sum(found["edges"] for found in own) - n_right
     return (
-        f"{n_wrong} wrong edges, {n_true - n_right} of {n_true} missing, whose tables have more entries than the "
-        "score buys with so many rows"
+        f"{n_wrong} wrong edges, {n_true - n_right} of {n_true} missing; the tables of the missing ones have more "
+        "entries than the score accepts for this number of rows"
     )
 
 
 def figure_4_claims(rows: Sequence[Row]) -> list[Finding]:
-    """Return the finding told of Figure 4: BD has the best structure up to 12 variables."""
+    """Return the finding of Figure 4: BD has the best structure up to 12 variables."""
     cells = group_by([row for row in rows if row["task"]["law"] == PAPER_LAW], "variables", "algorithm")
     medians = {key: summarise(values_of(cell, "accuracy")).median for key, cell in cells.items()}
     claims = []

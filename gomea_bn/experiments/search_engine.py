@@ -1,4 +1,4 @@
-"""The search engine's parts left out or exchanged, on published networks with BDeu, beside pyAgrum's learners."""
+"""Parts of the search engine removed or replaced, and pyAgrum's learners, on published networks with BDeu."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["EQUIVALENT_SAMPLE_SIZE", "EXPERIMENTS", "by_pyagrum"]
 NETWORKS = ("asia", "insurance", "alarm", "hepar2")
 EQUIVALENT_SAMPLE_SIZE = 10.0
 BUDGET = 1_000_000
-"""Evaluations of a run of BN-GOMEA."""
+"""Number of evaluations of a run of BN-GOMEA."""
 PEERS = {"pyAgrum-hill-climbing": "useGreedyHillClimbing", "pyAgrum-tabu": "useLocalSearchWithTabuList"}
 LINKAGE = {
     "tree": GOMEA(),
@@ -45,7 +45,7 @@ LINKAGE = {
     "no-local-search": GOMEA(local_search=False),
     "no-forced-improvement": GOMEA(forced_improvement=False),
 }
-"""The default (tree, similarity NMI, filtered) and one change of it each."""
+"""The default (tree, similarity NMI, filtered), and settings with one change of it each."""
 SCHEMES = {
     "ims": GOMEA(),
     "ims-sub2": GOMEA(subgenerations=2),
@@ -56,16 +56,18 @@ SCHEMES = {
     "single-128": GOMEA(base_population=128, max_population_size=128),
     "single-512": GOMEA(base_population=512, max_population_size=512),
 }
-"""The default (first population 2, growth 2, 4 subgenerations), one change of it each, and single populations."""
+"""The default (first population 2, growth 2, 4 subgenerations), settings with one change of it each, and single
+populations."""
 SETTINGS = {**LINKAGE, **SCHEMES}
 NOTE = (
-    f"BDeu with an equivalent sample size of {EQUIVALENT_SAMPLE_SIZE:g}; one plain scorer judges every graph. Shown is "
-    "its score minus that of the generating network on the same rows, nats, higher is better. Columns of one value are "
-    "left out, for all. pyAgrum's learners end by themselves within a second, without restarts."
+    f"BDeu with an equivalent sample size of {EQUIVALENT_SAMPLE_SIZE:g}; one plain scorer judges every graph. Values "
+    "are its score minus that of the generating network on the same rows in nats; higher is better. Columns with a "
+    "single value are left out for all algorithms. pyAgrum's learners end by themselves within a second, "
+    "without restarts."
 )
 
 
-EASY = "both find the same network on every sample"
+EASY = "both reach the same network on every sample"
 GAINS = "it gains within the same number of evaluations here too"
 
 
@@ -81,7 +83,7 @@ def tasks(plan: Plan) -> list[Task]:
 
 
 def measure(task: Task) -> Measured:
-    """Return the score of what one algorithm learns, over that of the generating network, and its evaluations."""
+    """Return the score of one algorithm's network minus that of the generating network, and its evaluations."""
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.learning.warm_up import compile_kernels
     from gomea_bn.metrics.distances import shd
@@ -124,27 +126,47 @@ def measure(task: Task) -> Measured:
 
 
 def by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
-    """Return the edges that one of pyAgrum's learners (`PEERS`) finds by BDeu on one thread, all levels known."""
+    """Return the edges that one of pyAgrum's searches (`PEERS`) reaches under BDeu."""
+    learner = pyagrum_learner(frame, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+    getattr(learner, search)()
+    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
+
+
+def pyagrum_learner(frame: pd.DataFrame, score: str, ess: float) -> Any:
+    """Return pyAgrum's learner of categorical columns for one thread, with the levels that no row has.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Categorical columns.
+    score : {"bdeu", "bic"}
+    ess : float
+        Equivalent sample size of BDeu. It is set by the score BD with the BDeu prior, since pyAgrum's own BDeu adds
+        the weight of the prior to a fixed equivalent sample size of 1.
+    """
     try:
         gum: Any = import_module("pyagrum")
     except ImportError:
-        raise GomeaBnError('This algorithm needs pyAgrum: pip install "gomea-bn[bench]".') from None
+        raise GomeaBnError('This algorithm needs pyAgrum: pip install "gomea-bn[experiments]".') from None
     gum.setNumberOfThreads(1)
     template = gum.BayesNet()
     for name in frame.columns:
         template.add(gum.LabelizedVariable(name, name, [str(level) for level in frame[name].cat.categories]))
     learner = gum.BNLearner(frame, template)
     learner.setNumberOfThreads(1)
-    learner.useScoreBD()
-    learner.useBDeuPrior(EQUIVALENT_SAMPLE_SIZE)
-    getattr(learner, search)()
-    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
+    if score == "bdeu":
+        learner.useScoreBD()
+        learner.useBDeuPrior(ess)
+    else:
+        learner.useScoreBIC()
+        learner.useNoPrior()
+    return learner
 
 
 def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Finding]]) -> Report:
     """Return scores, evaluations and seconds by network, rows and algorithm."""
     sheets: list[Sheet] = []
-    panels, told = [], []
+    panels, claims = [], []
     for (name,), group in group_by(rows, "network").items():
         cells = group_by(group, "rows", "algorithm")
         gains = {key: [row["measured"]["gain"] for row in cell] for key, cell in cells.items()}
@@ -154,12 +176,14 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
         }
         distance = {key: _medians([row["measured"]["shd"] for row in cell]) for key, cell in cells.items()}
         seconds = {key: _medians([row["seconds"]["search"] for row in cell]) for key, cell in cells.items()}
-        beside = {
+        more_columns = {
             "evaluations to best": effort.__getitem__,
             "SHD": distance.__getitem__,
             "s": seconds.__getitem__,
         }
-        sheets.append(summary_sheet(f"Score over the generating network's, {name}", KEYS, gains, beside))
+        sheets.append(
+            summary_sheet(f"Score over the generating network's, {name}", KEYS, gains, more_columns)
+        )
         by_size: dict[int, dict[str, list[float]]] = {}
         for (size, algorithm), values in gains.items():
             by_size.setdefault(size, {})[algorithm] = values
@@ -170,16 +194,16 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
         panels.append(Panel(name, "rows", "score over the generating network's", tuple(series), log_x=True))
         for size in by_size:
             of_size = {a: by_net(cell, "gain") for (n, a), cell in cells.items() if n == size}
-            told += findings(name, size, of_size, len(group_by(rows, "network", "rows")))
+            claims += findings(name, size, of_size, len(group_by(rows, "network", "rows")))
     figure = Figure("scores", "Scores: medians and quartiles over samples", tuple(panels), 2)
-    return Report(tuple(sheets), (figure,), tuple(told), (NOTE,))
+    return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
 
 
 KEYS = ("rows", "algorithm")
 
 
 def _medians(values: Sequence[float | None]) -> str:
-    """Return the median of values as text; "-" where they are not counted."""
+    """Return the median of values as text; "-" if they are not counted."""
     known = [value for value in values if value is not None]
     return number(summarise(known).median) if known else "-"
 
@@ -187,14 +211,14 @@ def _medians(values: Sequence[float | None]) -> str:
 def linkage_findings(
     network: str, rows: int, gains: dict[str, dict[int, float]], n_tests: int
 ) -> list[Finding]:
-    """Return how GOMEA compares with pyAgrum, and what is told of local search: a gain, but not on INSURANCE."""
+    """Return the findings on GOMEA against pyAgrum, and on local search, which gains except on INSURANCE."""
     found = []
     medians = {name: summarise(list(values.values())).median for name, values in gains.items()}
     setting = f"{network}, {rows} rows, medians"
     for peer in PEERS:
         if peer in medians and "tree" in medians:
             worse = is_lower(gains["tree"], gains[peer], n_tests)
-            what, theirs = f"BDeu, GOMEA beside {peer}", f"{number(medians[peer])} (not of the paper)"
+            what, theirs = f"BDeu, GOMEA against {peer}", f"{number(medians[peer])} (not of the paper)"
             holds = None if worse is None else not worse
             even = gains["tree"] == gains[peer]
             found.append(
@@ -218,7 +242,7 @@ def linkage_findings(
 def scheme_findings(
     network: str, rows: int, gains: dict[str, dict[int, float]], n_tests: int
 ) -> list[Finding]:
-    """Return whether the multi-start scheme needs no population size: not below the best single population."""
+    """Return the finding that the multi-start scheme is not below the best single population."""
     medians = {name: summarise(list(values.values())).median for name, values in gains.items()}
     single = {name: value for name, value in medians.items() if name.startswith("single")}
     if "ims" not in medians or not single:

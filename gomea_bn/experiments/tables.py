@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+from heapq import heappop, heappush
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FAMILIES",
+    "LETTERS",
     "ORDERS",
     "TABLES",
     "family_edges",
@@ -28,7 +31,7 @@ __all__ = [
 
 LETTERS = "ABCDEFGHIJKLMN"
 TABLES = {"auto": "BGH", "wine": "A", "housing": "DI", "iris": "E"}
-"""Discrete columns of every table, whose columns have letters for names."""
+"""Discrete columns by table; the names of columns are letters."""
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "auto": ("B", "BC", "CE", "EA", "AECG", "CD", "DF", "H"),
@@ -48,11 +51,11 @@ ORDERS = {
     "housing": ("BGLNFDCMHAJEKI", 3, 10),
     "iris": ("EABCD", 2, 10),
 }
-"""Order of the columns, most parents and most passes of the coupled method; of iris ours."""
+"""Order of the columns, limit on parents and limit on passes of the coupled method; those of iris are ours."""
 
 
 def published_table(name: str) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return a table, its discrete columns as categories so that every fold knows all levels, and the kinds.
+    """Return a table and the kinds of its columns; discrete columns are categorical, so that a fold has all levels.
 
     Auto-MPG (392 rows: mpg, cylinders, displacement, horsepower, weight, acceleration, year, origin), Wine (178 rows,
     the class first), Boston housing (506 rows), Iris (150 rows, the class last).
@@ -73,7 +76,7 @@ def _sources() -> dict[str, Any]:
     try:
         from mlxtend.data import autompg_data, boston_housing_data, iris_data, wine_data
     except ImportError:
-        raise GomeaBnError('This experiment needs mlxtend: pip install "gomea-bn[bench]".') from None
+        raise GomeaBnError('This experiment needs mlxtend: pip install "gomea-bn[experiments]".') from None
     return {"auto": autompg_data, "wine": wine_data, "housing": boston_housing_data, "iris": iris_data}
 
 
@@ -84,17 +87,22 @@ def family_edges(families: tuple[str, ...]) -> list[tuple[str, str]]:
 
 def published_network(name: str) -> DiscretizedBayesNet:
     """Return one of the discrete networks that pgmpy ships as BIF: "alarm", "asia", "child", "hepar2", ..."""
-    found = find_spec("pgmpy")
-    if found is None or found.origin is None:
-        raise GomeaBnError('This experiment needs pgmpy: pip install "gomea-bn[bench]".')
-    return read_bif(Path(found.origin).parent / "utils" / "example_models" / f"{name}.bif.gz")
+    package = find_spec("pgmpy")
+    if package is None or package.origin is None:
+        raise GomeaBnError('This experiment needs pgmpy: pip install "gomea-bn[experiments]".')
+    return read_bif(Path(package.origin).parent / "utils" / "example_models" / f"{name}.bif.gz")
 
 
 def parents_first(network: DiscretizedBayesNet) -> list[str]:
     """Return the variables, each after its parents, otherwise in the network's order."""
+    position = {name: k for k, name in enumerate(network.names)}
+    sorter = TopologicalSorter({name: network.parents(name) for name in network.names})
+    sorter.prepare()
     order: list[str] = []
-    while len(order) < len(network.names):
-        order.append(
-            next(v for v in network.names if v not in order and set(network.parents(v)) <= set(order))
-        )
+    ready: list[int] = []
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heappush(ready, position[name])
+        order.append(network.names[heappop(ready)])
+        sorter.done(order[-1])
     return order

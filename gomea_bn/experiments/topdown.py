@@ -1,4 +1,4 @@
-"""Exploded data put together again, and three searches for thresholds: Corcoran, Tran & Levine (2014)."""
+"""Values split into several and joined again by searches for thresholds: Corcoran, Tran & Levine (2014)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ GRAPHS = {
     "fork": (("B", "A"), ("B", "C")),
     "collider": (("A", "B"), ("C", "B")),
 }
-"""The three kinds of connected graphs of three nodes without a triangle; every node has three values."""
+"""The three kinds of connected graphs with three nodes and no triangle; every node has three values."""
 N_VALUES, N_FINE = 3, 5
 SIZES = (250, 1_000, 4_000, 16_000, 64_000)
 NOTE = (
-    "Every value of a three-node network is drawn as one of five neighbouring ones; a search that puts them together "
-    "again finds two thresholds at known places. All searches begin with every value apart. Recovered: the share of "
-    "the three columns whose thresholds are exactly these. Held against ours is the claim of the publication: with "
-    "many rows the single-threshold rule recovers every column."
+    "Every value of a three-node network is drawn as one of five neighbouring values; a search that joins them again "
+    "has two thresholds at known positions. All searches begin with all values apart. Recovered: the share of the "
+    "three columns with exactly these thresholds. Ours are compared with the claim of the publication: with many "
+    "rows the single-threshold rule recovers every column."
 )
 
 
@@ -58,7 +58,7 @@ def tasks(plan: Plan) -> list[Task]:
 
 
 def exploded(graph: str, n_rows: int, seed: int) -> pd.DataFrame:
-    """Return rows of a random three-node network, every value v as one of v f, ..., v f + f - 1 with f = 5.
+    """Return rows of a random three-node network with every value v replaced by one of v f, ..., v f + f - 1, f = 5.
 
     Table rows are Dirichlet(1/2), so that neighbouring values differ.
     """
@@ -81,7 +81,7 @@ def exploded(graph: str, n_rows: int, seed: int) -> pd.DataFrame:
 
 
 def measure(task: Task) -> Measured:
-    """Return how many columns one search recovers, how many thresholds it keeps, and the description length."""
+    """Return the share of columns that one search recovers, its number of thresholds, and the description length."""
     from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
 
     frame = exploded(task["graph"], task["rows"], task["net"])
@@ -113,9 +113,11 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
             key: summarise([row["seconds"]["fit"] for row in cell]).median for key, cell in cells.items()
         }
         means = {key: number(summarise(values).mean) for key, values in lengths.items()}
-        told = {key: number(value) for key, value in seconds.items()}
-        beside = {"nats a row": means.__getitem__, "median s": told.__getitem__}
-        sheets.append(summary_sheet(f"Recovered columns, {graph}", ("rows", "search"), recovered, beside))
+        median_seconds = {key: number(value) for key, value in seconds.items()}
+        more_columns = {"nats a row": means.__getitem__, "median s": median_seconds.__getitem__}
+        sheets.append(
+            summary_sheet(f"Recovered columns, {graph}", ("rows", "search"), recovered, more_columns)
+        )
         by_size: dict[int, dict[str, list[float]]] = {}
         for (size, search), values in recovered.items():
             by_size.setdefault(size, {})[search] = values
@@ -141,7 +143,7 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
 
 
 def _reason(recovered: dict[tuple[int, str], list[float]], rows: int) -> str:
-    """Return how much of the columns the exact minimum recovers, which the rule approaches."""
+    """Return the share of columns that the exact minimum recovers; the rule approaches it."""
     exact = recovered.get((rows, "exact"))
     if not exact:
         return ""

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from bench_examples import measured_part
 
 from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
 from gomea_bn.experiments import chen, mgcd, monti, published, topdown
@@ -15,7 +16,6 @@ from gomea_bn.experiments.blanket import hit_rate, markov_blanket
 from gomea_bn.experiments.runner.cluster import attempt
 from gomea_bn.experiments.runner.page import claims_sheet, markdown_section
 from gomea_bn.experiments.runner.registry import experiment, experiments
-from gomea_bn.experiments.runner.results import measured_part
 from gomea_bn.experiments.runner.run import run_experiment
 from gomea_bn.experiments.runner.statistics import number
 from gomea_bn.experiments.tables import (
@@ -175,6 +175,37 @@ def test_laplace_tables_are_counts_plus_one() -> None:
     assert network.tables["E"].tolist() == pytest.approx([51 / 153] * 3)
 
 
+def test_one_more_per_cell_gives_the_published_density_of_auto() -> None:
+    frame, kinds = published_table("auto")
+    order = [family[-1] for family in reversed(FAMILIES["auto"]) if kinds[family[-1]] == "continuous"]
+    edges = family_edges(FAMILIES["auto"])
+    cuts = BayesianDiscretizer(order=order, kinds=kinds).fit(frame, network=edges).cut_points_
+    network = chen.laplace_network(frame, kinds, edges, cuts, 0.0)
+    assert network.score(frame) == pytest.approx(-25.144190, abs=5e-7)
+
+
+def test_ten_folds_give_the_published_density_for_the_published_graph() -> None:
+    one = experiment("chen")
+    plan = one.planned(nets=1, variants=("auto",), algorithms=("BD",), seconds=10.0)
+    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    assert chen.mean_densities(rows, "0")["auto", "BD"] == pytest.approx([-26.04], abs=0.1)
+
+
+def test_methods_with_own_smoothing_run_only_if_they_are_asked_for() -> None:
+    one = experiment("chen")
+    assert not set(chen.OWN_SMOOTHING) & set(one.plan.algorithms)
+    plan = one.planned(
+        nets=1, sizes=(2,), variants=("iris",), algorithms=chen.OWN_SMOOTHING, evaluations=300, seconds=5.0
+    )
+    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    assert [row.get("error") for row in rows] == [None] * 4
+    for row in rows:
+        assert set(row["measured"]["density"]) == {"0", "0.01"}
+    densities = chen.mean_densities(rows, "0")
+    assert set(densities) == {("iris", name) for name in chen.OWN_SMOOTHING}
+    assert [row[4] for row in claims_sheet(one.report(plan, rows)).rows].count("not run") > 0
+
+
 def test_folds_of_an_order_hold_every_row_once() -> None:
     one = experiment("chen")
     plan = one.planned(nets=1, sizes=(7,), variants=("iris",), algorithms=("MDL",))
@@ -206,8 +237,16 @@ def test_noisy_states_are_numbers_around_their_levels() -> None:
         rest = frame[name] - levels[name].cat.codes
         assert abs(rest.mean()) < 0.03
         assert rest.std() == pytest.approx(0.25, abs=0.02)
-    order = parents_first(truth)
-    assert all(order.index(parent) < order.index(child) for parent, child in truth.edges)
+
+
+def test_parents_come_first_and_otherwise_the_order_of_the_network() -> None:
+    truth = published_network("alarm")
+    order, remaining = [], list(truth.names)
+    while remaining:
+        order.append(next(name for name in remaining if not set(truth.parents(name)) & set(remaining)))
+        remaining.remove(order[-1])
+    assert parents_first(truth) == order
+    assert order != list(truth.names)
 
 
 def test_gaussian_values_lie_in_their_intervals() -> None:

@@ -78,7 +78,6 @@ def test_too_few_values_tell_nothing(n: int, factor: int, equal: bool | None) ->
     first, second = np.arange(n), np.arange(n) + 100.0
     found = compare_samples(first, second, factor)
     assert found.equal is equal
-    assert ("too few" in found.told) == (equal is None)
     assert found.least == pytest.approx(found.p_value)  # no two samples differ more
     assert compare_samples(first, first, factor).equal in (None, True)
 
@@ -289,7 +288,7 @@ def test_no_text_breaks_out_of_the_page() -> None:
     assert tags.text.count("alert(1)") >= 10
     assert tags.seen.count("img") == 1
     assert page.count("data:image/png;base64,") == 1
-    assert "2 tasks are not run yet." in tags.text
+    assert "2 tasks have not been run yet." in tags.text
 
 
 def test_markdown_tables_keep_their_columns() -> None:

@@ -24,56 +24,56 @@ from gomea_bn.experiments.runner.experiment import Measured, Row, Task, plain, t
 __all__ = ["attempt", "connected", "run_tasks"]
 
 ATTEMPTS = 2
-"""How often a task that fails is run in all."""
+"""Number of times that a failing task is run in all."""
 
 CONNECT_SECONDS = 10.0
-"""How long a scheduler may take to answer, and its first worker to appear."""
+"""Limit of the time until a scheduler answers, and until its first worker appears."""
 
 _SETTINGS = {
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.scheduler.allowed-failures": 0,
     "distributed.worker.profile.enabled": False,
 }
-"""No task waits at a worker, so a worker that dies takes one task along; `run_tasks` tries that one again."""
+"""No task waits at a worker, so a dying worker loses one task only; `run_tasks` runs that one again."""
 
 
 def attempt(measure: Callable[[Task], Measured], task: Task) -> Row:
-    """Return the row of a task; an exception becomes a row with its traceback, warnings become texts in it."""
+    """Return the row of a task; it holds the traceback of an exception, and the texts of warnings."""
     row: Row = {"key": task_key(task), "task": task, "version": __version__}
     began = perf_counter()
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DeprecationWarning)  # of libraries, for their own callers
         try:
-            found = measure(dict(task))
-            row["measured"] = plain(found.values)
-            row["seconds"] = {**plain(found.seconds), "task": perf_counter() - began}
+            measured = measure(dict(task))
+            row["measured"] = plain(measured.values)
+            row["seconds"] = {**plain(measured.seconds), "task": perf_counter() - began}
         except Exception:
             row["error"] = _portable(traceback.format_exc())
             row.pop("measured", None)
-    if told := list(dict.fromkeys(str(one.message) for one in noted)):
-        row["warnings"] = told
+    if texts := list(dict.fromkeys(str(warning.message) for warning in noted)):
+        row["warnings"] = texts
     return row
 
 
-def _portable(told: str) -> str:
-    """Return a traceback with the files' paths from where Python finds them: results are shared."""
+def _portable(text: str) -> str:
+    """Return a traceback with paths relative to Python's folders, since results are shared."""
     roots = {os.path.abspath(root) + os.sep for root in sys.path if root}
     for root in sorted(roots | {os.getcwd() + os.sep}, key=len, reverse=True):
-        told = told.replace(f'File "{root}', 'File "')
-    return told
+        text = text.replace(f'File "{root}', 'File "')
+    return text
 
 
 def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise GomeaBnError('Benchmarks need Dask: pip install "gomea-bn[bench]".') from None
+        raise GomeaBnError('Experiments need Dask: pip install "gomea-bn[experiments]".') from None
 
 
 @contextmanager
 def connected(scheduler: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
-    """Give a Dask client; without an address of processes on this machine, one task at a time in each.
+    """Give a Dask client of a scheduler, or without an address of processes on this machine.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 memory_limit=None,
-                silence_logs=logging.CRITICAL,  # a lost task is told in its row
+                silence_logs=logging.CRITICAL,  # the row of a lost task says so
             )
             client = stack.enter_context(dask.Client(stack.enter_context(cluster)))
         yield client
@@ -114,15 +114,17 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
 
 @contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """Let Ctrl-C wait for what is done inside, since half a cluster cannot be closed.
+    """Let Ctrl-C wait for the end of the block, since half a cluster cannot be closed.
 
-    Threads and processes that are started inside never see it: a terminal sends it to all, and the main one ends them.
+    Threads and processes that are started in the block never see Ctrl-C, which a terminal sends to all of them; the
+    main process ends them.
     """
     former = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or former == signal.SIG_IGN:
         yield
         return
-    resource_tracker.ensure_running()  # which unblocks Ctrl-C where it starts
+    # its start unblocks Ctrl-C, so it starts first
+    resource_tracker.ensure_running()
     noted: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))
     masks = hasattr(signal, "pthread_sigmask")
@@ -143,7 +145,7 @@ def run_tasks(
     tasks: Sequence[Task],
     finished: Callable[[Row], object],
 ) -> int:
-    """Run tasks on a cluster and return how many failed.
+    """Run tasks on a cluster and return the number of failed ones.
 
     Parameters
     ----------
@@ -151,14 +153,15 @@ def run_tasks(
     measure : callable
     tasks : sequence of dict
     finished : callable
-        Gets every row as soon as its task is done, in the order in which they end.
+        Called with every row as soon as its task ends.
 
     Notes
     -----
-    A failed task runs once more; failing again, its row holds the traceback of the last time. A task whose worker
-    dies (of memory, say) counts as failed like one that raises.
+    A failed task runs a second time. If it fails again, its row holds the last traceback. A task whose worker dies, for
+    example because memory ran out, counts as failed.
     """
-    run = secrets.token_hex(4)  # other clients of the same scheduler may ask for the same tasks
+    # other clients of the same scheduler may submit equal tasks
+    run = secrets.token_hex(4)
     running: dict[str, tuple[Task, int]] = {}
 
     def submit(task: Task, n_tried: int) -> Any:
@@ -184,7 +187,7 @@ def run_tasks(
 
 
 def _outcome(future: Any, task: Task) -> Row:
-    """Return the row that a future holds, or one that says how it was lost."""
+    """Return the row of a future, or a row that says how the task was lost."""
     if future.status == "finished":
         row: Row = future.result()
         return row

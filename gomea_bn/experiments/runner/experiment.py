@@ -1,47 +1,46 @@
-"""What an experiment is: a frozen plan, its independent tasks, how one is measured, and how rows are reported."""
+"""An experiment: a frozen plan, its independent tasks, the measurement of a task, and the report of the rows."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeAlias
 
-from gomea_bn.errors import GomeaBnError, is_integer, is_real, nearest
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.experiments.runner.report import Report
 
 __all__ = ["Experiment", "Measured", "Plan", "Row", "Task", "plain", "task_key"]
 
 Task: TypeAlias = dict[str, Any]
-"""What one run depends on: names, numbers and texts that JSON can hold, nothing else."""
+"""Everything that one run depends on, as names with numbers and texts that JSON can hold."""
 
 Row: TypeAlias = dict[str, Any]
-"""A task's outcome: "key", "task", this package's "version", and either "measured" and "seconds", or a traceback as
-"error"; "warnings" that were given on the way, each once."""
+"""Outcome of a task: "key", "task", this package's "version", and either "measured" and "seconds" or a traceback as
+"error"; "warnings" holds the texts of warnings, each once."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of an experiment is run; every field is part of its description.
+    """The size of an experiment; every field is part of its description.
 
     Parameters
     ----------
     nets : int
-        Repetitions: random networks, samples, or orders of folds.
+        Number of repetitions: random networks, samples, or orders of folds.
     sizes : tuple of int
-        What the experiment grows: rows, or variables.
+        Sizes of the problem: numbers of rows, or of variables.
     algorithms : tuple of str
-        What is compared.
+        Names of the compared algorithms.
     variants : tuple of str
-        What else varies: laws or kinds of networks, tables, problems.
+        Names of laws or kinds of networks, of tables or of problems.
     seconds : float or None
-        Of one search; None for no clock.
+        Limit of one search in seconds; None for no clock.
     evaluations : int or None
-        Of one search. Measured results then depend on the task alone, where a clock lets them vary.
+        Limit of one search in evaluations. Results then depend on the task alone, whereas a clock lets them vary.
     seed : int
-        From which the seeds of all tasks are counted.
+        Number from which the seeds of all tasks are counted.
     """
 
     nets: int
@@ -53,35 +52,31 @@ class Plan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not is_integer(self.nets) or self.nets < 1:
-            raise GomeaBnError(f"nets must be an integer of at least 1, got {self.nets!r}.")
-        if not self.sizes or not all(is_integer(size) and size >= 1 for size in self.sizes):
-            raise GomeaBnError(f"sizes must be integers of at least 1, got {self.sizes!r}.")
+        check_integer("nets", self.nets, 1)
+        if not self.sizes:
+            raise GomeaBnError("sizes must have at least one number.")
+        for size in self.sizes:
+            check_integer("sizes", size, 1)
         if not self.algorithms:
-            raise GomeaBnError("algorithms must name at least one.")
+            raise GomeaBnError("algorithms must have at least one name.")
         if self.seconds is None and self.evaluations is None:
-            raise GomeaBnError("Set a limit of a run: seconds or evaluations.")
-        if self.seconds is not None and not (is_real(self.seconds) and 0 < self.seconds < math.inf):
-            raise GomeaBnError(f"seconds must be a positive number or None, got {self.seconds!r}.")
-        if self.evaluations is not None and not (is_integer(self.evaluations) and self.evaluations >= 1):
-            raise GomeaBnError(
-                f"evaluations must be an integer of at least 1 or None, got {self.evaluations!r}."
-            )
-        if not is_integer(self.seed) or self.seed < 0:
-            raise GomeaBnError(f"seed must be an integer of at least 0, got {self.seed!r}.")
+            raise GomeaBnError("A search needs a limit: set seconds or evaluations.")
+        check_number("seconds", self.seconds, 0, above=True, optional=True)
+        check_integer("evaluations", self.evaluations, 1, optional=True)
+        check_integer("seed", self.seed, 0)
         for name in ("sizes", "algorithms", "variants"):
-            given = getattr(self, name)
-            if len(set(given)) < len(given):
-                raise GomeaBnError(f"{name} must be distinct, got {list(given)!r}.")
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise GomeaBnError(f"{name} must be distinct, got {list(values)!r}.")
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Plan:
-        """Return the plan that a description was made from; JSON's lists become tuples again.
+        """Return the plan of a description; the lists of JSON become tuples again.
 
         Raises
         ------
         GomeaBnError
-            If it lacks something, as one of another version may.
+            If it lacks a field, as one of another version may.
         """
         names = [field.name for field in fields(cls)]
         if absent := [name for name in names if name not in description]:
@@ -98,14 +93,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a task found.
+    """Results of a task.
 
     Attributes
     ----------
     values : dict
-        Results, which may depend on the task alone; finite numbers, texts, lists and dictionaries.
+        Results, which depend on the task alone: finite numbers, texts, lists and dictionaries.
     seconds : dict of str to float
-        Wall times, which no two runs share.
+        Wall times, which differ between runs.
     """
 
     values: dict[str, Any]
@@ -119,25 +114,25 @@ class Experiment:
     Parameters
     ----------
     name : str
-        As on the command line.
+        Name on the command line.
     title, source : str
-        What is measured, and where it was published.
+        Measured quantity, and its publication.
     plan, full : Plan
-        The default, which fits two cores, and the size of the publication.
+        The default for two cores, and the size of the publication.
     known_algorithms, known_variants : tuple of str
-        What a plan may name.
+        Names that a plan may have.
     tasks : callable
-        From a plan to its tasks, in the order of the rows.
+        Function of a plan that returns its tasks in the order of the rows.
     measure : callable
-        From a task to what it found; importable by its name, since other processes run it.
+        Function of a task that returns its results; importable by name, since other processes run it.
     report : callable
-        From a plan and the rows that were measured to tables, figures and claims.
+        Function of a plan and the measured rows that returns tables, figures and claims.
     prepare : callable, optional
-        Compiles what the tasks need, before workers start; gets a function that prints a line.
+        Function that compiles the kernels of the tasks before workers start; it gets a function that prints a line.
     least_size : int
-        The smallest of `Plan.sizes` that every task can be run with.
+        Smallest size with which every task can be run.
     revision : int
-        Raised whenever `measure` measures something else, so that rows of another revision are not taken for its own.
+        Number that is raised whenever `measure` changes, so that rows of another revision are not used.
     """
 
     name: str
@@ -155,7 +150,7 @@ class Experiment:
     revision: int = 1
 
     def expand(self, plan: Plan) -> list[Task]:
-        """Return a plan's tasks, each with the revision of what measures it."""
+        """Return the tasks of a plan, each with the revision of the experiment."""
         return [{**task, "revision": self.revision} for task in self.tasks(plan)]
 
     def planned(self, *, full: bool = False, **changes: Any) -> Plan:
@@ -164,34 +159,32 @@ class Experiment:
         Raises
         ------
         GomeaBnError
-            For an unknown algorithm or variant, and for sizes out of range.
+            For an unknown algorithm or variant, or a size below the least one.
         """
         given = {name: value for name, value in changes.items() if value is not None}
         if "evaluations" in given and "seconds" not in given:
             given["seconds"] = None
         plan = replace(self.full if full else self.plan, **given)
         for option, known in (("algorithms", self.known_algorithms), ("variants", self.known_variants)):
+            if getattr(plan, option) and not known:
+                raise GomeaBnError(f"{self.name} has no {option}; leave them out.")
             for name in getattr(plan, option):
-                if name not in known:
-                    raise GomeaBnError(
-                        f"{option} of {self.name} must be out of {', '.join(known) or 'none'}, got {name!r}."
-                        f"{nearest(name, known)}"
-                    )
+                check_choice(f"{option} of {self.name}", name, known)
         if min(plan.sizes) < self.least_size:
             raise GomeaBnError(
                 f"sizes of {self.name} must be at least {self.least_size}, got {min(plan.sizes)}."
             )
         if self.known_variants and not plan.variants:
-            raise GomeaBnError(f"variants of {self.name} must name at least one.")
+            raise GomeaBnError(f"variants of {self.name} must have at least one name.")
         return plan
 
     def describe(self, plan: Plan) -> dict[str, Any]:
-        """Return what decides the tasks, as JSON holds it."""
+        """Return the name, revision and plan, which decide the tasks, as JSON holds them."""
         return plain({"experiment": self.name, "revision": self.revision, **asdict(plan)})  # type: ignore[no-any-return]
 
 
 def task_key(task: Mapping[str, Any]) -> str:
-    """Return 20 hexadecimal digits that depend on nothing but the task's content."""
+    """Return 20 hexadecimal digits that depend on the task's content alone."""
     text = json.dumps(task, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -202,7 +195,7 @@ def plain(value: Any) -> Any:
     Raises
     ------
     ValueError
-        For what JSON cannot hold, infinity and nan included.
+        For values that JSON cannot hold, such as infinity and nan.
     """
     return json.loads(json.dumps(value, allow_nan=False, default=_python_number))
 

@@ -1,4 +1,4 @@
-"""A report as files: one HTML page that needs nothing else, a Markdown section, and the figures."""
+"""A report as files: an HTML page that is complete by itself, a Markdown section, and the figures."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def write_report(
     rows : sequence of dict
         Failed rows are listed with their tracebacks.
     n_missing : int
-        Tasks without a row, told on the page.
+        Number of tasks without a row, which the page gives.
     """
     report = experiment.report(plan, [row for row in rows if not failed(row)])
     versions = sorted({str(row["version"]) for row in rows if "version" in row})
     if len(versions) > 1:
-        told = f"The rows were made by versions {' and '.join(versions)} of this package."
-        report = replace(report, notes=(*report.notes, told))
+        mixed = f"The rows were made by versions {' and '.join(versions)} of this package."
+        report = replace(report, notes=(*report.notes, mixed))
     warned = Counter(text for row in rows for text in row.get("warnings", ()))
     notes = tuple(f"{count} runs warned: {text}" for text, count in warned.items())
     report = replace(report, notes=(*report.notes, *notes))
@@ -87,7 +87,7 @@ def write_report(
 
 
 def settings_line(experiment: Experiment, plan: Plan) -> str:
-    """Return what a plan runs, in words."""
+    """Return the settings of a plan in words."""
     limit = " and ".join(
         f"{value:,} {unit}" if isinstance(value, int) else f"{value:g} {unit}"
         for value, unit in ((plan.seconds, "s"), (plan.evaluations, "evaluations"))
@@ -105,7 +105,7 @@ def settings_line(experiment: Experiment, plan: Plan) -> str:
 
 
 def claims_sheet(report: Report) -> Sheet:
-    """Return every published number beside ours, the setting and the verdict."""
+    """Return every published number and ours, with the setting and the verdict."""
     rows = [_claim_cells(claim) for claim in report.claims]
     return Sheet("Published numbers", _COLUMNS, tuple(rows))
 
@@ -178,15 +178,15 @@ def markdown_section(
 
 
 def _gaps(n_broken: int, n_missing: int) -> list[str]:
-    """Return what is said of tasks that gave nothing."""
-    told = []
+    """Return the sentences on tasks without a result."""
+    sentences = []
     if n_broken:
-        told.append(
-            f"{n_broken} tasks failed; their tracebacks are in rows.jsonl, and nothing below counts them."
+        sentences.append(
+            f"{n_broken} tasks failed and count nowhere below; their tracebacks are in rows.jsonl."
         )
     if n_missing:
-        told.append(f"{n_missing} tasks are not run yet.")
-    return told
+        sentences.append(f"{n_missing} tasks have not been run yet.")
+    return sentences
 
 
 def _html_table(sheet: Sheet) -> str:
@@ -211,7 +211,7 @@ def _markdown_table(sheet: Sheet) -> str:
 
 
 def draw(figure: Figure) -> bytes:
-    """Return a figure as PNG, one legend for all panels beneath them; the same data give the same bytes."""
+    """Return a figure as PNG, with one legend below all panels; the same data give the same bytes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
@@ -223,13 +223,13 @@ def draw(figure: Figure) -> bytes:
     for place, panel in enumerate(figure.panels):
         _draw_panel(canvas.add_subplot(n_rows, n_columns, place + 1), panel, lines)
     if lines:
-        n_beside = min(len(lines), 3 * n_columns)
-        canvas.set_figheight(3.3 * n_rows + 0.3 + 0.17 * -(-len(lines) // n_beside))
+        n_per_row = min(len(lines), 3 * n_columns)
+        canvas.set_figheight(3.3 * n_rows + 0.3 + 0.17 * -(-len(lines) // n_per_row))
         legend = canvas.legend(
             lines.values(),
             lines.keys(),
             loc="outside lower center",
-            ncols=n_beside,
+            ncols=n_per_row,
             fontsize=8,
         )
         for text in legend.get_texts():
@@ -242,15 +242,15 @@ def draw(figure: Figure) -> bytes:
 def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
     """Draw a panel; `lines` gets the first line of every label, whose colour all panels share.
 
-    Where there is but one x, the series stand beside each other, with their quartiles as bars.
+    If there is only one x, the series are side by side, with their quartiles as bars.
     """
     places = sorted({x for series in panel.series for x in series.x})
-    for beside, series in enumerate(panel.series):
+    for position, series in enumerate(panel.series):
         stem = series.label.removesuffix(", published")
         stems = list(dict.fromkeys([label.removesuffix(", published") for label in lines] + [stem]))
         colour = _COLOURS[stems.index(stem) % len(_COLOURS)]
         style = "--" if series.dashed else "-"
-        x = series.x if len(places) > 1 else [beside] * len(series.x)
+        x = series.x if len(places) > 1 else [position] * len(series.x)
         (line,) = axes.plot(x, series.y, style, color=colour, marker="o", markersize=3)
         lines.setdefault(series.label, line)
         if series.low and len(places) == 1:
@@ -272,9 +272,9 @@ def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
 
 
 def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
-    """Write one file on the experiments that are in a folder: the verdicts at a glance, then a section of each.
+    """Write one file on the experiments in a folder: the verdicts at a glance, then a section per experiment.
 
-    Tables stay in the experiments' own `report.md`, and figures beside it; links lead there.
+    Links lead to the tables and figures, which stay in the folders of the experiments.
     """
     counts, misses, sections = [], [], []
     for name in names:
@@ -283,14 +283,14 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
             continue
         place = quote(Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix())
         text = section.read_text(encoding="utf-8").replace("](./", f"]({place}/")
-        told, _, tables = text.partition(_TABLES_BEGIN)
+        before_tables, _, tables = text.partition(_TABLES_BEGIN)
         more = (
             f"\nMeans, quartiles and rank tests: [{name}/report.md]({place}/report.md).\n" if tables else ""
         )
-        sections.append(told.rstrip() + "\n" + more)
+        sections.append(before_tables.rstrip() + "\n" + more)
         claims = _verdicts(folder / name)
-        said = Counter(claim["verdict"] for claim in claims)
-        counts.append((name, *(str(said[one]) if said[one] else "-" for one in _VERDICTS)))
+        counts_of = Counter(claim["verdict"] for claim in claims)
+        counts.append((name, *(str(counts_of[said]) if counts_of[said] else "-" for said in _VERDICTS)))
         misses += [
             (name, *(claim[column] for column in (*_COLUMNS[:4], "why")))
             for claim in claims
@@ -305,7 +305,7 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
 
 
 def _verdicts(folder: Path) -> list[dict[str, str]]:
-    """Return what `write_report` wrote of an experiment's claims; nothing of a report of an earlier version."""
+    """Return the claims of an experiment as `write_report` wrote them; none if an earlier version wrote the report."""
     path = folder / _CLAIMS
     if not path.is_file():
         return []
@@ -313,17 +313,17 @@ def _verdicts(folder: Path) -> list[dict[str, str]]:
         found: list[dict[str, str]] = json.loads(path.read_bytes())
     except ValueError as error:
         raise GomeaBnError(
-            f"'{path}' is damaged ({error}); make it anew with gomea-bn bench {folder.name} --report-only."
+            f"'{path}' is damaged ({error}); make it again with gomea-bn bench {folder.name} --report-only."
         ) from error
     return found
 
 
 _HEAD = (
-    "# Results\n\nPublished experiments run again: every published number beside ours. *Reproduced*: the published "
-    "method gives a mean that does not differ by more than the tolerance of a printed number, or than chance explains "
-    "(Welch's 95 % interval). *Beaten*: ours is on the better side by more. *Even* and *behind* are said of another "
-    "method, or another law of networks, that is held against the published one. *Undecided*: too few runs to tell. "
-    "A finding, which has no number of its own, is reproduced where ours shows the same order or direction. The last "
-    "column tells how far apart the means are, and why, where this is known. `gomea-bn bench NAME` with a section's "
-    "options makes it and its figures anew."
+    "# Results\n\nPublished experiments run again: every published number next to ours. *Reproduced*: the mean of the "
+    "published method differs by at most the tolerance of a printed number, or by no more than chance explains "
+    "(Welch's 95 % interval). *Beaten*: ours is better by more than that. *Even* and *behind* are verdicts on "
+    "another method, or another law of networks, that is compared with the published one. *Undecided*: the runs are "
+    "too few. A finding without a number is reproduced if ours shows the same order or direction. The last column "
+    "gives the distance of the means, and the reason if it is known. `gomea-bn bench NAME` with the options of a "
+    "section makes the section and its figures again."
 )

@@ -1,4 +1,4 @@
-"""Every experiment by its name."""
+"""All experiments by name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ _MODULES = ("random_networks", "moved_cuts", "fronts", "chen", "topdown", "searc
 @cache
 def experiments() -> Mapping[str, Experiment]:
     """Return all experiments by name, in the order in which `all` runs them."""
-    found = [
-        one for module in _MODULES for one in import_module(f"gomea_bn.experiments.{module}").EXPERIMENTS
-    ]
-    return MappingProxyType({one.name: one for one in found})
+    return MappingProxyType(
+        {
+            item.name: item
+            for module in _MODULES
+            for item in import_module(f"gomea_bn.experiments.{module}").EXPERIMENTS
+        }
+    )
 
 
 def experiment(name: str) -> Experiment:
@@ -35,6 +38,6 @@ def experiment(name: str) -> Experiment:
     known = experiments()
     if name not in known:
         raise GomeaBnError(
-            f"No experiment {name!r}; there are {', '.join(known)}.{nearest(name, list(known))}"
+            f"Unknown experiment {name!r}; known are {', '.join(known)}.{nearest(name, known)}"
         )
     return known[name]

@@ -1,4 +1,4 @@
-"""What an experiment reports, as data: tables, figures, claims. `page` turns it into HTML and Markdown."""
+"""The report of an experiment as data: tables, figures and claims. `page` writes it as HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a panel: medians, perhaps between quartiles; dashed where it is published and not ours."""
+    """One line of a panel: medians, perhaps with quartiles; dashed if it is published and not ours."""
 
     label: str
     x: tuple[float, ...]
@@ -60,7 +60,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side, so many in a row; `name` is its file's."""
+    """Panels side by side, `columns` in a row; `name` is the name of its file."""
 
     name: str
     caption: str
@@ -70,7 +70,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Report:
-    """All that is told about an experiment's rows."""
+    """Tables, figures, claims and notes of an experiment."""
 
     sheets: tuple[Sheet, ...] = ()
     figures: tuple[Figure, ...] = ()
@@ -81,7 +81,7 @@ class Report:
 def group_by(
     rows: Iterable[Mapping[str, Any]], *names: str
 ) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
-    """Return rows by the values that their tasks have under some names, in order of appearance."""
+    """Return rows by the values of some names of their tasks, in order of appearance."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row["task"][name] for name in names), []).append(row)
@@ -89,12 +89,12 @@ def group_by(
 
 
 def by_net(rows: Iterable[Mapping[str, Any]], name: str) -> dict[int, float]:
-    """Return one measured number of rows by their repetition."""
+    """Return one measured number of rows by repetition."""
     return {row["task"]["net"]: row["measured"][name] for row in rows}
 
 
 def timed_out(rows: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many runs their limit of time ended, or a discretizer's within them."""
+    """Return the number of runs that were ended by the clock, or whose discretizer was."""
     return sum(
         row["measured"].get("stopped_by") == "max_seconds"
         or any(text.startswith("max_seconds ended") for text in row.get("warnings", ()))
@@ -106,16 +106,16 @@ def summary_sheet(
     heading: str,
     key_columns: Sequence[str],
     groups: Mapping[tuple[Any, ...], Sequence[float]],
-    beside: Mapping[str, Callable[[tuple[Any, ...]], str]] | None = None,
+    more_columns: Mapping[str, Callable[[tuple[Any, ...]], str]] | None = None,
     note: str = "",
 ) -> Sheet:
-    """Return mean ± sd, median and quartiles of every group, with further columns computed from its key."""
+    """Return mean ± sd, median and quartiles of every group, and further columns that are computed from its key."""
     rows = []
     for key, values in groups.items():
-        found = summarise(values)
-        own = (str(found.n), found.spread, number(found.median), found.quartiles)
-        rows.append((*map(str, key), *own, *(text(key) for text in (beside or {}).values())))
-    columns = (*key_columns, "n", "mean ± sd", "median", "quartiles", *(beside or {}))
+        summary = summarise(values)
+        cells = (str(summary.n), summary.spread, number(summary.median), summary.quartiles)
+        rows.append((*map(str, key), *cells, *(text(key) for text in (more_columns or {}).values())))
+    columns = (*key_columns, "n", "mean ± sd", "median", "quartiles", *(more_columns or {}))
     return Sheet(heading, columns, tuple(rows), note)
 
 
@@ -128,7 +128,7 @@ def rank_tests(
     ----------
     heading, key_column : str
     groups : mapping
-        From a setting to the values of every algorithm.
+        Values by algorithm, by setting.
     note : str
 
     Notes
@@ -143,30 +143,31 @@ def rank_tests(
     ]
     rows = []
     for key, a, b, first, second in pairs:
-        found = compare_samples(first, second, len(pairs))
-        tells = "too few to tell" if found.equal is None else "no" if found.equal else "yes"
+        test = compare_samples(first, second, len(pairs))
+        differs = "too few to tell" if test.equal is None else "no" if test.equal else "yes"
         rows.append(
-            (str(key), f"{a} / {b}", f"{found.u:g}", f"{found.share:.2f}", f"{found.p_value:.2g}", tells)
+            (str(key), f"{a} / {b}", f"{test.u:g}", f"{test.share:.2f}", f"{test.p_value:.2g}", differs)
         )
     columns = (key_column, "pair", "U", "share above", "p, corrected", "differs at .05")
-    told = f"Mann-Whitney U, two-sided; Bonferroni factor {len(pairs)}."
-    return Sheet(heading, columns, tuple(rows), f"{told} {note}".strip())
+    test_note = f"Mann-Whitney U, two-sided; Bonferroni factor {len(pairs)}."
+    return Sheet(heading, columns, tuple(rows), f"{test_note} {note}".strip())
 
 
 def figure_of(
     label: str, groups: Mapping[float, Sequence[float]], *, published: Mapping[float, float] | None = None
 ) -> tuple[Series, ...]:
-    """Return the line of medians between quartiles over x, and the published one beside it."""
+    """Return the line of medians with quartiles over x, and the published line if there is one."""
     x = tuple(sorted(groups))
-    found = [summarise(groups[one]) for one in x]
-    own = Series(
+    summaries = [summarise(groups[size]) for size in x]
+    ours = Series(
         label,
         x,
-        tuple(one.median for one in found),
-        tuple(one.low for one in found),
-        tuple(one.high for one in found),
+        tuple(summary.median for summary in summaries),
+        tuple(summary.low for summary in summaries),
+        tuple(summary.high for summary in summaries),
     )
-    at = tuple(one for one in x if published and one in published)
-    if not published or not at:
-        return (own,)
-    return own, Series(f"{label}, published", at, tuple(published[one] for one in at), dashed=True)
+    published_x = tuple(size for size in x if published and size in published)
+    if not published or not published_x:
+        return (ours,)
+    y = tuple(published[size] for size in published_x)
+    return ours, Series(f"{label}, published", published_x, y, dashed=True)

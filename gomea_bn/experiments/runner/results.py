@@ -15,7 +15,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.experiments.runner.experiment import Row, Task, plain, task_key
 from gomea_bn.runtime.atomic_files import write_text
 
-__all__ = ["ResultFolder", "failed", "measured_part"]
+__all__ = ["ResultFolder", "failed"]
 
 _DESCRIPTION, _ROWS, _TABLE, _TASKS = "description.json", "rows.jsonl", "rows.csv", "tasks"
 _ASIDE, _LOCK = "set_aside.jsonl", ".lock"
@@ -24,13 +24,13 @@ _ASIDE, _LOCK = "set_aside.jsonl", ".lock"
 class ResultFolder:
     """Rows by the key of their task, safe against being killed at any moment.
 
-    A finished task becomes a file of its own that appears whole; `merge` then writes all rows, in the order of the
+    The row of a finished task is written whole into a file of its own. `merge` then writes all rows in the order of the
     tasks, as one file of JSON lines and one of comma-separated values.
 
     Parameters
     ----------
     path : Path
-        Made if absent.
+        The folder; it is made if it is absent.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class ResultFolder:
     def check(
         self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
     ) -> None:
-        """Return if the folder is absent or empty, or holds results that may be continued.
+        """Raise unless the folder is absent or empty, or holds results that may be continued.
 
         Raises
         ------
@@ -50,10 +50,10 @@ class ResultFolder:
         if former is None:
             if self.path.exists() and (not self.path.is_dir() or any(map(_kept, self.path.iterdir()))):
                 raise GomeaBnError(
-                    f"'{self.path}' is no folder of results: it has no {_DESCRIPTION}. Give another folder."
+                    f"'{self.path}' is not a folder of results, since it has no {_DESCRIPTION}. Give another folder."
                 )
-        elif not self.rows():
-            return  # a run that was stopped before its first row
+        elif not self.rows():  # stopped before the first row
+            return
         elif not resume:
             raise GomeaBnError(
                 f"'{self.path}' holds results already; continue them with --resume, or give another --out."
@@ -62,17 +62,17 @@ class ResultFolder:
             changed = sorted(
                 name for name in {*former, *description} if former.get(name) != plain(description).get(name)
             )
-            told = "; ".join(
+            differences = "; ".join(
                 f"{name} was {former.get(name)!r}, is {description.get(name)!r}" for name in changed
             )
             raise GomeaBnError(
-                f"'{self.path}' holds results of another description ({told}). Give the same options, another --out, "
-                "or --accept-changes, which keeps the rows of tasks that are still wanted and sets the others aside."
+                f"'{self.path}' holds results of another description ({differences}). Give the same options, another "
+                "--out, or --accept-changes, which keeps the rows of the tasks of this run and sets the others aside."
             )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from writing here, until the end of a `with`; the folder is made if absent.
+        """Keep other processes from writing into the folder during a `with` block; the folder is made if it is absent.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class ResultFolder:
         try:
             locket = import_module("locket")
         except ImportError:
-            raise GomeaBnError('Benchmarks need locket: pip install "gomea-bn[bench]".') from None
+            raise GomeaBnError('Experiments need locket: pip install "gomea-bn[experiments]".') from None
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with locket.lock_file(str(self.path / _LOCK), timeout=0):
@@ -95,28 +95,28 @@ class ResultFolder:
     def open(
         self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
     ) -> None:
-        """Make the folder after `check`, which raises what it raises."""
+        """Make the folder after `check`, whose errors it raises."""
         self.check(description, resume=resume, accept_changes=accept_changes)
         self.path.mkdir(parents=True, exist_ok=True)
         write_text(self.path / _DESCRIPTION, json.dumps(plain(description), indent=1) + "\n")
         (self.path / _TASKS).mkdir(exist_ok=True)
 
     def description(self) -> dict[str, Any] | None:
-        """Return the description that the folder was made with, None if it has none."""
+        """Return the description of the folder, or None if it has none."""
         path = self.path / _DESCRIPTION
         if not path.is_file():
             return None
         found = _parsed(path, path.read_bytes())
         if not isinstance(found, dict):
-            raise GomeaBnError(f"'{path}' holds no description; move the folder away and run again.")
+            raise GomeaBnError(f"'{path}' is not a description; move the folder away and run again.")
         return found
 
     def add(self, row: Row) -> None:
-        """Write one row; a former one of the same task is replaced."""
+        """Write one row; it replaces an earlier row of the same task."""
         write_text(self.path / _TASKS / f"{row['key']}.json", json.dumps(row, allow_nan=False) + "\n")
 
     def rows(self) -> dict[str, Row]:
-        """Return all rows by key, those of unmerged tasks included."""
+        """Return all rows by key, including those that are not merged."""
         found: dict[str, Row] = {}
         for merged in (self.path / _ASIDE, self.path / _ROWS):
             lines = merged.read_bytes().split(b"\n") if merged.is_file() else []
@@ -131,14 +131,14 @@ class ResultFolder:
         return found
 
     def missing(self, tasks: Iterable[Task]) -> list[Task]:
-        """Return the tasks without a measured row: not run yet, or failed."""
+        """Return the tasks without a measured row, which were not run or failed."""
         found = self.rows()
         return [task for task in tasks if (key := task_key(task)) not in found or failed(found[key])]
 
     def merge(self, tasks: Sequence[Task]) -> list[Row]:
         """Return the rows of the given tasks in their order, after writing them to one file and a table.
 
-        Rows of tasks that are not among these are set aside in a file of their own, and found again by `rows`.
+        Rows of other tasks are set aside in a file of their own, which `rows` reads too.
         """
         folder = self.path / _TASKS
         own = list(folder.iterdir()) if folder.is_dir() else []
@@ -162,18 +162,13 @@ class ResultFolder:
 
 
 def _kept(path: Path) -> bool:
-    """Return whether a file is more than a lock, or what a process left that was killed while it wrote."""
+    """Return whether a file is neither a lock nor the part of a file that a killed process left."""
     return path.name != _LOCK and not (path.name.startswith(".") and path.name.endswith(".part"))
 
 
 def failed(row: Row) -> bool:
-    """Return whether a row tells of an error."""
+    """Return whether the task of a row failed."""
     return "error" in row
-
-
-def measured_part(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return rows without wall times and without how often they were tried: what two runs have in common."""
-    return [{name: row[name] for name in ("key", "task", "measured") if name in row} for row in rows]
 
 
 def _lines(rows: Iterable[Row]) -> str:
@@ -181,15 +176,15 @@ def _lines(rows: Iterable[Row]) -> str:
 
 
 def _parsed_row(path: Path, text: bytes, line: int | None = None) -> Row:
-    """Return the row that a text of JSON holds."""
+    """Return the row in a JSON text."""
     row = _parsed(path, text, line)
     if not isinstance(row, dict) or not {"key", "task"} <= set(row):
-        raise _damaged(path, line, "it is no row")
+        raise _damaged(path, line, "it is not a row")
     return row
 
 
 def _parsed(path: Path, text: bytes, line: int | None = None) -> Any:
-    """Return what a text of JSON holds; `line` is its place where it is one line of a file."""
+    """Return the value of a JSON text; `line` is its number if it is one line of a file."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -197,7 +192,7 @@ def _parsed(path: Path, text: bytes, line: int | None = None) -> Any:
 
 
 def _damaged(path: Path, line: int | None, why: str) -> GomeaBnError:
-    """Return the error that tells what to do about a file that something has damaged."""
+    """Return the error for a damaged file, with what to do about it."""
     where, advice = f"'{path}'", "delete it, and its tasks run again"
     if line is not None:
         where, advice = f"Line {line} of {where}", "delete that line, and its task runs again"

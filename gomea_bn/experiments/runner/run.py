@@ -1,4 +1,4 @@
-"""One experiment from its plan to its report: what is missing is run, what is there is kept."""
+"""One experiment from its plan to its report: missing tasks are run, finished ones are kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Outcome", "report_only", "run_experiment"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left: its rows in the order of the tasks, the report, and how many tasks there are."""
+    """Rows of a run in the order of the tasks, the report, and the number of tasks."""
 
     rows: list[Row]
     report: Report
@@ -41,26 +41,26 @@ def run_experiment(
     n_workers: int | None = None,
     progress: Callable[[int, int, int], object] = lambda n_done, n_tasks, n_failed: None,
 ) -> Outcome:
-    """Run the tasks that have no row yet, and report all.
+    """Run the tasks without a row, and report all rows.
 
     Parameters
     ----------
     experiment : Experiment
     plan : Plan
     folder : Path
-        For rows and report; see `ResultFolder`.
+        Folder of rows and report; see `ResultFolder`.
     resume, accept_changes : bool
-        Continue what is in the folder, even of another description.
+        Whether to continue the rows in the folder, and to do so if they have another description.
     scheduler : str, optional
         Address of a Dask scheduler; by default processes on this machine.
     n_workers : int, optional
-        How many processes; by default one per core.
+        Number of processes; by default one per core.
     progress : callable
-        Gets the numbers of tasks done, of all tasks and of failed ones.
+        Called with the numbers of finished tasks, of all tasks and of failed ones.
 
     Notes
     -----
-    However a run ends, an exception or Ctrl-C included, the rows of finished tasks are kept.
+    The rows of finished tasks are kept when a run ends by an exception or by Ctrl-C.
     """
     results = ResultFolder(folder)
     tasks = experiment.expand(plan)
@@ -88,12 +88,12 @@ def run_experiment(
 
 
 def report_only(experiment: Experiment, folder: Path) -> Outcome:
-    """Report the rows that a folder has under its own description, running nothing.
+    """Report the rows that a folder has under its own description; no task is run.
 
     Raises
     ------
     GomeaBnError
-        If the folder holds no results of this experiment or of its present revision, or another process writes into it.
+        If the folder has no results of this experiment and revision, or if another process writes into it.
     """
     results = ResultFolder(folder)
     described = results.description()

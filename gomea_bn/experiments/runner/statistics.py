@@ -1,4 +1,4 @@
-"""The numbers of a report: summaries of repetitions, rank tests of algorithms, verdicts on published values."""
+"""Numbers of a report: summaries of repetitions, rank tests of algorithms, and verdicts on published values."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ __all__ = [
 
 REPRODUCED, BEATEN, NOT_REPRODUCED, NOT_RUN = "reproduced", "beaten", "not reproduced", "not run"
 EVEN, BEHIND = "even", "behind"
-"""Of another method than the published one, which cannot reproduce its number."""
+"""Verdicts on another method than the published one, which cannot reproduce its number."""
 UNDECIDED = "undecided"
-"""Where so few repetitions could not tell."""
+"""Verdict if the repetitions are too few."""
 WIDEST = 4.0
-"""An interval of more than so many tolerances to either side tells nothing about a number without a deviation."""
+"""Largest interval, in tolerances to either side, that decides about a published number without a deviation."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Repetitions of one setting.
+    """Summary of the repetitions of one setting.
 
     Attributes
     ----------
@@ -70,10 +70,10 @@ class Summary:
 
 def summarise(values: Sequence[float]) -> Summary:
     """Return the summary of at least one value."""
-    found = np.asarray(values, np.float64)
-    low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
-    sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
-    return Summary(len(found), float(found.mean()), sd, float(median), float(low), float(high))
+    sample = np.asarray(values, np.float64)
+    low, median, high = np.quantile(sample, [0.25, 0.5, 0.75])
+    sd = float(sample.std(ddof=1)) if len(sample) > 1 else math.nan
+    return Summary(len(sample), float(sample.mean()), sd, float(median), float(low), float(high))
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class Comparison:
     p_value : float
         Two-sided, times the Bonferroni factor, at most 1.
     share : float
-        U over the number of pairs: how often a value of the first sample exceeds one of the second, ties half.
+        U over the number of pairs: share of pairs in which the first sample has the larger value, ties counted half.
     least : float
-        The least p-value that two samples of these sizes can have.
+        Smallest p-value that two samples of these sizes can have.
     """
 
     u: float
@@ -99,13 +99,8 @@ class Comparison:
 
     @property
     def equal(self) -> bool | None:
-        """Whether the samples do not differ at .05; None if so few values could not tell."""
+        """Whether the samples are equal at .05; None if the values are too few for a test."""
         return None if self.least >= 0.05 else self.p_value >= 0.05
-
-    @property
-    def told(self) -> str:
-        """The p-value as text."""
-        return f"p {self.p_value:.2g}" + (", too few to tell" if self.equal is None else "")
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float], factor: int = 1) -> Comparison:
@@ -115,23 +110,23 @@ def compare_samples(first: Sequence[float], second: Sequence[float], factor: int
     ----------
     first, second : sequence of float
     factor : int
-        The Bonferroni factor: how many comparisons are looked at together.
+        Bonferroni factor: number of comparisons that are made together.
     """
     from scipy.stats import mannwhitneyu
 
-    found = mannwhitneyu(first, second, alternative="two-sided")
-    u, n_pairs = float(found.statistic), len(first) * len(second)
+    test = mannwhitneyu(first, second, alternative="two-sided")
+    u, n_pairs = float(test.statistic), len(first) * len(second)
     least = 2.0 / math.comb(len(first) + len(second), len(first))
-    return Comparison(u, min(1.0, factor * float(found.pvalue)), u / n_pairs, min(1.0, factor * least))
+    return Comparison(u, min(1.0, factor * float(test.pvalue)), u / n_pairs, min(1.0, factor * least))
 
 
 def is_lower(first: Mapping[int, float], second: Mapping[int, float], factor: int = 1) -> bool | None:
-    """Return whether the first of paired samples is the lower one, None if Wilcoxon's signed ranks cannot tell.
+    """Return whether the first of paired samples is lower by Wilcoxon's signed ranks; None if they do not differ.
 
     Parameters
     ----------
     first, second : mapping of int to float
-        The value of every repetition; those that only one of them has are left out.
+        Value by repetition; repetitions that only one of them has are left out.
     factor : int
         The Bonferroni factor.
     """
@@ -145,34 +140,34 @@ def is_lower(first: Mapping[int, float], second: Mapping[int, float], factor: in
 
 
 def is_even(first: Mapping[int, float], second: Mapping[int, float], factor: int = 1) -> bool | None:
-    """Return whether paired samples do not differ, by `is_lower`; None if so few could not tell."""
+    """Return whether paired samples are equal by `is_lower`; None if they are too few for a test."""
     n_pairs = len(first.keys() & second.keys())
     return None if factor * 2.0 ** (1 - n_pairs) >= 0.05 else is_lower(first, second, factor) is None
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A published number, and what we measured in its place.
+    """A published number and our measurements of it.
 
     Parameters
     ----------
     what, setting : str
-        What the number is, and how ours was made where that differs.
+        Meaning of the number, and how ours was made.
     paper : float
     ours : tuple of float
-        Our repetitions; empty if this was not run.
+        Values of our repetitions; empty if it was not run.
     better : {"lower", "higher", "equal"}
-        Which side of the published number beats it; "equal" where it can only be met.
+        Side on which ours beats the published number; "equal" if it can only be met.
     paper_sd : float, optional
         Standard deviation over the published repetitions.
     paper_n : int
-        How many these were.
+        Number of published repetitions.
     tolerance : float
-        Difference that counts as none, such as half of the last printed digit.
+        Largest difference that is ignored, such as half of the last printed digit.
     same : bool
-        Whether ours is the published method, or another one that is held against it.
+        Whether ours is the published method; if not, it is another one that is compared with it.
     reason : str
-        Why a number that is not reproduced differs, where this is known.
+        Reason why a number is not reproduced, if it is known.
     """
 
     what: str
@@ -189,23 +184,23 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """A published finding without a number of its own, and what we found.
+    """A published finding without a number, and ours.
 
     Attributes
     ----------
     what, setting : str
     paper, ours : str
-        What the paper tells, and what our rows show; "-" if there are none.
+        Finding of the paper, and of our rows; "-" if there are none.
     holds : bool or None
-        Whether ours shows the same; None if this was not run, or if the runs are too few to tell.
+        Whether ours agrees; None if it was not run, or if the runs are too few.
     better : bool
-        Where it does not hold: whether ours is better than what the paper tells.
+        If it does not hold: whether ours is better than the finding of the paper.
     reason : str
-        Why it does not hold, where this is known.
+        Reason why it does not hold, if it is known.
     same : bool
-        Whether the paper tells this; if not, it is a comparison of ours, and `holds` whether ours is better.
+        Whether it is a finding of the paper. If not, it is our comparison, and `holds` says whether ours is better.
     even : bool
-        Of a comparison of ours: whether all values are equal.
+        For our comparison: whether all values are equal.
     """
 
     what: str
@@ -220,15 +215,15 @@ class Finding:
 
 
 def verdict(claim: Claim | Finding) -> tuple[str, str]:
-    """Return what is said of ours beside the published number, and why.
+    """Return the verdict on ours against the published number, and the reason.
 
     Notes
     -----
-    The published method is "reproduced", "beaten", "not reproduced" or "not run", another one "beaten", "even" or
-    "behind". The difference of means counts where it exceeds the tolerance and Welch's 95 % interval does not hold 0.
-    Where the interval does, but reaches farther than the published deviation (without one, than four tolerances) to
-    either side, the number is "undecided". A single value of ours has the published deviation; without one it is taken
-    as it is, as is a published number.
+    The verdict on the published method is "reproduced", "beaten", "not reproduced" or "not run", on another one
+    "beaten", "even" or "behind". The difference of means counts if it exceeds the tolerance and Welch's 95 % interval
+    excludes 0. If the interval contains 0, but is wider to either side than the published deviation (without one,
+    than four tolerances), the number is "undecided". A single value of ours gets the published deviation. Without one
+    it is taken as exact, and so is a published number.
     """
     if isinstance(claim, Finding):
         said, why = _verdict_on_finding(claim), ""
@@ -264,17 +259,17 @@ def _verdict_on_number(claim: Claim) -> tuple[str, str]:
     error, margin = math.sqrt(squared), 0.0
     if squared > 0:
         margin = error * _critical(squared**2 / sum(part**2 / freedom for part, freedom in parts))
-    told = f"{number(abs(difference))} {'above' if difference > 0 else 'below'}"
+    distance = f"{number(abs(difference))} {'above' if difference > 0 else 'below'}"
     if error:
-        told += f", {number(abs(difference) / error)} standard errors"
+        distance += f", {number(abs(difference) / error)} standard errors"
     if abs(difference) <= max(claim.tolerance, margin):
-        told = told if abs(difference) > claim.tolerance else "the same within the tolerance"
+        distance = distance if abs(difference) > claim.tolerance else "the same within the tolerance"
         if margin > max(claim.paper_sd or WIDEST * claim.tolerance, claim.tolerance):
-            return UNDECIDED, f"{told}; an interval of {number(margin)} to either side"
-        return (REPRODUCED if claim.same else EVEN), told
+            return UNDECIDED, f"{distance}; an interval of {number(margin)} to either side"
+        return (REPRODUCED if claim.same else EVEN), distance
     if claim.better == ("lower" if difference < 0 else "higher"):
-        return BEATEN, told
-    return (NOT_REPRODUCED if claim.same else BEHIND), told
+        return BEATEN, distance
+    return (NOT_REPRODUCED if claim.same else BEHIND), distance
 
 
 def _critical(freedom: float) -> float:

@@ -1,19 +1,20 @@
-"""Cut points refined after search: KL and score by method, the true structure given.
+"""Cut points moved after the search: KL and score by method, the true graph given.
 
-    python scripts/bench_refinement.py [--nets 10] [--rows 6400] [--seconds 60] [--without-rv] [--starts 1]
+    python scripts/benchmarks/refinement.py [--nets 10] [--rows 6400] [--seconds 60] [--without-rv] [--starts 1]
 
-Random networks of 8 variables with Dirichlet(1) table rows. Every network is given the true graph; equal frequency's
-bin counts are found by the learner with that graph required.
+Random networks of 8 variables with Dirichlet(1) table rows. Every method gets the true graph. The numbers of bins of
+equal frequency are found by the learner with that graph required.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from printing import print_table
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge
 from gomea_bn.data.table import read_table
@@ -24,17 +25,8 @@ from gomea_bn.simulation.random_networks import random_network
 N_VARIABLES = 8
 
 
-def print_table(heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under right-aligned columns."""
-    lines = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(columns, *lines)]
-    print(f"\n{heading}")
-    for line in [list(columns), *lines]:
-        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)), flush=True)
-
-
 def given_graph(truth: DiscretizedBayesNet) -> ExpertKnowledge:
-    """Return the knowledge that allows the true graph alone."""
+    """Return the knowledge under which only the true graph is allowed."""
     edges = set(truth.edges)
     others = [(a, b) for a in truth.names for b in truth.names if a != b and (a, b) not in edges]
     return ExpertKnowledge(required_edges=sorted(edges), forbidden_edges=others)
@@ -85,7 +77,7 @@ def one_net(seed: int, options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def equal_frequency_with_counts(truth: DiscretizedBayesNet, table: Any) -> DiscretizedBayesNet:
-    """Return the true graph with equal-frequency bins, as many as the truth has."""
+    """Return the true graph with bins of equal frequency, in the true numbers."""
     columns = {column.name: column.values for column in table.columns}
     cuts = {
         name: np.unique(np.quantile(columns[name], np.arange(1, len(true) + 1) / (len(true) + 1)))
@@ -94,23 +86,23 @@ def equal_frequency_with_counts(truth: DiscretizedBayesNet, table: Any) -> Discr
     return DiscretizedBayesNet.from_table(table, truth.edges, cuts)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print mean KL, score gain and seconds per method."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--nets", type=int, default=10)
-    parser.add_argument("--rows", type=int, default=6400)
+    parser.add_argument("--nets", type=int, default=10, help="number of random networks")
+    parser.add_argument("--rows", type=int, default=6400, help="number of rows")
     parser.add_argument("--seconds", type=float, default=60.0, help="deadline of every refinement")
-    parser.add_argument("--starts", type=int, default=1, help="starts of the dynamic programme's cycle")
+    parser.add_argument("--starts", type=int, default=1, help="number of starts of the exact method")
     parser.add_argument("--without-rv", action="store_true", help="leave RV-GOMEA out")
-    options = parser.parse_args()
-    found: dict[str, list[dict[str, Any]]] = {}
+    options = parser.parse_args(arguments)
+    groups: dict[str, list[dict[str, Any]]] = {}
     for seed in range(options.nets):
         for record in one_net(seed, options):
-            found.setdefault(record["method"], []).append(record)
+            groups.setdefault(record["method"], []).append(record)
     rows = []
-    for method, group in found.items():
+    for method, group in groups.items():
         kl = np.array([record["kl"] for record in group])
         mean = {key: np.mean([record[key] for record in group]) for key in ("gain", "seconds", "bins")}
         rows.append(
@@ -127,7 +119,7 @@ def main() -> None:
     heading = f"{options.nets} networks, {N_VARIABLES} variables, {options.rows} rows, true graph given"
     print_table(heading, ("method", "mean KL", "sd", "worst", "score gain", "bins - true", "seconds"), rows)
     for start in ("equal frequency", "true counts"):
-        pair = [found.get(f"{method} fixed, from {start}") for method in ("rv-gomea", "dp")]
+        pair = [groups.get(f"{method} fixed, from {start}") for method in ("rv-gomea", "dp")]
         if pair[0] and pair[1]:
             share = [a["gain"] / b["gain"] for a, b in zip(pair[0], pair[1])]
             print(

@@ -1,7 +1,7 @@
-"""pymoo's multi-objective algorithms on one of our problems: same sampler, repair, compiled evaluation and clock.
+"""pymoo's multi-objective algorithms on one of our problems, with the same sampler, repair, evaluation and clock.
 
-The genotype is categorical, for which pymoo ships crossover but no mutation that keeps to alphabets: uniform crossover,
-and one gene in expectation takes another value (an ordinal one steps to a neighbour), as suits the problem best.
+The genotype is categorical. pymoo has a crossover for that, but no mutation that respects alphabets. Here crossover is
+uniform, and a mutation gives one gene in expectation another value; an ordinal gene steps to a neighbouring value.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ PEERS = ("NSGA-II", "NSGA-III", "AGE-MOEA")
 
 @dataclass(frozen=True)
 class PeerFront:
-    """What one run of a peer left in the archive, and how much it evaluated within its seconds."""
+    """Archive of one run of a peer, shape (n_members, n_objectives), and its evaluations within its seconds."""
 
-    objectives: NDArray[np.float64]  # (n_members, n_objectives)
+    objectives: NDArray[np.float64]
     n_eval: int
     seconds: float
 
 
-class _Genotypes(Problem):  # type: ignore[misc]
-    """Names and bounds of the genes; evaluation is the evaluator's."""
+class _Genotypes(Problem):
+    """Bounds of the genes; the evaluator evaluates."""
 
     def __init__(self, problem: Any) -> None:
         super().__init__(
@@ -54,26 +54,26 @@ class _Genotypes(Problem):  # type: ignore[misc]
         self.wrapped = problem
 
 
-class _Evaluations(Evaluator):  # type: ignore[misc]
-    """Evaluates in compiled code, writes repaired genotypes back, and keeps all that it saw for the archive."""
+class _Evaluations(Evaluator):
+    """Evaluates in compiled code, writes repaired genotypes back, and keeps every batch for the archive."""
 
     def __init__(self) -> None:
         super().__init__()
         self.batches: list[tuple[float, NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]] = []
 
     def _eval(self, problem: Any, pop: Any, evaluate_values_of: Any, **kwargs: Any) -> None:
-        given = np.asarray(pop.get("X"), np.int64)
-        objectives, violations, repaired = evaluate_genotypes(problem.wrapped, given)
+        genotypes = np.asarray(pop.get("X"), np.int64)
+        objectives, violations, repaired = evaluate_genotypes(problem.wrapped, genotypes)
         pop.set("X", repaired.astype(np.int64))
         pop.set("F", objectives.copy())
         pop.set("G", violations[:, None].copy())
-        pop.set("H", np.zeros((len(given), 0)))
+        pop.set("H", np.zeros((len(genotypes), 0)))
         pop.apply(lambda individual: individual.evaluated.update(("F", "G", "H")))
         self.batches.append((perf_counter(), repaired, objectives, violations))
 
 
-class _OtherValue(Mutation):  # type: ignore[misc]
-    """Gives every gene, with probability 1 / l, another value."""
+class _OtherValue(Mutation):
+    """Gives every gene another value with probability 1 / l."""
 
     def _do(self, problem: Any, X: Any, *args: Any, random_state: Any = None, **kwargs: Any) -> Any:
         wrapped = problem.wrapped
@@ -89,7 +89,7 @@ class _OtherValue(Mutation):  # type: ignore[misc]
 
 
 def _algorithm(name: str, population: int, n_objectives: int, start: NDArray[np.int64], seed: int) -> Any:
-    """Return a peer; NSGA-III takes the largest even set of directions that its population can hold."""
+    """Return a peer; NSGA-III takes the largest even set of directions that fits its population."""
     options: dict[str, Any] = {
         "sampling": start,
         "crossover": UniformCrossover(prob=0.9),
@@ -114,8 +114,8 @@ def run_peer(
 ) -> PeerFront:
     """Return the archive of all feasible solutions that a peer evaluated within `seconds`.
 
-    Keeping the archive does not count in the peer's seconds: solutions are offered, batch by batch, when its clock
-    has stopped. What it evaluated after the deadline is left out.
+    Keeping the archive does not count in the peer's seconds: solutions are offered, batch by batch, after its clock
+    has stopped. Solutions evaluated after the deadline are left out.
     """
     start = problem.sample(np.random.default_rng(seed), population).astype(np.int64)
     wrapped = _Genotypes(problem)

@@ -1,8 +1,6 @@
-"""The other libraries' structure learners, run on one sample and judged by one scorer.
+"""Structure learners of other libraries: run on a sample in a process of their own, and as scorers of families.
 
-Imported by the benchmarks; run alone it prints one table of scores and times:
-
-    python scripts/_peers.py --network alarm --n 1000 --seed 1
+The libraries are in the extra "peers". One that is not installed gives no edges, and its note says so.
 """
 
 from __future__ import annotations
@@ -16,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,60 +23,89 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _judge import (
-    Codes,
-    Edge,
-    Family,
-    codes_and_cards,
-    consistent_extension,
-    family_score,
-    load_bif_sample,
-    network_score,
-    object_index,
-    random_families,
-)
+from discretizer_methods import Cuts, Request, cuts_by_pyagrum, inside
 from numpy.typing import NDArray
 
+from gomea_bn import DiscretizedBayesNet
+from gomea_bn.data.table import Table
+from gomea_bn.experiments.judge import Codes, Edge, codes_and_cards, family_score
+from gomea_bn.experiments.search_engine import pyagrum_learner
+
 __all__ = [
+    "GRID_SCORES",
     "LEARN_SLOWLY",
     "PEERS",
+    "SCORE_SET",
+    "Family",
+    "PeerNetwork",
     "PeerRun",
-    "family_score",
-    "load_bif_sample",
-    "network_score",
+    "consistent_extension",
     "peer_families_per_second",
     "peer_family_scores",
-    "random_families",
+    "pyagrum_networks",
     "run_peer",
 ]
 
-LEARN_SLOWLY = ("pgmpy GES", "causal-learn GES", "causal-learn GES, score set")
+Family = tuple[str, tuple[str, ...]]
+"""A child and its parents."""
+
+SCORE_SET = "causal-learn GES, score set"
+LEARN_SLOWLY = ("pgmpy GES", "causal-learn GES", SCORE_SET)
 
 
-def _pyagrum_learner(frame: pd.DataFrame, score: str, ess: float) -> Any:
-    """Return a pyAgrum learner, one thread, all levels known; BD with the BDeu prior takes the ess as it is.
+def consistent_extension(
+    names: Sequence[str], directed: Iterable[Edge], undirected: Iterable[Edge]
+) -> list[Edge]:
+    """Return the edges of a DAG with the same skeleton and v-structures as a partially directed graph.
 
-    ``useScoreBDeu`` brings a fixed ess of 1 to which the weight of ``useBDeuPrior`` is added.
+    Parameters
+    ----------
+    names : sequence of str
+    directed : iterable of (parent, child)
+    undirected : iterable of (name, name)
+        Each edge is listed once or in both directions.
+
+    Raises
+    ------
+    ValueError
+        If there is no such DAG.
+
+    Notes
+    -----
+    Dor and Tarsi (1992): a node can be the last one of the order if it has no outgoing edges, and if each of its
+    undirected neighbours is adjacent to everything that the node touches. Such a node is removed, and the rest is
+    treated in the same way.
     """
-    gum: Any = import_module("pyagrum")
-
-    gum.setNumberOfThreads(1)
-    template = gum.BayesNet()
-    for name in frame.columns:
-        template.add(gum.LabelizedVariable(name, name, [str(c) for c in frame[name].cat.categories]))
-    learner = gum.BNLearner(frame, template)
-    learner.setNumberOfThreads(1)
-    if score == "bdeu":
-        learner.useScoreBD()
-        learner.useBDeuPrior(ess)
-    else:
-        learner.useScoreBIC()
-        learner.useNoPrior()
-    return learner
+    children: dict[str, set[str]] = {name: set() for name in names}
+    parents: dict[str, set[str]] = {name: set() for name in names}
+    neighbours: dict[str, set[str]] = {name: set() for name in names}
+    edges = list(dict.fromkeys(directed))
+    for a, b in edges:
+        children[a].add(b)
+        parents[b].add(a)
+    for a, b in undirected:
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    touching = {name: children[name] | parents[name] | neighbours[name] for name in names}
+    remaining = list(names)
+    while remaining:
+        for sink in remaining:
+            if not children[sink] and all(touching[sink] - {y} <= touching[y] for y in neighbours[sink]):
+                break
+        else:
+            raise ValueError(
+                f"The partially directed graph has no consistent extension; {len(remaining)} nodes remain."
+            )
+        edges += [(y, sink) for y in names if y in neighbours[sink]]
+        remaining.remove(sink)
+        for name in touching[sink]:
+            for group in (children, neighbours, touching):
+                group[name].discard(sink)
+    return edges
 
 
 def _pyagrum(frame: pd.DataFrame, score: str, ess: float, search: str) -> list[Edge]:
-    learner = _pyagrum_learner(frame, score, ess)
+    learner = pyagrum_learner(frame, score, ess)
     getattr(learner, search)()
     return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
 
@@ -93,7 +121,10 @@ def _pyagrum_tabu(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
 def _pybnesian_score(frame: pd.DataFrame, score: str, ess: float) -> Any:
     import pybnesian
 
-    plain = frame.apply(lambda column: column.cat.rename_categories(object_index(column.cat.categories)))
+    # pybnesian refuses Arrow's large strings
+    plain = frame.apply(
+        lambda column: column.cat.rename_categories(pd.Index(list(column.cat.categories), dtype=object))
+    )
     return pybnesian.BDe(plain, ess) if score == "bdeu" else pybnesian.BIC(plain)
 
 
@@ -131,32 +162,32 @@ def _pgmpy_ges(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
 
 
 def _causal_learn_ges(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
-    """Learn with the only discrete score that causal-learn has, whatever ``score`` and ``ess`` ask for."""
+    """Learn with the only discrete score that causal-learn has; ``score`` and ``ess`` are without effect."""
     from causallearn.search.ScoreBased.GES import ges
 
     codes, _ = codes_and_cards(frame)
     graph = ges(codes, "local_score_BDeu", node_names=list(frame.columns))["G"].graph
     names = list(frame.columns)
-    # graph[j, i] = 1 and graph[i, j] = -1 say i -> j; -1 in both places says i - j
+    # graph[j, i] = 1 and graph[i, j] = -1 stand for i -> j; -1 in both cells stands for i - j
     directed = [(names[i], names[j]) for j, i in np.argwhere(graph == 1) if graph[i, j] == -1]
     undirected = [(names[i], names[j]) for i, j in np.argwhere(graph == -1) if graph[j, i] == -1]
     return consistent_extension(names, directed, undirected)
 
 
 def _causal_learn_ges_score_set(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
-    """Learn with causal-learn's search over ``family_score``, put in the place of its own BDeu."""
+    """Learn with causal-learn's search over ``family_score``, which replaces its own BDeu."""
     module: Any = import_module("causallearn.search.ScoreBased.GES")
     codes, cards = codes_and_cards(frame)
 
     def local_score(data: Codes, child: int, parents: list[int], parameters: object = None) -> float:
         return family_score(codes, cards, child, parents, score, ess)
 
-    own = module.local_score_BDeu
+    original = module.local_score_BDeu
     module.local_score_BDeu = local_score
     try:
         return _causal_learn_ges(frame, score, ess)
     finally:
-        module.local_score_BDeu = own
+        module.local_score_BDeu = original
 
 
 PEERS: dict[str, Callable[[pd.DataFrame, str, float], list[Edge]]] = {
@@ -166,15 +197,16 @@ PEERS: dict[str, Callable[[pd.DataFrame, str, float], list[Edge]]] = {
     "pgmpy hill climbing": _pgmpy_hill_climbing,
     "pgmpy GES": _pgmpy_ges,
     "causal-learn GES": _causal_learn_ges,
-    "causal-learn GES, score set": _causal_learn_ges_score_set,
+    SCORE_SET: _causal_learn_ges_score_set,
 }
+"""Functions that learn edges from a frame of categorical columns, a score and its equivalent sample size, by label."""
 
 
-def peer_note(label: str, score: str, ess: float) -> str:
-    """Return what the peer optimised where that is not exactly the score asked for."""
+def _note(label: str, score: str, ess: float) -> str:
+    """Return what the peer optimised where that differs from the score asked for."""
     if label == "causal-learn GES":
         return "BDeu with ess 1 and a prior of one parent per node: neither can be set; its BIC is Gaussian"
-    if label == "causal-learn GES, score set":
+    if label == SCORE_SET:
         return "its search over our family_score"
     if label.startswith("pyAgrum") and score == "bdeu":
         return f"ess {ess:g} set; its log-gamma rounds x < 50 to 0.01"
@@ -183,7 +215,7 @@ def peer_note(label: str, score: str, ess: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PeerRun:
-    """What one peer learned; ``edges`` is None when it did not end, and ``note`` says why."""
+    """Result of one peer; ``edges`` is None if it did not end, and ``note`` says why."""
 
     label: str
     edges: list[Edge] | None
@@ -196,8 +228,8 @@ def run_peer(
 ) -> PeerRun:
     """Return a peer's edges and its wall seconds from the DataFrame to the edges.
 
-    The peer runs in a process of its own (one thread, fixed hash seed: pgmpy's results depend on it), where
-    a first call on a few rows and columns pays for the imports before the clock starts.
+    The peer runs in a process of its own with one thread and a fixed hash seed, on which pgmpy's results depend. A
+    first call on a few rows and columns pays for the imports before the clock starts.
 
     Parameters
     ----------
@@ -207,6 +239,7 @@ def run_peer(
         Categorical columns.
     score : {"bdeu", "bic"}
     ess : float
+        Equivalent sample size of BDeu.
     timeout : float, optional
         Seconds after which the peer is stopped; the run then has no edges.
     """
@@ -214,26 +247,29 @@ def run_peer(
     with tempfile.TemporaryDirectory() as folder:
         job, answer = Path(folder, "job.pickle"), Path(folder, "answer.pickle")
         job.write_bytes(pickle.dumps((label, frame, score, ess, timeout)))
-        done = subprocess.run(
-            [sys.executable, __file__, "--job", str(job), "--answer", str(answer)],
+        process = subprocess.run(
+            [sys.executable, __file__, str(job), str(answer)],
             env=environment | {"PYTHONHASHSEED": "0"},
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.returncode == -signal.SIGALRM and timeout is not None:
+        if process.returncode == -signal.SIGALRM and timeout is not None:
             return PeerRun(label, None, timeout, f"stopped after {timeout:g} s")
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        if process.returncode != 0:
+            lines = process.stderr.strip().splitlines() or [f"exit status {process.returncode}"]
             return PeerRun(label, None, math.nan, f"failed: {lines[-1]}")
         edges, seconds = pickle.loads(answer.read_bytes())
-    return PeerRun(label, edges, seconds, peer_note(label, score, ess))
+    return PeerRun(label, edges, seconds, _note(label, score, ess))
 
 
 def _run_job(job: Path, answer: Path) -> None:
     """Run the peer of a job file and write (edges, seconds); the alarm kills the process at the timeout."""
     label, frame, score, ess, timeout = pickle.loads(job.read_bytes())
-    PEERS[label](frame.iloc[:50, :3], score, ess)
+    try:
+        PEERS[label](frame.iloc[:50, :3], score, ess)
+    except ImportError as error:
+        sys.exit(f"{error}; the extra gomea-bn[peers] installs it")
     if timeout is not None:
         signal.setitimer(signal.ITIMER_REAL, timeout)
     start = time.perf_counter()
@@ -252,7 +288,7 @@ def _pybnesian_families(frame: pd.DataFrame, score: str, ess: float) -> Callable
 
 
 def _pyagrum_families(frame: pd.DataFrame, score: str, ess: float) -> Callable[[Any, Any], float]:
-    scorer: Callable[[Any, Any], float] = _pyagrum_learner(frame, score, ess).score
+    scorer: Callable[[Any, Any], float] = pyagrum_learner(frame, score, ess).score
     return scorer
 
 
@@ -261,21 +297,21 @@ def _pgmpy_families(frame: pd.DataFrame, score: str, ess: float) -> Callable[[An
     return lambda child, parents: local_score(child, tuple(parents))
 
 
-# per library: the scorer, nats per unit of its scores, families at most, passes of which the best counts
 _FAMILY_SCORERS: dict[str, tuple[Callable[..., Callable[[Any, Any], float]], float, int, int]] = {
     "pybnesian": (_pybnesian_families, 1.0, 1_000_000, 5),
     "pyAgrum": (_pyagrum_families, math.log(2.0), 1_000_000, 5),
     "pgmpy": (_pgmpy_families, 1.0, 300, 1),
 }
+"""By library: the scorer, nats per unit of its scores, most families, and the passes of which the best counts."""
 
 
 def peer_family_scores(
     frame: pd.DataFrame, families: Sequence[Family], score: str, ess: float = 10.0
 ) -> dict[str, tuple[NDArray[np.float64], float]]:
-    """Return per library the scores of the families, in nats, and the seconds of the best pass over them.
+    """Return by library the scores of the families in nats, and the seconds of the best pass over them.
 
-    Each library scores every distinct family once per pass with a scorer made for that pass, so that no
-    cache can answer; one thread. pgmpy, being slow, scores the first 300 only.
+    Each library scores every distinct family once per pass on one thread, with a scorer made for that pass, so that no
+    cache can answer. pgmpy is slow and scores the first 300 only. Libraries that are not installed are left out.
 
     Parameters
     ----------
@@ -284,83 +320,78 @@ def peer_family_scores(
     families : sequence of (child, (parent, ...)), names
     score : {"bdeu", "bic"}
     ess : float
+        Equivalent sample size of BDeu.
     """
-    found: dict[str, tuple[NDArray[np.float64], float]] = {}
+    scores: dict[str, tuple[NDArray[np.float64], float]] = {}
     for label, (make, unit, most, passes) in _FAMILY_SCORERS.items():
         distinct = [(child, list(parents)) for child, parents in dict.fromkeys(families)][:most]
         best = math.inf
         values: list[float] = []
         for _ in range(passes):
-            local_score = make(frame, score, ess)
+            try:
+                local_score = make(frame, score, ess)
+            except ImportError as error:
+                print(f"{label} is left out: {error}; the extra gomea-bn[peers] installs it", flush=True)
+                break
             local_score(distinct[-1][0], distinct[-1][1])  # lazy set-up is not scoring
             start = time.perf_counter()
             values = [local_score(child, parents) for child, parents in distinct]
             best = min(best, time.perf_counter() - start)
-        found[label] = (np.array(values) * unit, best)
-    return found
+        else:
+            scores[label] = (np.array(values) * unit, best)
+    return scores
 
 
 def peer_families_per_second(
     frame: pd.DataFrame, families: Sequence[Family], score: str, ess: float = 10.0
 ) -> dict[str, float]:
-    """Return the families that each library scores per second, uncached, one thread."""
-    found = peer_family_scores(frame, families, score, ess)
-    return {label: len(values) / seconds for label, (values, seconds) in found.items()}
+    """Return the number of families that each library scores per second, uncached, on one thread."""
+    scores = peer_family_scores(frame, families, score, ess)
+    return {label: len(values) / seconds for label, (values, seconds) in scores.items()}
 
 
-def print_families(frame: pd.DataFrame, families: Sequence[Family], score: str, ess: float) -> None:
-    """Print per library the families per second and how far its scores are from the judge's."""
-    codes, cards = codes_and_cards(frame)
-    column = {name: i for i, name in enumerate(frame.columns)}
-    ours = np.array(
-        [family_score(codes, cards, column[c], [column[p] for p in ps], score, ess) for c, ps in families]
-    )
-    for label, (values, seconds) in peer_family_scores(frame, families, score, ess).items():
-        gap = np.abs(values - ours[: len(values)])
-        print(
-            f"{label:12} {len(values) / seconds:10,.0f} families/s; from our scores: "
-            f"median {np.median(gap):.1e}, largest {gap.max():.1e} nats"
-        )
+GRID_METHODS = ("quantile", "uniform", "kmeans")
+GRID_COUNTS = (3, 5, 8)
+GRID_SCORES = {"BIC": ("bic", 0.0), "BDeu 1": ("bdeu", 1.0), "BDeu 10": ("bdeu", 10.0)}
+"""Scores and equivalent sample sizes by name."""
 
 
-def main() -> None:
-    """Print the scores and times of all peers on one sample."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--network", default="alarm", help="BIF network inside the pgmpy wheel")
-    parser.add_argument("--n", type=int, default=1000, help="rows of the sample")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--score", choices=("bic", "bdeu", "both"), default="both")
-    parser.add_argument("--ess", type=float, default=10.0, help="equivalent sample size of BDeu")
-    parser.add_argument("--skip-slow", action="store_true", help=f"leave out {'; '.join(LEARN_SLOWLY)}")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds per peer")
-    parser.add_argument("--families", type=int, default=0, help="also time so many random families, uncached")
-    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--answer", type=Path, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.job is not None:
-        _run_job(args.job, args.answer)
-        return
-    frame, truth, _ = load_bif_sample(args.network, args.n, args.seed)
-    families = random_families(list(frame.columns), args.families, 3, args.seed)
-    for score in ("bdeu", "bic") if args.score == "both" else (args.score,):
-        print(
-            f"\n{args.network}, n = {args.n}, seed {args.seed}, {score} in nats (ess {args.ess:g} for bdeu)"
-        )
-        print(f"{'':28} {'score':>11} {'arcs':>5} {'seconds':>8}  note")
-        best = network_score(frame, truth, score, args.ess)
-        print(f"{'generating network':28} {best:11.1f} {len(truth):5d} {'':8}", flush=True)
-        for label in PEERS:
-            if args.skip_slow and label in LEARN_SLOWLY:
-                continue
-            run = run_peer(label, frame, score, args.ess, timeout=args.timeout)
-            shown = "-" if run.edges is None else f"{network_score(frame, run.edges, score, args.ess):.1f}"
-            arcs = "-" if run.edges is None else str(len(run.edges))
-            print(f"{label:28} {shown:>11} {arcs:>5} {run.seconds:8.2f}  {run.note}", flush=True)
-        if families:
-            print_families(frame, families, score, args.ess)
+@dataclass(frozen=True)
+class PeerNetwork:
+    """One combination of bins and score: its label, the graph, the cuts, and the seconds of both."""
+
+    label: str
+    edges: list[Edge]
+    cuts: Cuts
+    seconds: float
+
+
+def pyagrum_networks(table: Table) -> Iterator[PeerNetwork]:
+    """Yield what pyAgrum's hill climbing learns from a table with every kind of bins, number of bins and score."""
+    frame = table.to_frame()
+    for method in GRID_METHODS:
+        for count in GRID_COUNTS:
+            began = time.perf_counter()
+            with warnings.catch_warnings():
+                # `inside` joins the equal quantiles that this warning is about
+                warnings.filterwarnings("ignore", "Bins whose width are too small")
+                cuts = inside(cuts_by_pyagrum(method, Request(table, [], None, 0.0, 0), count)[0], table)
+            binned = DiscretizedBayesNet.from_table(table, [], cuts)
+            codes = binned.discretize(frame)
+            for name in binned.names:
+                bins = range(binned.cardinality(name))
+                codes[name] = codes[name].astype("category").cat.set_categories(bins)
+            to_bins = time.perf_counter() - began
+            for shown, (score, ess) in GRID_SCORES.items():
+                began = time.perf_counter()
+                edges = _pyagrum_hill_climbing(codes, score, ess)
+                seconds = to_bins + time.perf_counter() - began
+                yield PeerNetwork(f"{method} {count}, {shown}", edges, cuts, seconds)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="Run the peer of one job file; used by `run_peer`.")
+    parser.add_argument("job", type=Path)
+    parser.add_argument("answer", type=Path)
+    paths = parser.parse_args()
+    _run_job(paths.job, paths.answer)

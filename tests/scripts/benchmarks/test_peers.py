@@ -1,22 +1,26 @@
-"""The benchmark's judge agrees with other libraries, and its samples with the network they come from."""
+"""The judge of the benchmarks agrees with other libraries, which run in processes of their own."""
 
-import gzip
 import itertools
 import math
-from importlib import resources
+import sys
 
-import _judge
-import _peers
 import networkx as nx
 import numpy as np
 import pandas as pd
+import peers
 import pytest
 from scipy.special import gammaln
+
+from gomea_bn.data.table import read_table
+from gomea_bn.experiments.judge import codes_and_cards, family_score, network_score
+from gomea_bn.experiments.search_engine import pyagrum_learner
+from gomea_bn.experiments.tables import published_network
 
 
 @pytest.fixture(scope="module")
 def child_sample():
-    return _judge.load_bif_sample("child", 400, seed=3)
+    truth = published_network("child")
+    return truth.sample(400, random_state=3), truth.edges
 
 
 @pytest.fixture(scope="module")
@@ -48,72 +52,37 @@ def dense_family_score(codes, cards, child, parents, score, ess):
 
 @pytest.mark.parametrize("score", ["bdeu", "bic"])
 def test_family_score_equals_a_dense_count(table_with_an_unseen_level, score):
-    codes, cards = _judge.codes_and_cards(table_with_an_unseen_level)
+    codes, cards = codes_and_cards(table_with_an_unseen_level)
     assert cards == [3, 2, 4]
     for child in range(3):
         others = [i for i in range(3) if i != child]
         for parents in ([], others[:1], others[1:], others):
             expected = dense_family_score(codes, cards, child, parents, score, 7.0)
-            assert _judge.family_score(codes, cards, child, parents, score, 7.0) == pytest.approx(
-                expected, abs=1e-9
-            )
+            assert family_score(codes, cards, child, parents, score, 7.0) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("score", ["bdeu", "bic"])
 def test_pgmpy_scores_a_network_alike(child_sample, score):
     from pgmpy.models import DiscreteBayesianNetwork
 
-    frame, edges, _ = child_sample
+    frame, edges = child_sample
     model = DiscreteBayesianNetwork(edges)
-    theirs = _peers._pgmpy_score(frame, score, 10.0).score(model)
-    assert _judge.network_score(frame, edges, score, 10.0) == pytest.approx(theirs, abs=1e-8)
+    theirs = peers._pgmpy_score(frame, score, 10.0).score(model)
+    assert network_score(frame, edges, score, 10.0) == pytest.approx(theirs, abs=1e-8)
 
 
 def test_pyagrum_scores_a_family_alike(table_with_an_unseen_level):
     frame = table_with_an_unseen_level
-    codes, cards = _judge.codes_and_cards(frame)
+    codes, cards = codes_and_cards(frame)
     families = [(2, (0,)), (0, (1, 2)), (1, ())]
     # pyAgrum's log-gamma rounds arguments below 50 to 0.01, so its BDeu is near-exact only where the priors
     # of the cells are whole numbers: ess 24 is a multiple of q r in each of the families
     for score, ess, tolerance in (("bic", 1.0, 1e-8), ("bdeu", 24.0, 1e-3)):
-        learner = _peers._pyagrum_learner(frame, score, ess)
+        learner = pyagrum_learner(frame, score, ess)
         for child, parents in families:
             theirs = math.log(2) * learner.score("abc"[child], ["abc"[p] for p in parents])
-            ours = _judge.family_score(codes, cards, child, parents, score, ess)
+            ours = family_score(codes, cards, child, parents, score, ess)
             assert ours == pytest.approx(theirs, abs=tolerance)
-
-
-def test_a_sample_has_all_levels_and_is_repeatable(child_sample):
-    frame, edges, levels = child_sample
-    again, _, _ = _judge.load_bif_sample("child", 400, seed=3)
-    other, _, _ = _judge.load_bif_sample("child", 400, seed=4)
-    assert frame.shape == (400, 20)
-    assert len(edges) == 25
-    assert {name: list(frame[name].cat.categories) for name in frame} == levels
-    pd.testing.assert_frame_equal(frame, again)
-    assert not frame.equals(other)
-
-
-def test_each_family_of_a_sample_follows_the_network(tmp_path):
-    import pyagrum as gum
-
-    path = tmp_path / "sachs.bif"
-    packed = resources.files("pgmpy") / "utils" / "example_models" / "sachs.bif.gz"
-    path.write_bytes(gzip.decompress(packed.read_bytes()))
-    network, n = gum.loadBN(str(path)), 20_000
-    frame, edges, _ = _judge.load_bif_sample("sachs", n, seed=5)
-    inference = gum.LazyPropagation(network)
-    for child in frame.columns:
-        family = [child, *(a for a, b in edges if b == child)]
-        joint = inference.evidenceJointImpact(family, [])
-        counts = frame.value_counts(family)
-        state = gum.Instantiation(joint)
-        while not state.end():
-            levels = tuple(network.variable(name).label(state.val(network.variable(name))) for name in family)
-            p = joint.get(state)
-            # six standard deviations, and one row for the cells where hardly any is due
-            assert abs(counts.get(levels, 0) - n * p) <= 6 * math.sqrt(n * p * (1 - p)) + 1
-            state.inc()
 
 
 def cpdag(graph):
@@ -147,33 +116,50 @@ def test_the_extension_of_a_cpdag_is_a_member_of_its_class(seed):
     graph.add_nodes_from(names)
     graph.add_edges_from(pair for pair in itertools.combinations(names, 2) if rng.random() < 0.5)
     directed, undirected, members = cpdag(graph)
-    assert set(_judge.consistent_extension(names, directed, undirected)) in members
+    assert set(peers.consistent_extension(names, directed, undirected)) in members
 
 
 def test_the_extension_of_a_graph_short_of_a_cpdag_has_no_cycle():
-    edges = _judge.consistent_extension(list("abc"), [("a", "b"), ("b", "c")], [("a", "c")])
+    edges = peers.consistent_extension(list("abc"), [("a", "b"), ("b", "c")], [("a", "c")])
     assert set(edges) == {("a", "b"), ("b", "c"), ("a", "c")}
 
 
 def test_a_graph_without_extension_is_refused():
     square = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
     with pytest.raises(ValueError, match="no consistent extension"):
-        _judge.consistent_extension(list("abcd"), [], square)
+        peers.consistent_extension(list("abcd"), [], square)
 
 
 def test_a_peer_runs_in_its_own_process_and_can_be_stopped(child_sample):
-    frame, _, _ = child_sample
-    run = _peers.run_peer("pyAgrum hill climbing", frame, "bdeu", 10.0, timeout=30.0)
+    frame, _ = child_sample
+    run = peers.run_peer("pyAgrum hill climbing", frame, "bdeu", 10.0, timeout=30.0)
     assert run.edges is not None
-    assert _judge.network_score(frame, run.edges, "bdeu", 10.0) > _judge.network_score(
-        frame, [], "bdeu", 10.0
-    )
-    stopped = _peers.run_peer("pgmpy hill climbing", frame, "bdeu", 10.0, timeout=0.01)
+    assert network_score(frame, run.edges, "bdeu", 10.0) > network_score(frame, [], "bdeu", 10.0)
+    stopped = peers.run_peer("pgmpy hill climbing", frame, "bdeu", 10.0, timeout=0.01)
     assert (stopped.edges, stopped.note) == (None, "stopped after 0.01 s")
 
 
-def test_random_families_are_distinct():
-    families = _judge.random_families(list("abcdef"), 100, 3, seed=0)
-    assert len(set(families)) == 100
-    assert {len(parents) for _, parents in families} == {0, 1, 2, 3}
-    assert all(child not in parents for child, parents in families)
+def test_a_peer_that_is_not_installed_is_said_to_be_missing(monkeypatch, child_sample, capsys):
+    monkeypatch.setitem(sys.modules, "pybnesian", None)
+    scores = peers.peer_family_scores(child_sample[0], [("Age", ())], "bic")
+    assert set(scores) == {"pyAgrum", "pgmpy"}
+    assert "pybnesian is left out" in capsys.readouterr().out
+
+
+def test_a_peer_that_fails_gives_its_last_line(monkeypatch, child_sample):
+    run = peers.run_peer("no such peer", child_sample[0], "bic", 1.0)
+    assert run.edges is None
+    assert run.note == "failed: KeyError: 'no such peer'"
+
+
+def test_pyagrum_bins_as_asked_and_finds_an_edge():
+    rng = np.random.default_rng(1)
+    x = rng.random(300)
+    table = read_table(pd.DataFrame({"x": x, "y": (x + rng.normal(0, 0.05, 300)).clip(0, 1)}))
+    networks = {peer.label: peer for peer in peers.pyagrum_networks(table)}
+    assert len(networks) == 3 * 3 * len(peers.GRID_SCORES)
+    uniform = networks["uniform 5, BIC"].cuts["x"]
+    assert uniform == pytest.approx(np.linspace(x.min(), x.max(), 6)[1:-1])
+    counts = np.histogram(x, [x.min(), *networks["quantile 3, BDeu 10"].cuts["x"], x.max()])[0]
+    assert counts.max() - counts.min() <= 2
+    assert all({*peer.edges} & {("x", "y"), ("y", "x")} for peer in networks.values())

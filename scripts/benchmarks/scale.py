@@ -1,56 +1,52 @@
-"""Many variables: our learner beside pyAgrum's tabu search, and seconds and memory without screening.
+"""Many variables: our learner and pyAgrum's tabu search, and seconds and memory without screening.
 
-    python scripts/bench_scale.py learn [--nets 1] [--seconds 590] [--discretizer equal-frequency] [--jobs 2]
-    python scripts/bench_scale.py screening [--seconds 20] [--candidates 10,20,all]
-    python scripts/bench_scale.py linkage
-    python scripts/bench_scale.py memory
-    python scripts/bench_scale.py all
+    python scripts/benchmarks/scale.py learn [--nets 1] [--seconds 590] [--discretizer equal-frequency] [--jobs 2]
+    python scripts/benchmarks/scale.py screening [--seconds 20] [--candidates 10,20,all]
+    python scripts/benchmarks/scale.py linkage
+    python scripts/benchmarks/scale.py memory
+    python scripts/benchmarks/scale.py all
 
-`learn` draws networks of 100 variables, at most 3 parents and exactly 150 edges (law "tree") and learns from 5,000
-rows; the peer gets quantile-5 bins and runs to its own end. Its tables are refitted with our smoothing, and densities
-are of fresh rows, in original units. `screening` learns published discrete networks from 1,000 rows with BDeu. Both
-need the "benchmarks" extra.
+learn      Networks of 100 variables, at most 3 parents and exactly 150 edges (law "tree"), learned from 5,000 rows.
+           The peer gets quantile-5 bins and runs to its own end. Its tables are counted again with our smoothing.
+           Densities are of fresh rows, in original units.
+screening  Published discrete networks, learned from 1,000 rows with BDeu.
+linkage    One tree of the linkage model over many genes, with and without the matrix of similarities.
+memory     Peak memory of a search over 200 columns, screened and not.
+
+`learn` and `screening` need the extra "peers".
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import resource
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from peers import PEERS, run_peer
+from printing import print_table
+from runs import in_new_process, peak_megabytes
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, LinkageTree
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.experiments.judge import network_score
-from gomea_bn.experiments.search_engine import EQUIVALENT_SAMPLE_SIZE, by_pyagrum
 from gomea_bn.experiments.tables import published_network
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import accuracy, sensitivity
 from gomea_bn.simulation.random_networks import random_network
 
 N_HELD_OUT = 20_000
-# the law's number of edges is random: with so many at most, 1 network in 100 has as many as asked for
-_EDGE_ROOM = 1.3
-_N_GENES = 200 * 199 // 2 + 200
-
-
-def print_table(heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under right-aligned columns."""
-    lines = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(columns, *lines)]
-    print(f"\n{heading}")
-    for line in [list(columns), *lines]:
-        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)), flush=True)
+# the law draws the number of edges: with this factor on the upper limit, 1 network in 100 has the number asked for
+EDGE_ROOM = 1.3
+N_GENES = 200 * 199 // 2 + 200
+EQUIVALENT_SAMPLE_SIZE = 10.0
 
 
 def network_of(n_variables: int, n_edges: int, seed: int) -> tuple[DiscretizedBayesNet, int]:
-    """Return the first network from `seed` on with exactly so many edges and at most 3 parents, and its seed."""
-    fraction = _EDGE_ROOM * n_edges / (n_variables * (n_variables - 1) / 2)
+    """Return the first network from `seed` on with exactly `n_edges` edges and at most 3 parents, and its seed."""
+    fraction = EDGE_ROOM * n_edges / (n_variables * (n_variables - 1) / 2)
     while True:
         network = random_network(n_variables, max_indegree=3, max_edge_fraction=fraction, random_state=seed)
         if len(network.edges) == n_edges:
@@ -93,8 +89,6 @@ def row_of(
 
 def learn(options: argparse.Namespace) -> None:
     """Print seconds, held-out log density and edges of ours and of the peer, network by network."""
-    from _peers import run_peer
-
     compile_kernels(print)
     seed = options.seed
     for _ in range(options.nets):
@@ -103,16 +97,16 @@ def learn(options: argparse.Namespace) -> None:
         held_out = truth.sample(N_HELD_OUT, random_state=20_000 + seed)
         table = read_table(frame)
         rows = [row_of("generating network", truth, truth, held_out, 0.0)]
-        known = DiscretizedBayesNet.from_table(table, truth.edges, truth.cut_points)
-        rows.append(row_of("true graph and cuts, our tables", known, truth, held_out, 0.0))
+        true_fit = DiscretizedBayesNet.from_table(table, truth.edges, truth.cut_points)
+        rows.append(row_of("true graph and cuts, our tables", true_fit, truth, held_out, 0.0))
         cuts, discrete = quantile_bins(table, 5)
         for score in ("bic", "bdeu"):
             run = run_peer("pyAgrum tabu", discrete, score, 1.0, timeout=options.peer_seconds)
             if run.edges is None:
                 rows.append((f"pyAgrum tabu, {score}: {run.note}", f"{run.seconds:.1f}", *["-"] * 5))
                 continue
-            found = DiscretizedBayesNet.from_table(table, run.edges, cuts)
-            rows.append(row_of(f"pyAgrum tabu, {score}, quantile-5", found, truth, held_out, run.seconds))
+            binned = DiscretizedBayesNet.from_table(table, run.edges, cuts)
+            rows.append(row_of(f"pyAgrum tabu, {score}, quantile-5", binned, truth, held_out, run.seconds))
         for candidates in read_candidates(options.candidates):
             learner = BayesNetLearner(
                 options.discretizer,
@@ -137,17 +131,17 @@ def learn(options: argparse.Namespace) -> None:
         size = f"{options.variables} variables, {options.edges} edges, {options.rows:,} rows"
         print_table(f"Network of seed {seed}: {size}, {options.jobs} threads", columns, rows)
         seed += 1
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"Peak memory of this process: {peak:.0f} MB")
+    print(f"Peak memory of this process: {peak_megabytes():.0f} MB")
 
 
 def read_candidates(text: str) -> list[int | str | None]:
-    """Return the values of `max_candidates` that an option names."""
-    return [None if one == "all" else one if one == "auto" else int(one) for one in text.split(",")]
+    """Return the values of `max_candidates` that an option lists."""
+    values = text.split(",")
+    return [None if value == "all" else value if value == "auto" else int(value) for value in values]
 
 
 def screening(options: argparse.Namespace) -> None:
-    """Print the BDeu over the generating network's that searches reach with fewer and more candidate pairs."""
+    """Print the BDeu that searches reach with fewer and more candidate pairs, minus the generating network's."""
     compile_kernels(print)
     rows: list[tuple[object, ...]] = []
     for name in ("hailfinder", "hepar2", "win95pts", "andes"):
@@ -156,11 +150,11 @@ def screening(options: argparse.Namespace) -> None:
             sample = truth.sample(1_000, random_state=10_000 + net)
             frame = sample[[column for column in truth.names if sample[column].nunique() > 1]]
             true_edges = [edge for edge in truth.edges if set(edge) <= set(frame.columns)]
-            known = network_score(frame, true_edges, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+            reference = network_score(frame, true_edges, "bdeu", EQUIVALENT_SAMPLE_SIZE)
             began = perf_counter()
-            found = by_pyagrum(frame, "useLocalSearchWithTabuList")
+            edges = PEERS["pyAgrum tabu"](frame, "bdeu", EQUIVALENT_SAMPLE_SIZE)
             seconds = perf_counter() - began
-            score = network_score(frame, found, "bdeu", EQUIVALENT_SAMPLE_SIZE) - known
+            score = network_score(frame, edges, "bdeu", EQUIVALENT_SAMPLE_SIZE) - reference
             rows.append((name, net, frame.shape[1], "pyAgrum tabu", f"{score:.1f}", f"{seconds:.1f}"))
             for candidates in read_candidates(options.candidates):
                 learner = BayesNetLearner(
@@ -171,7 +165,9 @@ def screening(options: argparse.Namespace) -> None:
                     n_jobs=options.jobs,
                     random_state=net,
                 ).fit(frame)
-                score = network_score(frame, learner.network_.edges, "bdeu", EQUIVALENT_SAMPLE_SIZE) - known
+                score = (
+                    network_score(frame, learner.network_.edges, "bdeu", EQUIVALENT_SAMPLE_SIZE) - reference
+                )
                 label = f"ours, {learner.n_candidate_pairs_} pairs"
                 best = f"{learner.time_to_best_:.1f}"
                 rows.append((name, net, frame.shape[1], label, f"{score:.1f}", best))
@@ -183,95 +179,87 @@ def screening(options: argparse.Namespace) -> None:
     )
 
 
-def linkage_of(n_solutions: int, n_genes: int, matrix: bool, answer: Any) -> None:
-    """Learn one tree from a random population of related genes; sends seconds, megabytes and subsets."""
+def linkage_of(n_solutions: int, n_genes: int, matrix: bool) -> tuple[float, float, int]:
+    """Learn one tree from a random population of related genes; returns seconds, more megabytes and subsets."""
     rng = np.random.default_rng(1)
     genotypes = rng.choice(3, (n_solutions, n_genes), p=[0.9, 0.05, 0.05]).astype(np.int16)
     for gene in range(1, n_genes):
         if rng.random() < 0.6:
-            kept = rng.random(n_solutions) < 0.8
-            genotypes[kept, gene] = genotypes[kept, int(rng.integers(max(0, gene - 50), gene))]
+            copied = rng.random(n_solutions) < 0.8
+            genotypes[copied, gene] = genotypes[copied, int(rng.integers(max(0, gene - 50), gene))]
     model = LinkageTree(max_matrix_genes=n_genes if matrix else 0)
     model.learn(genotypes[:, :50], np.full(50, 3), rng)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = peak_megabytes()
     began = perf_counter()
     tree = model.learn(genotypes, np.full(n_genes, 3), rng)
     seconds = perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    answer.send((seconds, after - before, len(tree.sizes)))
+    return seconds, peak_megabytes() - before, len(tree.sizes)
 
 
 def linkage(_options: argparse.Namespace) -> None:
     """Print seconds and additional memory of one linkage tree, with and without the matrix, one process each."""
     rows = []
-    context = multiprocessing.get_context("spawn")
-    for n_genes in (4_000, _N_GENES):
+    for n_genes in (4_000, N_GENES):
         for n_solutions in (16, 64, 256):
             for matrix in (True, False):
-                receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=linkage_of, args=(n_solutions, n_genes, matrix, sender))
-                process.start()
-                sender.close()
-                seconds, megabytes, n_subsets = receiver.recv()
-                process.join()
+                seconds, megabytes, n_subsets = in_new_process(linkage_of, n_solutions, n_genes, matrix)
                 kind = "matrix" if matrix else "nearest neighbours"
                 rows.append((n_genes, n_solutions, kind, f"{seconds:.2f}", f"{megabytes:.0f}", n_subsets))
     columns = ("genes", "solutions", "similarities", "seconds", "MB more", "subsets")
     print_table("One linkage tree, all genes varying", columns, rows)
 
 
-def memory_of(options: dict[str, Any], answer: Any) -> None:
-    """Learn from 200 columns without screening; sends the peak memory before and after, seconds and evaluations."""
+def memory_of(candidates: str | None, max_seconds: float) -> tuple[object, ...]:
+    """Learn from 200 columns; returns a row of the printed table."""
     truth, _ = network_of(200, 300, 1)
     frame = truth.sample(2_000, random_state=1)
     compile_kernels()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    learner = BayesNetLearner(max_seconds=60, patience=None, n_jobs=2, random_state=1, **options)
-    began = perf_counter()
+    before = peak_megabytes()
+    learner = BayesNetLearner(
+        max_candidates=candidates, max_seconds=max_seconds, patience=None, n_jobs=2, random_state=1
+    )
     learner.fit(frame)
-    seconds = perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    answer.send((learner.n_candidate_pairs_, before, after, seconds, learner.n_eval_, learner.score_))
+    megabytes = (f"{before:.0f}", f"{peak_megabytes():.0f}")
+    limits = (f"{learner.fit_seconds_:.1f}", f"{learner.n_eval_:,}", f"{learner.score_:.0f}")
+    return (learner.n_candidate_pairs_, *megabytes, *limits)
 
 
-def memory(_options: argparse.Namespace) -> None:
-    """Print peak memory and score of 60 seconds over 200 columns, screened and not, one process each."""
-    rows = []
-    context = multiprocessing.get_context("spawn")
-    for candidates in ("auto", None):
-        receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=memory_of, args=({"max_candidates": candidates}, sender))
-        process.start()
-        sender.close()
-        pairs, before, after, seconds, n_eval, score = receiver.recv()
-        process.join()
-        rows.append((pairs, f"{before:.0f}", f"{after:.0f}", f"{seconds:.1f}", f"{n_eval:,}", f"{score:.0f}"))
+def memory(options: argparse.Namespace) -> None:
+    """Print peak memory and score of a search over 200 columns, screened and not, one process each."""
+    seconds = min(options.seconds, 60.0)
+    rows = [in_new_process(memory_of, candidates, seconds) for candidates in ("auto", None)]
     columns = ("pairs", "MB before", "MB peak", "seconds", "evaluations", "score")
-    print_table("200 variables, 2,000 rows, max_seconds=60, 2 threads", columns, rows)
+    print_table(f"200 variables, 2,000 rows, max_seconds={seconds:g}, 2 threads", columns, rows)
 
 
 PARTS = {"learn": learn, "screening": screening, "linkage": linkage, "memory": memory}
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run one part or all."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", choices=[*PARTS, "all"])
-    parser.add_argument("--nets", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0, help="where the search for networks begins")
-    parser.add_argument("--variables", type=int, default=100)
-    parser.add_argument("--edges", type=int, default=150)
-    parser.add_argument("--rows", type=int, default=5_000)
-    parser.add_argument("--seconds", type=float, default=590.0, help="of our search")
-    parser.add_argument("--peer-seconds", type=float, default=3600.0, help="after which the peer is given up")
-    parser.add_argument("--jobs", type=int, default=2, help="threads of our search")
-    parser.add_argument("--discretizer", default="equal-frequency")
     parser.add_argument(
-        "--candidates", default="auto", help="partners of a variable: auto, all or numbers, in a row"
+        "--nets", type=int, default=1, help="number of networks, or of samples of each network"
     )
-    options = parser.parse_args()
+    parser.add_argument("--seed", type=int, default=0, help="seed from which networks are tried")
+    parser.add_argument("--variables", type=int, default=100, help="number of variables of learn")
+    parser.add_argument("--edges", type=int, default=150, help="number of edges of learn")
+    parser.add_argument("--rows", type=int, default=5_000, help="number of rows of learn")
+    parser.add_argument(
+        "--seconds", type=float, default=590.0, help="limit of our search; of memory at most 60"
+    )
+    parser.add_argument("--peer-seconds", type=float, default=3600.0, help="limit of the peer")
+    parser.add_argument("--jobs", type=int, default=2, help="number of threads of our search")
+    parser.add_argument("--discretizer", default="equal-frequency", help="discretizer of learn")
+    parser.add_argument(
+        "--candidates",
+        default="auto",
+        help="max_candidates of the learner: auto, all, numbers, or a list of these",
+    )
+    options = parser.parse_args(arguments)
     for part in PARTS if options.part == "all" else [options.part]:
         PARTS[part](options)
 
