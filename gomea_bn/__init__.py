@@ -70,7 +70,7 @@ _HOMES = {
     "refine_boundaries": "gomea_bn.learning.refinement",
     "register_problem": "gomea_bn.problems.base",
     "review_page": "gomea_bn.review.page",
-    "simulated_expert": "gomea_bn.expert.expert_network",
+    "simulated_expert": "gomea_bn.simulation.random_experts",
     "write_front": "gomea_bn.front.folder",
 }
 
