@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["network_report", "review_page"]
+__all__ = ["network_report", "page_script", "review_page"]
 
 _SCRIPTS = (
     "elements.js",
@@ -140,14 +140,18 @@ def _written(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str:
 
 def _page(data: dict[str, Any]) -> str:
     """Return the HTML text of a page; nothing of the data is ever parsed as HTML or run as a script."""
-    style = _asset("page.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "})();\n"
+    style, script = _asset("page.css"), page_script()
     policy = (
         f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     parts = {"policy": policy, "style": style, "script": script, "data": _data_element(data)}
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
+
+
+def page_script() -> str:
+    """Return the script of every page: all script files in one function, so that they share one scope."""
+    return '(() => {\n"use strict";\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "})();\n"
 
 
 def _data_element(data: dict[str, Any]) -> str:
