@@ -2,19 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# processes that run the tests: one per core, but each takes up to 3 GB of memory
+WORKERS ?= logical
+MOST_WORKERS ?= 4
 
-.PHONY: demo test test-all lint format clean
+.PHONY: demo kernels test test-all lint format mutants clean
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
 	touch $@
 
 $(VENV)/.installed-demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[demo]'
+	$(BIN)/python -m pip install --quiet --no-compile -e '.[demo]'
 	touch $@
 
 demo: $(VENV)/.installed-demo
@@ -23,18 +24,28 @@ demo: $(VENV)/.installed-demo
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/lint_page.py
+	$(BIN)/mypy
 
-test: lint
-	$(BIN)/python -m pytest
+# compiled once here, while another process lints, and not by every process that runs tests
+kernels: $(VENV)/.installed-dev
+	$(BIN)/python tools/compile_kernels.py
 
-test-all: lint
-	$(BIN)/python -m pytest -m ''
+test: lint kernels
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses $(MOST_WORKERS) --dist worksteal
+
+test-all: lint kernels
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses $(MOST_WORKERS) --dist worksteal -m ''
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python tools/lint_page.py --write
+
+# changes of single places in the code, each of which some test must notice
+mutants: kernels
+	$(BIN)/python tools/mutants.py
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

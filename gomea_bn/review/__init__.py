@@ -1,4 +1,4 @@
-"""The review page: one self-contained HTML file to look through networks and choose one."""
+"""The review page: a self-contained HTML file for comparing networks and choosing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the variables stand and how edges run between them, once for all networks of a page."""
+"""The positions of variables and the routes of edges in the drawing that all networks of a page share."""
 
 from __future__ import annotations
 
@@ -17,28 +17,33 @@ from gomea_bn.review.routes import points_on, routes
 __all__ = ["Layout", "consensus_arcs", "layout"]
 
 BOX_HEIGHT = 30.0
-_GAP = 40.0  # between boxes of a row
-_ROW_GAP = 84.0  # between the centres of rows
+# between boxes of a row
+_GAP = 40.0
+# between the centres of rows
+_ROW_GAP = 84.0
 _MARGIN = 14.0
-_BADGE = 36.0  # width of the bin count and the padding
+# width of the bin count and the padding
+_BADGE = 36.0
 _NARROWEST, _WIDEST = 62.0, 172.0
-_OFTEN = 0.3  # an arc that fewer networks have does not shape the layout, unless it alone ties a variable in
-_EXPERT_WEIGHT = 0.5  # the expert's arcs shape it as if half of the networks had them
+# an arc of a smaller share of the networks shapes the layout only if it alone connects a variable to the others
+_OFTEN = 0.3
+# the expert's arcs count as if half of the networks had them
+_EXPERT_WEIGHT = 0.5
 _SWEEPS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Fixed positions of all variables and routes of all edges, in pixels at full size.
+    """Positions of all variables and routes of all edges, in pixels at full size.
 
     Attributes
     ----------
     width, height : float
-        Of the drawing.
+        Size of the drawing.
     boxes : ndarray of shape (n_variables, 4), float64
-        Centre x, centre y, width and height.
+        Centre x, centre y, width and height of the box of each variable.
     curves : dict of (int, int) to ndarray of shape (3 k + 1, 2)
-        For i < j: cubic Bezier pieces from the border of i's box to that of j's.
+        Cubic Bezier pieces from the border of i's box to the border of j's box, for pairs with i < j.
     """
 
     width: float
@@ -50,16 +55,16 @@ class Layout:
 def layout(
     names: Sequence[str], shares: NDArray[np.float64], expert: NDArray[np.bool_] | None = None
 ) -> Layout:
-    """Return positions for the consensus of many networks, and a route for every pair that any of them joins.
+    """Return positions that suit many networks, and a route for every pair that any network or the expert joins.
 
     Parameters
     ----------
     names : sequence of str
-        The variables; the lengths of their names set the widths of the boxes.
+        Names of the variables, whose lengths determine the widths of the boxes.
     shares : ndarray of shape (n_variables, n_variables)
-        [i, j]: share of the networks that have the arc i -> j.
+        Share of the networks that have the arc i -> j, at [i, j].
     expert : ndarray of shape (n_variables, n_variables), optional
-        The expert's arcs.
+        Arcs of the expert.
     """
     arcs = consensus_arcs(shares, expert)
     widths = np.array([box_width(name) for name in names])
@@ -76,12 +81,12 @@ def layout(
 
 
 def box_width(name: str) -> float:
-    """Return the width of a variable's box; a longer name is cut there with an ellipsis."""
+    """Return the width of a variable's box in pixels; the page shortens names that are longer."""
     return min(max(sum(map(_letter_width, name[:60])) + _BADGE, _NARROWEST), _WIDEST)
 
 
 def _letter_width(letter: str) -> float:
-    """Return about how wide a letter of 12.5 pixels is drawn."""
+    """Return the approximate width in pixels of a letter in a font of 12.5 pixels."""
     if unicodedata.east_asian_width(letter) in "WF":
         return 13.0
     if letter in "mwMW@%":
@@ -94,17 +99,18 @@ def _letter_width(letter: str) -> float:
 def consensus_arcs(
     shares: NDArray[np.float64], expert: NDArray[np.bool_] | None = None
 ) -> dict[tuple[int, int], float]:
-    """Return arcs without a cycle and their weights: the frequent ones, and the best to tie in each variable.
+    """Return acyclic arcs and their weights: frequent arcs, and rarer ones that connect parts of the graph.
 
-    Pairs are taken by falling weight (both directions summed), in their commoner direction; one that would
-    close a cycle is turned round, which never closes another.
+    Pairs are added by falling weight (the sum over both directions) in their more frequent direction. An arc that
+    would close a cycle is reversed, which cannot close another cycle.
     """
     weight = _weights(shares, expert)
     n = len(weight)
     strength = weight + weight.T
     pairs = [(int(i), int(j)) for i, j in np.argwhere(np.triu(strength, 1) > 0)]
     pairs.sort(key=lambda pair: -strength[pair])
-    reach = np.eye(n, dtype=bool)  # [i, j]: a directed path from i to j
+    # [i, j]: whether a directed path leads from i to j
+    reach = np.eye(n, dtype=bool)
     component = list(range(n))
     chosen: dict[tuple[int, int], float] = {}
     for i, j in pairs:
@@ -118,7 +124,7 @@ def consensus_arcs(
         reach |= np.outer(reach[:, tail], reach[head])
         if apart:
             old, new = component[j], component[i]
-            component = [new if one == old else one for one in component]
+            component = [new if label == old else label for label in component]
     return chosen
 
 
@@ -127,20 +133,20 @@ def _weights(shares: NDArray[np.float64], expert: NDArray[np.bool_] | None) -> N
 
 
 def _rows(n: int, arcs: dict[tuple[int, int], float]) -> list[list[int]]:
-    """Return the variables by row from above: parents over children as far as a compact drawing allows."""
+    """Return the variables of each row, from the top: parents above children where a compact drawing allows it."""
     rank = _ranks(n, arcs)
-    touched = {place for arc in arcs for place in arc}
+    touched = {variable for arc in arcs for variable in arc}
     most_rows = max(3, math.ceil(1.25 * math.sqrt(n)))
-    deepest = max((rank[place] for place in touched), default=0) + 1
+    deepest = max((rank[variable] for variable in touched), default=0) + 1
     if deepest > most_rows:
-        rank = [one * most_rows // deepest for one in rank]
+        rank = [depth * most_rows // deepest for depth in rank]
     layers: list[list[int]] = [[] for _ in range(max(rank) + 1)]
-    for place in range(n):
-        if place in touched:
-            layers[rank[place]].append(place)
+    for variable in range(n):
+        if variable in touched:
+            layers[rank[variable]].append(variable)
     layers = [layer for layer in layers if layer]
     if len(touched) < n:
-        layers.append([place for place in range(n) if place not in touched])
+        layers.append([variable for variable in range(n) if variable not in touched])
     capacity = max(3, round(math.sqrt(1.3 * n)))
     rows = []
     for layer in _uncrossed(layers, arcs, n):
@@ -150,7 +156,7 @@ def _rows(n: int, arcs: dict[tuple[int, int], float]) -> list[list[int]]:
 
 
 def _ranks(n: int, arcs: dict[tuple[int, int], float]) -> list[int]:
-    """Return for each variable the length of the longest path that leads to it."""
+    """Return the length of the longest path that leads to each variable."""
     rank = [0] * n
     for _ in range(n):
         before = list(rank)
@@ -162,25 +168,25 @@ def _ranks(n: int, arcs: dict[tuple[int, int], float]) -> list[int]:
 
 
 def _uncrossed(rows: list[list[int]], arcs: Iterable[tuple[int, int]], n: int) -> list[list[int]]:
-    """Return the rows, each in an order with few crossings of the arcs between them."""
+    """Return the rows, reordered to reduce crossings of the arcs between them."""
     layers = [0] * n
     for height, row in enumerate(rows):
-        for place in row:
-            layers[place] = height
+        for variable in row:
+            layers[variable] = height
     downward = [(i, j) if layers[i] < layers[j] else (j, i) for i, j in arcs]
     between = [(upper, lower) for upper, lower in downward if layers[upper] != layers[lower]]
     pieces = [piece for path in chains(layers, between) for piece in pairwise(path)]
     full = [
-        [*row, *(place for place in range(n, len(layers)) if layers[place] == height)]
+        [*row, *(dummy for dummy in range(n, len(layers)) if layers[dummy] == height)]
         for height, row in enumerate(rows)
     ]
-    return [[place for place in row if place < n] for row in ordered(full, pieces)]
+    return [[variable for variable in row if variable < n] for row in ordered(full, pieces)]
 
 
 def _horizontal(
     rows: list[list[int]], widths: NDArray[np.float64], arcs: dict[tuple[int, int], float]
 ) -> NDArray[np.float64]:
-    """Return x of every variable, (n,): near its neighbours, boxes of a row apart, rows of similar width."""
+    """Return x of every variable, (n,): near its neighbours, without overlaps, in rows of similar width."""
     needed = max(widths[row].sum() + _GAP * (len(row) - 1) for row in rows)
     x = np.zeros(len(widths))
     for row in rows:
@@ -192,26 +198,26 @@ def _horizontal(
     for _ in range(_SWEEPS):
         for row in rows:
             total = pull[row].sum(axis=1) + 0.35
-            wanted = (pull[row] @ x + 0.35 * x[row]) / total  # a share of its own place calms the sweeps
-            order = np.argsort(wanted, kind="stable")
-            row[:] = [row[place] for place in order]
-            x[row] = np.clip(_apart(wanted[order], widths[row]), -needed, 2 * needed)
+            # a weight for the present position dampens the sweeps
+            targets = (pull[row] @ x + 0.35 * x[row]) / total
+            order = np.argsort(targets, kind="stable")
+            row[:] = [row[index] for index in order]
+            x[row] = np.clip(_apart(targets[order], widths[row]), -needed, 2 * needed)
             middle = (x[row[0]] - widths[row[0]] / 2 + x[row[-1]] + widths[row[-1]] / 2) / 2
             x[row] += 0.5 * (needed / 2 - middle)
     return x
 
 
-def _apart(wanted: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the places, (k,), nearest to the wanted ones by least squares with all gaps kept."""
+def _apart(targets: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the positions, (k,), nearest to the targets by least squares among those that keep all gaps."""
     from scipy.optimize import isotonic_regression
 
     offsets = np.concatenate(([0.0], np.cumsum((widths[:-1] + widths[1:]) / 2 + _GAP)))
-    kept: NDArray[np.float64] = isotonic_regression(wanted - offsets).x + offsets
-    return kept
+    return np.asarray(isotonic_regression(targets - offsets).x + offsets, np.float64)
 
 
 def _framed(boxes: NDArray[np.float64], curves: dict[tuple[int, int], NDArray[np.float64]]) -> Layout:
-    """Return the layout moved so that boxes and curves begin at the margin."""
+    """Return the layout, shifted so that boxes and curves begin at the margin."""
     corners = [boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2]
     corners += [points_on(curve) for curve in curves.values()]
     points = np.concatenate(corners)
@@ -219,4 +225,4 @@ def _framed(boxes: NDArray[np.float64], curves: dict[tuple[int, int], NDArray[np
     width, height = (points.max(axis=0) + shift + _MARGIN).tolist()
     moved = boxes.copy()
     moved[:, :2] += shift
-    return Layout(width, height, moved, {pair: one + shift for pair, one in curves.items()})
+    return Layout(width, height, moved, {pair: curve + shift for pair, curve in curves.items()})

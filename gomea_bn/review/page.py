@@ -1,4 +1,4 @@
-"""The review page: one self-contained HTML file in which an expert looks through networks and chooses one."""
+"""The review page: a self-contained HTML file in which an expert compares networks and chooses one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.runtime.atomic_files import write_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["network_report", "review_page"]
+__all__ = ["network_report", "page_script", "review_page"]
 
 _SCRIPTS = (
     "elements.js",
@@ -36,7 +36,7 @@ _SCRIPTS = (
     "page.js",
 )
 _LARGEST_PLAIN = 1_000_000
-"""Characters of data above which they are written compressed."""
+"""Number of characters above which the data are compressed."""
 
 
 def review_page(
@@ -46,42 +46,42 @@ def review_page(
     max_networks: int = 200,
     title: str | None = None,
 ) -> str:
-    """Return a page, as HTML text, to filter, look at and compare the networks of a front, and to choose one.
+    """Return a page, as HTML text, on which a person filters and compares the networks of a front and chooses one.
 
-    The page is one file that needs no network and no server. Its button "Save decision" downloads a
-    decision.json with the front's `run_hash`, the chosen network's id (its position in `front`), shortlist,
-    notes, weights (none before a slider is moved) and filters. Columns and bins that `ExpertNetwork.fitted` had
-    to add are not called the expert's. Probabilities are rounded to 0.0001; of a table with more than 200 rows
-    the page holds 200 and says so.
+    The page is a single file that works offline. Its button "Save decision" downloads decision.json, which contains
+    the front's `run_hash`, the id of the chosen network (its position in `front`), the shortlist, notes, weights
+    (only if a slider was moved) and filters. The page does not attribute to the expert the columns and bins that
+    `ExpertNetwork.fitted` added. Probabilities are rounded to 0.0001. A probability table with more than 200 rows is
+    cut to 200 rows, and the page says so.
 
     Parameters
     ----------
     front : Front
-        At least one network, all over the same variables. Its `expert` is what edges and bins are compared
-        with; its `table`, or the "columns" of its record, gives the histograms, damaged ones not: the page says so.
+        At least one network; all networks have the same variables. Edges and bins are compared with `front.expert`.
+        Histograms come from `front.table` or else from "columns" in `front.record`; a damaged one is left out, and
+        the page says so.
     path : path, optional
-        Where to write the page, whole or not at all.
+        File to write the page to. If writing fails, an existing file is unchanged.
     max_networks : int
-        A larger front is thinned to this many by `Front.thin`, and the page says so; at least 1.
+        Largest number of networks on the page, at least 1. A larger front is thinned by `Front.thin`, and the page
+        says so.
     title : str, optional
-        Stands above the page's headline, for example the name of the study.
+        Text above the page's headline, for example the name of the study.
 
     Raises
     ------
     GomeaBnError
-        For networks over different variables, an expert's network over others, or a file that cannot be
-        written.
+        If the networks, or the expert's network, differ in their variables, or if the file cannot be written.
     """
     from gomea_bn.review.page_data import front_data
 
-    if not is_integer(max_networks) or max_networks < 1:
-        raise GomeaBnError(f"max_networks must be an integer of at least 1, got {max_networks!r}.")
+    check_integer("max_networks", max_networks, 1)
     _check_title(title)
     shown, ids = front, list(range(len(front)))
     if len(front) > max_networks:
         shown = front.thin(max_networks)
-        place = {original: position for position, original in enumerate(front.original_index)}
-        ids = [place[original] for original in shown.original_index]
+        position_of = {original: position for position, original in enumerate(front.original_index)}
+        ids = [position_of[original] for original in shown.original_index]
     return _written(front_data(front, shown, ids, title), path)
 
 
@@ -93,34 +93,36 @@ def network_report(
     record: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> str:
-    """Return a page, as HTML text, that shows one network: graph, bins, tables and where it comes from.
+    """Return a page, as HTML text, that shows one network: its graph, bins, probability tables and origin.
 
     Parameters
     ----------
     network : DiscretizedBayesNet
-        What a single-objective learner found.
+        Network to show.
     table : Table, optional
-        The rows it was learned from, for histograms and counts; without it, the "columns" of `record`.
+        Rows from which the network was learned, for histograms and counts. Without it they come from "columns" in
+        `record`.
     path : path, optional
-        Where to write the page, whole or not at all.
+        File to write the page to. If writing fails, an existing file is unchanged.
     record : mapping, optional
-        Shown as it is: seed, parameters, score and so on; the network's metadata by default.
+        Facts to list on the page, such as the seed, parameters and score; the network's metadata by default.
     title : str, optional
-        Stands above the page's headline.
+        Text above the page's headline.
 
     Raises
     ------
     GomeaBnError
-        For a table that lacks the network's variables, or a file that cannot be written.
+        If the table lacks a variable of the network, or if the file cannot be written.
     """
     from gomea_bn.review.page_data import network_data
 
     _check_title(title)
     if table is not None and not set(network.names) <= set(table.names):
         missing = [name for name in network.names if name not in table.names]
+        hint = nearest(missing[0], table.names)
         raise GomeaBnError(
-            f"The table has no column {missing[0]!r}, which the network has; pass the table that it was "
-            "learned from."
+            f"The table has no column {missing[0]!r}, which is a variable of the network.{hint} Pass the table "
+            "from which the network was learned."
         )
     facts = network.metadata if record is None else record
     return _written(network_data(network, table, facts, title), path)
@@ -139,20 +141,24 @@ def _written(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str:
 
 
 def _page(data: dict[str, Any]) -> str:
-    """Return the HTML text of a page; nothing of the data is ever parsed as HTML or run as a script."""
-    style = _asset("page.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "})();\n"
+    """Return the HTML text of a page, in which data are never parsed as HTML or run as a script."""
+    style, script = _asset("page.css"), page_script()
     policy = (
         f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     parts = {"policy": policy, "style": style, "script": script, "data": _data_element(data)}
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+
+
+def page_script() -> str:
+    """Return the script of every page: all script files in one function, so that they share one scope."""
+    return '(() => {\n"use strict";\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "})();\n"
 
 
 def _data_element(data: dict[str, Any]) -> str:
-    """Return the script element with the data as JSON, compressed when they are long."""
-    # ASCII only: no line separators, no lone surrogates; no "<": nothing that could end the element
+    """Return the script element that contains the data as JSON, compressed if they are long."""
+    # ASCII excludes line separators and lone surrogates; without "<" the data cannot end the element
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     if len(text) <= _LARGEST_PLAIN:
         return f'<script type="application/json" id="data">{text}</script>'

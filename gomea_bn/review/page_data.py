@@ -1,4 +1,4 @@
-"""What a page shows, as one plain value for JSON: everything hard is computed here, the page only draws."""
+"""The data of a page as a value for JSON. The page draws these data and computes little itself."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.review.layout import Layout, layout
 from gomea_bn.review.pools import Pools
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["front_data", "network_data"]
 
-_MOST_FACTS = 60  # entries of the record that are shown
+# number of entries of the record on the page
+_MOST_FACTS = 60
+# longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
 
 
@@ -32,61 +35,66 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
     Parameters
     ----------
     front : Front
-        All networks; choices such as the knee are made among them.
+        All networks, among which landmarks such as the knee are chosen.
     shown : Front
-        The networks to show: `front`, or what thinning left of it.
+        Networks to show: `front` itself, or `front` after thinning.
     ids : sequence of int
-        For every network shown, its position in `front`.
+        Position in `front` of every network in `shown`.
     title : str or None
-        Stands above the headline.
+        Text above the headline.
     """
     networks = [candidate.network for candidate in shown]
     names = _common_names(networks, shown.expert)
     record = shown.record
     frame = shown.to_frame()
     pools = Pools(names, shown.table)
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "kind": "front",
         "title": title,
         "headline": _headline(len(shown)),
         "origin": _origin(front, shown, names),
         "run_hash": front.run_hash,
         "objectives": [
-            {"name": one.name, "label": one.label, "unit": one.unit, "better": one.better}
-            for one in shown.objectives
+            {
+                "name": objective.name,
+                "label": objective.label,
+                "unit": objective.unit,
+                "better": objective.better,
+            }
+            for objective in shown.objectives
         ],
         "values": shown.values.tolist(),
         "n_edges": frame["n_edges"].tolist(),
         "largest_table": frame["largest_table"].tolist(),
         "competing": _competing(shown.values),
         "landmarks": _landmarks(front),
-        "ids": [int(one) for one in ids],
+        "ids": [int(position) for position in ids],
         "networks": [pools.add(network) for network in networks],
         "expert": pools.add(shown.expert) if shown.expert is not None else None,
         "facts": _facts(record),
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
-    found |= _shared_data(pools, networks[0], shown.table, record, drawing)
-    for variable in found["variables"]:
+    data |= _shared_data(pools, networks[0], shown.table, record, drawing)
+    for variable in data["variables"]:
         variable["unsaid"] = _unsaid(shown.expert, variable["name"])
-    return found
+    return data
 
 
 def network_data(
     network: DiscretizedBayesNet, table: Table | None, record: Mapping[str, Any], title: str | None
 ) -> dict[str, Any]:
-    """Return the page's data of one network, without anything to choose."""
+    """Return the page's data of one network, which leaves nothing to choose."""
     pools = Pools(network.names, table)
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "kind": "network",
         "title": title,
-        "headline": f"One network of {_count(len(network.names), 'variable')}.",
+        "headline": f"One network of {counted(len(network.names), 'variable')}.",
         "origin": f"Learned from {table.n_rows:,} rows." if table is not None else "",
         "run_hash": None,
         "objectives": [],
         "values": [[]],
         "n_edges": [len(network.edges)],
-        "largest_table": [max(one.size for one in network.tables.values())],
+        "largest_table": [max(probabilities.size for probabilities in network.tables.values())],
         "competing": [True],
         "landmarks": [],
         "ids": [0],
@@ -94,7 +102,7 @@ def network_data(
         "expert": None,
         "facts": _facts(record),
     }
-    return found | _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
+    return data | _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
 
 
 def _shared_data(
@@ -104,8 +112,8 @@ def _shared_data(
     record: Mapping[str, Any],
     drawing: Layout,
 ) -> dict[str, Any]:
-    """Return the parts that do not depend on which network is looked at."""
-    columns = {one["name"]: one for one in _columns(table, record)}
+    """Return the parts of the data that do not depend on the selected network."""
+    columns = {column["name"]: column for column in _columns(table, record)}
     variables = []
     for name in example.names:
         column = columns.get(name, {})
@@ -127,125 +135,127 @@ def _shared_data(
             "width": round(drawing.width, 1),
             "height": round(drawing.height, 1),
             "boxes": drawing.boxes.round(1).tolist(),
-            "curves": [[i, j, one.round(1).tolist()] for (i, j), one in drawing.curves.items()],
+            "curves": [[i, j, curve.round(1).tolist()] for (i, j), curve in drawing.curves.items()],
         },
     }
 
 
 def _columns(table: Table | None, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the summaries of the columns, from the rows or from what the record kept of them."""
+    """Return the summaries of the columns, computed from the rows or read from the record."""
     if table is not None:
         return column_summary(table)
-    kept = record.get("columns")
-    entries = kept if isinstance(kept, list) else []
-    return [one for one in entries if isinstance(one, dict) and isinstance(one.get("name"), str)]
+    summaries = record.get("columns")
+    entries = summaries if isinstance(summaries, list) else []
+    return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)]
 
 
 def _histogram(column: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the histogram of a summary with edges rounded to a hundredth of a bin, or None without a sound one."""
-    found = column.get("histogram")
-    if not isinstance(found, dict) or not isinstance(found.get("edges"), list):
+    """Return the histogram of a column's summary, or None if it is missing or damaged."""
+    histogram = column.get("histogram")
+    if not isinstance(histogram, dict) or not isinstance(histogram.get("edges"), list):
         return None
-    edges = [edge for edge in map(_finite, found["edges"]) if edge is not None]
-    counts = _counts(found.get("counts"), len(found["edges"]) - 1)
-    if not counts or len(edges) < len(found["edges"]) or sorted(set(edges)) != edges:
+    edges = [edge for edge in map(_finite, histogram["edges"]) if edge is not None]
+    counts = _counts(histogram.get("counts"), len(histogram["edges"]) - 1)
+    if not counts or len(edges) < len(histogram["edges"]) or sorted(set(edges)) != edges:
         return None
     return {"edges": [float(f"{edge:.9g}") for edge in edges], "counts": counts}
 
 
-def _counts(found: Any, length: int) -> list[int] | None:
-    """Return a list of so many counts of rows, or None for anything else."""
-    if not isinstance(found, list) or len(found) != length:
+def _counts(value: Any, length: int) -> list[int] | None:
+    """Return the value if it is a list of `length` counts of rows, otherwise None."""
+    if not isinstance(value, list) or len(value) != length:
         return None
-    return found if all(is_integer(count) and count >= 0 for count in found) else None
+    return value if all(is_integer(count) and count >= 0 for count in value) else None
 
 
 def _finite(value: Any) -> float | None:
-    """Return a finite number as float, or None for anything else."""
+    """Return the value as a float if it is a finite number, otherwise None."""
     try:
         return float(value) if is_real(value) and isfinite(value) else None
-    except OverflowError:  # an integer beyond every float
+    except OverflowError:
+        # an integer beyond the range of floats
         return None
 
 
 def _unsaid(expert: DiscretizedBayesNet | None, name: str) -> str | None:
-    """Return what the expert left out of a variable, "variable" or "bins", so that no defaults pass for theirs."""
+    """Return what `ExpertNetwork.fitted` added for a variable, "variable" or "bins", or None if nothing.
+
+    The page does not attribute these defaults to the expert.
+    """
     fit = expert.metadata.get("expert_fit") if expert is not None else None
     if not isinstance(fit, Mapping):
         return None
-    for key, what in (("not_mentioned", "variable"), ("default_bins", "bins")):
+    for key, missing in (("not_mentioned", "variable"), ("default_bins", "bins")):
         names = fit.get(key)
         if isinstance(names, (list, tuple)) and name in names:
-            return what
+            return missing
     return None
 
 
 def _common_names(
     networks: Sequence[DiscretizedBayesNet], expert: DiscretizedBayesNet | None
 ) -> tuple[str, ...]:
-    """Return the variables, or refuse networks that differ in them."""
+    """Return the variables of the networks; raise `GomeaBnError` if networks differ in them."""
     names = networks[0].names
-    for place, network in enumerate(networks):
+    for position, network in enumerate(networks):
         if network.names != names or network.levels != networks[0].levels:
             raise GomeaBnError(
                 "All networks of a page must have the same variables and levels in the same order; "
-                f"network {place} differs from network 0."
+                f"network {position} differs from network 0."
             )
     if expert is not None and set(expert.names) != set(names):
-        missing = sorted(set(names) ^ set(expert.names))
+        different = sorted(set(names) ^ set(expert.names))
         raise GomeaBnError(
             "The expert's network must have the variables of the front; they differ in "
-            f"{', '.join(repr(name) for name in missing[:5])}. Use ExpertNetwork.fitted(table)."
+            f"{listed(map(repr, different), 5)}. Use ExpertNetwork.fitted(table)."
         )
     if expert is not None and expert.levels != networks[0].levels:
         raise GomeaBnError(
-            "The expert's network must have the front's discrete variables with the same levels in the same "
-            "order. Use ExpertNetwork.fitted(table)."
+            "The discrete variables of the expert's network must have the front's levels in the same order. "
+            "Use ExpertNetwork.fitted(table)."
         )
     return names
 
 
 def _arcs(network: DiscretizedBayesNet, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Return bool (n, n), [i, j]: the network has an edge from names[i] to names[j]."""
-    place = {name: position for position, name in enumerate(names)}
-    found = np.zeros((len(names), len(names)), dtype=bool)
+    """Return the adjacency matrix in the order of `names`, bool (n, n); [i, j] is the edge from i to j."""
+    position = {name: index for index, name in enumerate(names)}
+    adjacency = np.zeros((len(names), len(names)), dtype=bool)
     for parent, child in network.edges:
-        found[place[parent], place[child]] = True
-    return found
+        adjacency[position[parent], position[child]] = True
+    return adjacency
 
 
 def _arc_shares(networks: Sequence[DiscretizedBayesNet]) -> NDArray[np.float64]:
     """Return the share of the networks that have each arc, float64 (n, n)."""
-    total = sum(network.adjacency_matrix.astype(np.float64) for network in networks)
-    found: NDArray[np.float64] = np.asarray(total) / len(networks)
-    return found
+    return np.asarray(np.mean([network.adjacency_matrix for network in networks], axis=0), np.float64)
 
 
 def _competing(values: NDArray[np.float64]) -> list[bool]:
-    """Return for every network whether no other is better; the sliders choose among these only."""
+    """Return for every network whether it is nondominated; the sliders choose among these networks only."""
     from gomea_bn.front.choice import nondominated_rows
 
     rows = set(nondominated_rows(values).tolist())
-    return [place in rows for place in range(len(values))]
+    return [position in rows for position in range(len(values))]
 
 
 def _landmarks(front: Front) -> list[dict[str, Any]]:
-    """Return the networks that buttons lead to: key, label, id, and the objective it is best in, if any."""
+    """Return the networks that have a button: their keys, labels, ids, and the objectives in which they are best."""
     if len(front) == 1:
         return []
-    found: list[dict[str, Any]] = []
+    landmarks: list[dict[str, Any]] = []
     if len(front.objectives) > 1:
-        found.append({"key": "knee", "label": "Knee", "id": front.knee().index, "objective": None})
-    known = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
-    others = {one.name: f"Least {one.label.lower()}" for one in front.objectives if one.name not in known}
-    for name, label in (known | others).items():
+        landmarks.append({"key": "knee", "label": "Knee", "id": front.knee().index, "objective": None})
+    usual = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
+    others = {
+        objective.name: f"Least {objective.label.lower()}"
+        for objective in front.objectives
+        if objective.name not in usual
+    }
+    for name, label in (usual | others).items():
         if name in front.names:
-            found.append({"key": name, "label": label, "id": front.best(name).index, "objective": name})
-    return found
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+            landmarks.append({"key": name, "label": label, "id": front.best(name).index, "objective": name})
+    return landmarks
 
 
 def _headline(n: int) -> str:
@@ -253,25 +263,25 @@ def _headline(n: int) -> str:
 
 
 def _origin(front: Front, shown: Front, names: Sequence[str]) -> str:
-    """Return what the networks are about and, when not all are shown, how these were chosen."""
-    about = _count(len(names), "variable")
+    """Return the size of the data and, if only a part of the front is shown, how the part was chosen."""
+    size = counted(len(names), "variable")
     if front.n_rows is not None:
-        about += f", {_count(front.n_rows, 'row')}"
+        size += f", {counted(front.n_rows, 'row')}"
     if len(shown) < len(front):
         nearest = ", the closest to your network" if EXPERT_DISTANCE.name in front.names else ""
         return (
-            f"{about}. Chosen from {len(front):,}: the best in each objective, the knee{nearest}, then those "
-            "that widen the choice most (by hypervolume), one per graph before any second."
+            f"{size}. Chosen from {len(front):,}: the best in each objective, the knee{nearest}, then those "
+            "that add most hypervolume, each graph once before any graph twice."
         )
     before = shown.record.get("thinned_from")
     if isinstance(before, dict) and "n_networks" in before:
-        return f"{about}. Chosen from {before['n_networks']:,}: {before.get('how', 'thinned')}."
-    return f"{about}."
+        return f"{size}. Chosen from {before['n_networks']:,}: {before.get('how', 'thinned')}."
+    return f"{size}."
 
 
 def _facts(record: Mapping[str, Any]) -> list[list[str]]:
-    """Return the record as pairs of text, nested names joined by a dot; long lists are counted only."""
-    found: list[list[str]] = []
+    """Return the record as pairs of names and texts; nested names are joined by a dot, long lists are counted."""
+    facts: list[list[str]] = []
 
     def visit(prefix: str, value: Any) -> None:
         if isinstance(value, Mapping):
@@ -279,13 +289,13 @@ def _facts(record: Mapping[str, Any]) -> list[list[str]]:
                 if not (prefix == "" and key == "columns"):
                     visit(f"{prefix} · {key}" if prefix else str(key), inner)
         elif isinstance(value, (list, tuple)):
-            plain = all(one is None or isinstance(one, (str, int, float, bool)) for one in value)
+            plain = all(item is None or isinstance(item, (str, int, float, bool)) for item in value)
             short = plain and len(value) <= _LONGEST_LIST
-            found.append([prefix, ", ".join(map(str, value)) if short else f"{len(value):,} values"])
+            facts.append([prefix, ", ".join(map(str, value)) if short else f"{len(value):,} values"])
         elif value is not None:
-            found.append([prefix, f"{value:.6g}" if isinstance(value, float) else str(value)])
+            facts.append([prefix, f"{value:.6g}" if isinstance(value, float) else str(value)])
 
     visit("", record)
-    if len(found) > _MOST_FACTS:
-        found = [*found[:_MOST_FACTS], ["…", f"{len(found) - _MOST_FACTS} more entries"]]
-    return found
+    if len(facts) > _MOST_FACTS:
+        facts = [*facts[:_MOST_FACTS], ["…", f"{len(facts) - _MOST_FACTS} more entries"]]
+    return facts

@@ -1,4 +1,4 @@
-"""Bins and tables of many networks, each kept once: networks of a front share most of them."""
+"""Pools of bins and probability tables; networks of a front share most of them, so each is stored once."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TABLE_ROWS", "Pools"]
 
 MOST_TABLE_ROWS = 200
-"""Rows of a probability table that the page holds."""
+"""Largest number of rows of a probability table on the page."""
 
-_DIGITS = 10_000  # probabilities are kept as whole multiples of 1 / 10,000
-_MOST_COUNTING = (
-    50_000_000  # rows times bins and tables; beyond it the rows behind a bin or table row stay unknown
-)
+# probabilities are stored as whole multiples of 1 / 10,000
+_DIGITS = 10_000
+# limit of the time for counting, in rows times bins and tables; counts beyond it are left out
+_MOST_COUNTING = 50_000_000
 
 
 class Pools:
@@ -29,18 +29,18 @@ class Pools:
     Parameters
     ----------
     names : sequence of str
-        The variables in order.
+        Names of the variables, in the networks' order.
     table : Table, optional
-        The rows; with them every bin and every row of a table says how many rows it holds.
+        Rows of data. With them, each bin and each row of a probability table gets its number of rows of data.
 
     Attributes
     ----------
     cuts : list of list of dict
-        Per variable the distinct bins: "at", the inner cuts, and "n", the rows in every bin (or None).
+        Distinct bins of each variable: "at" has the cut points, "n" the number of rows in every bin (or None).
     families : list of list of dict
-        Per variable the distinct tables: "p" parents as positions; "r" number of rows; "t" probabilities of
-        the rows kept, flat, in ten-thousandths; "i" which rows these are (None: all); "n" rows of data for
-        each (or None).
+        Distinct probability tables of each variable: "p" has the positions of the parents, "r" the number of table
+        rows, "t" the probabilities of the stored rows as a flat list in ten-thousandths, "i" the indices of the
+        stored rows (None: all rows), "n" the number of rows of data behind each stored row (or None).
     """
 
     def __init__(self, names: Sequence[str], table: Table | None) -> None:
@@ -50,14 +50,14 @@ class Pools:
         self._columns = {column.name: column for column in table.columns} if table is not None else {}
         self._n_rows = table.n_rows if table is not None else 0
         self._spent = 0
-        self._cut_places: list[dict[bytes, int]] = [{} for _ in names]
-        self._family_places: list[dict[tuple[Any, ...], int]] = [{} for _ in names]
+        self._cut_positions: list[dict[bytes, int]] = [{} for _ in names]
+        self._family_positions: list[dict[tuple[Any, ...], int]] = [{} for _ in names]
         self._codes: dict[tuple[int, int], NDArray[np.int32]] = {}
         self._row_counts: dict[tuple[Any, ...], NDArray[np.int64] | None] = {}
         self._support: dict[str, tuple[float, float]] = {}
 
     def add(self, network: DiscretizedBayesNet) -> dict[str, list[int]]:
-        """Return a network as positions in the pools: "c" of its bins and "f" of its tables, by variable."""
+        """Add a network and return its positions in the pools by variable: "c" of its bins, "f" of its tables."""
         bins = [self._bins(network, position) for position in range(len(self._names))]
         return {
             "c": bins,
@@ -65,31 +65,31 @@ class Pools:
         }
 
     def support(self, name: str) -> list[float]:
-        """Return the least and greatest value of a continuous variable over all networks that were added."""
+        """Return the range of a continuous variable over all added networks: its least and greatest value."""
         return list(self._support[name])
 
     def _bins(self, network: DiscretizedBayesNet, position: int) -> int:
         name = self._names[position]
         if name not in network.cut_points:
-            key, at = b"", None
+            key, cut_points = b"", None
         else:
             cuts = network.cut_points[name]
-            key, at = cuts.tobytes(), [float(f"{cut:.10g}") for cut in cuts.tolist()]
+            key, cut_points = cuts.tobytes(), [float(f"{cut:.10g}") for cut in cuts.tolist()]
             low, high = network.support[name]
-            known = self._support.get(name, (low, high))
-            self._support[name] = (min(low, known[0]), max(high, known[1]))
-        places = self._cut_places[position]
-        if key not in places:
-            places[key] = len(places)
-            codes = self._coded(network, position, places[key])
+            before = self._support.get(name, (low, high))
+            self._support[name] = (min(low, before[0]), max(high, before[1]))
+        positions = self._cut_positions[position]
+        if key not in positions:
+            positions[key] = len(positions)
+            codes = self._coded(network, position, positions[key])
             counts = None
             if codes is not None:
                 counts = np.bincount(codes, minlength=network.cardinality(name)).tolist()
-            self.cuts[position].append({"at": at, "n": counts})
-        return places[key]
+            self.cuts[position].append({"at": cut_points, "n": counts})
+        return positions[key]
 
-    def _coded(self, network: DiscretizedBayesNet, position: int, place: int) -> NDArray[np.int32] | None:
-        """Return the bin or level of every row, int32 (n_rows,), or None without rows or with too many."""
+    def _coded(self, network: DiscretizedBayesNet, position: int, bins: int) -> NDArray[np.int32] | None:
+        """Return the bin or level of every row, int32 (n_rows,), or None without rows or beyond the limit of time."""
         name = self._names[position]
         if name not in self._columns or self._spent > _MOST_COUNTING:
             return None
@@ -99,43 +99,43 @@ class Pools:
         else:
             self._spent += self._n_rows
             codes = np.searchsorted(network.cut_points[name], column.values, side="left").astype(np.int32)
-        self._codes[position, place] = codes
+        self._codes[position, bins] = codes
         return codes
 
     def _family(self, network: DiscretizedBayesNet, position: int, bins: Sequence[int]) -> int:
         name = self._names[position]
         parents = [self._names.index(parent) for parent in network.parents(name)]
         table = network.tables[name]
-        key = (tuple(parents), tuple(bins[one] for one in parents), bins[position], table.tobytes())
-        places = self._family_places[position]
-        if key not in places:
-            places[key] = len(places)
-            cards = [network.cardinality(self._names[one]) for one in parents]
+        key = (tuple(parents), tuple(bins[parent] for parent in parents), bins[position], table.tobytes())
+        positions = self._family_positions[position]
+        if key not in positions:
+            positions[key] = len(positions)
+            cards = [network.cardinality(self._names[parent]) for parent in parents]
             self.families[position].append(self._family_entry(table, parents, bins, cards))
-        return places[key]
+        return positions[key]
 
     def _family_entry(
         self, table: NDArray[np.float64], parents: list[int], bins: Sequence[int], cards: list[int]
     ) -> dict[str, Any]:
         rows = table.reshape(-1, table.shape[-1])
         counts = self._counts(parents, bins, cards) if parents else None
-        kept = None
+        stored = None
         if len(rows) > MOST_TABLE_ROWS:
             first = np.arange(len(rows)) if counts is None else np.argsort(-counts, kind="stable")
-            kept = np.sort(first[:MOST_TABLE_ROWS])
-            rows = rows[kept]
-            counts = counts[kept] if counts is not None else None
+            stored = np.sort(first[:MOST_TABLE_ROWS])
+            rows = rows[stored]
+            counts = counts[stored] if counts is not None else None
         return {
             "p": parents,
             "r": table.size // table.shape[-1],
             "t": np.rint(rows * _DIGITS).astype(int).ravel().tolist(),
-            "i": None if kept is None else kept.tolist(),
+            "i": None if stored is None else stored.tolist(),
             "n": None if counts is None else counts.tolist(),
         }
 
     def _counts(self, parents: list[int], bins: Sequence[int], cards: list[int]) -> NDArray[np.int64] | None:
-        """Return the rows of data behind every row of a table, int64 (n_table_rows,), or None if unknown."""
-        key = tuple((one, bins[one]) for one in parents)
+        """Return the number of rows of data behind every row of a table, int64 (n_table_rows,), or None if unknown."""
+        key = tuple((parent, bins[parent]) for parent in parents)
         if key not in self._row_counts:
             self._row_counts[key] = None
             if self._spent <= _MOST_COUNTING and all(pair in self._codes for pair in key):

@@ -1,4 +1,4 @@
-"""Edges between boxes in rows: curves with a bend, so that none passes under a box it does not join."""
+"""Routes of edges between boxes in rows: curves that avoid all boxes other than the two that they join."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ __all__ = ["box_hits", "points_on", "routes"]
 
 Points = NDArray[np.float64]
 
-_CLEARANCE = 6.0  # kept between an edge and a foreign box
-_TIP_GAP = 2.0  # between the end of an edge and the box it joins
+# least distance between an edge and a box that it does not join
+_CLEARANCE = 6.0
+# between the end of an edge and the box that it joins
+_TIP_GAP = 2.0
 _BENDS = (0.0, *np.arange(14.0, 160.0, 14.0).tolist(), 180.0, 220.0, 270.0, 330.0)
-_LEANS = (0.5, 0.3, 0.7)  # where along the edge it bends
-_DIPS = (38.0, 46.0, 54.0)  # of edges that leave a row and come back to it
+# position of the bend along the edge, as a share of its length
+_LEANS = (0.5, 0.3, 0.7)
+# depth of edges that leave a row and return to it
+_DIPS = (38.0, 46.0, 54.0)
 _SAMPLES = 29
 _AT_ONCE = 12
 _HIT = 10_000.0
-_ASTRAY = 3.0  # dislike of leaving the area of the boxes, per pixel
-_AROUND = 150.0  # dislike of a way through the gaps between boxes: taken where one bend would be wide
-_LANES = (
-    0.0,
-    6.0,
-    -6.0,
-    12.0,
-    -12.0,
-    18.0,
-    -18.0,
-    24.0,
-    -24.0,
-)  # sideways places in a gap, so that edges do not merge
+# cost of leaving the area of the boxes, per pixel
+_ASTRAY = 3.0
+# cost above which a route through the gaps between boxes is preferred to a wide bend
+_AROUND = 150.0
+# offsets within a gap, so that edges do not merge
+_LANES = (0.0, 6.0, -6.0, 12.0, -12.0, 18.0, -18.0, 24.0, -24.0)
 _LANE_WIDTH = 5.0
-_CROWDED = 8000.0  # dislike of a lane that another edge has, squared pixels times its weight
+# cost of a lane that another edge uses, in squared pixels times that edge's weight
+_CROWDED = 8000.0
 
 
-Traffic = dict[float, list[tuple[float, float]]]  # by row: where edges cross it, and how much each matters
+Traffic = dict[float, list[tuple[float, float]]]
+"""By the y of each row: (x, weight) of every edge that crosses it."""
 
 
 def routes(boxes: Points, pairs: Mapping[tuple[int, int], float]) -> dict[tuple[int, int], Points]:
-    """Return for every pair a curve of cubic Bezier pieces, (3 k + 1, 2), that clears all other boxes.
+    """Return for every pair a curve of cubic Bezier pieces, (3 k + 1, 2), that avoids all other boxes.
 
-    It runs from the border of the first box to the border of the second: the least bent single piece that
-    clears all others, or, where none does or it would swing wide, pieces through the gaps of rows between.
+    A curve runs from the border of the first box to the border of the second. It is the least bent single piece that
+    avoids all other boxes. If there is none, or if it would be very wide, the curve has several pieces, which pass
+    through gaps in the rows between the two boxes.
 
     Parameters
     ----------
     boxes : ndarray of shape (n, 4)
-        Centre x, centre y, width, height; boxes of a row have the same y and stand apart.
+        Centre x, centre y, width, height. Boxes of a row have the same y and do not overlap.
     pairs : mapping of (int, int) to float
-        Boxes to join, and how much each edge matters, 0 to 1: others keep off the lanes of those that do.
+        Boxes to join, with the weight of each edge from 0 to 1. Edges avoid the lanes of edges with large weights.
     """
     traffic: Traffic = {float(y): [] for y in boxes[:, 1]}
-    found = {}
+    curves = {}
     for pair in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
-        found[pair] = _route(boxes, *pair, traffic)
-        _join(traffic, found[pair], pairs[pair])
-    return found
+        curves[pair] = _route(boxes, *pair, traffic)
+        _join(traffic, curves[pair], pairs[pair])
+    return curves
 
 
 def points_on(curve: Points, n_points: int = _SAMPLES) -> Points:
@@ -67,46 +67,45 @@ def points_on(curve: Points, n_points: int = _SAMPLES) -> Points:
 
 
 def box_hits(points: Points, boxes: Points, margin: float) -> NDArray[np.bool_]:
-    """Return whether each set of points (k, p, 2) enters each box (n, 4) grown by a margin: bool (k, n)."""
+    """Return whether each set of points (k, p, 2) enters each box (n, 4) extended by a margin: bool (k, n)."""
     x, y = points[:, :, None, 0], points[:, :, None, 1]
     inside = np.abs(x - boxes[:, 0]) < boxes[:, 2] / 2 + margin
     inside &= np.abs(y - boxes[:, 1]) < boxes[:, 3] / 2 + margin
-    found: NDArray[np.bool_] = np.any(inside, axis=1)
-    return found
+    return np.asarray(inside.any(axis=1), np.bool_)
 
 
 def _along(pieces: Points, n_points: int) -> Points:
     """Return points along cubic Bezier pieces (k, 4, 2): (k, n_points, 2)."""
     t = np.linspace(0, 1, n_points)
     weights = np.stack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3], axis=1)
-    found: Points = weights @ pieces
-    return found
+    return np.asarray(weights @ pieces, np.float64)
 
 
 def _join(traffic: Traffic, curve: Points, weight: float) -> None:
-    """Note where a curve crosses the rows; mutates `traffic`."""
+    """Add to `traffic` the positions at which a curve crosses the rows."""
     points = points_on(curve)
-    for level, places in traffic.items():
+    for level, crossings in traffic.items():
         below = points[:, 1] > level
         for at in np.flatnonzero(below[:-1] != below[1:]):
-            places.append((float(points[at : at + 2, 0].mean()), weight))
+            crossings.append((float(points[at : at + 2, 0].mean()), weight))
 
 
 def _route(boxes: Points, first: int, second: int, traffic: Traffic) -> Points:
     start, end = boxes[first, :2], boxes[second, :2]
-    pieces, dislikes = _single_pieces(start, end)
+    pieces, costs = _single_pieces(start, end)
     others = boxes[np.delete(np.arange(len(boxes)), [first, second])]
     low = (boxes[:, :2] - boxes[:, 2:] / 2).min(axis=0)
     high = (boxes[:, :2] + boxes[:, 2:] / 2).max(axis=0)
     limit = np.inf if start[1] == end[1] else _AROUND
     best, least = pieces[0], np.inf
     for at in range(0, len(pieces), _AT_ONCE):
-        if dislikes[at] > min(least, limit):
-            break  # pieces come by rising dislike, and anything else only adds to it
+        if costs[at] > min(least, limit):
+            # pieces are sorted by cost, to which the following steps only add
+            break
         some = slice(at, at + _AT_ONCE)
         points = _along(pieces[some], _SAMPLES)
         astray = np.maximum(low - points, points - high).max(axis=(1, 2)).clip(min=0.0)
-        cost = dislikes[some] + _ASTRAY * astray + _HIT * box_hits(points, others, _CLEARANCE).sum(axis=1)
+        cost = costs[some] + _ASTRAY * astray + _HIT * box_hits(points, others, _CLEARANCE).sum(axis=1)
         if cost.min() < least:
             best, least = pieces[some][int(np.argmin(cost))], float(cost.min())
     if least > limit:
@@ -115,48 +114,48 @@ def _route(boxes: Points, first: int, second: int, traffic: Traffic) -> Points:
 
 
 def _single_pieces(start: Points, end: Points) -> tuple[Points, NDArray[np.float64]]:
-    """Return single pieces (k, 4, 2) between two points and how much each is disliked, (k,) rising."""
+    """Return single pieces (k, 4, 2) between two points, sorted by cost, and their costs (k,)."""
     along = end - start
     across = np.array([-along[1], along[0]]) / (float(np.hypot(*along)) or 1.0)
-    pieces, dislike = [], []
+    pieces, costs = [], []
     for bend in _BENDS:
         for lean in _LEANS if bend else _LEANS[:1]:
             for side in (1.0, -1.0) if bend else (1.0,):
                 control = start + lean * along + side * bend * across
                 pieces.append((start, (start + 2 * control) / 3, (end + 2 * control) / 3, end))
-                dislike.append(bend + (6.0 if lean != 0.5 else 0.0))
+                costs.append(bend + (6.0 if lean != 0.5 else 0.0))
     if start[1] == end[1]:
-        for dip in (*_DIPS, *(-one for one in _DIPS)):
+        for dip in (*_DIPS, *(-dip for dip in _DIPS)):
             down = np.array([0.0, dip / 0.75])
             pieces.append((start, start + down, end + down, end))
-            dislike.append(abs(dip) + 20.0)
-    order = np.argsort(dislike, kind="stable")
-    return np.array(pieces)[order], np.array(dislike)[order]
+            costs.append(abs(dip) + 20.0)
+    order = np.argsort(costs, kind="stable")
+    return np.array(pieces)[order], np.array(costs)[order]
 
 
 def _through_gaps(boxes: Points, start: Points, end: Points, traffic: Traffic) -> Points:
-    """Return a curve of pieces that crosses every row between two boxes upright, in a gap of that row.
+    """Return a curve of pieces that crosses every row between two boxes vertically, in a gap of that row.
 
-    Each piece between two rows lies in the free band between them: its control points do, so all of it does.
+    Each piece between two rows lies in the free band between them, because all its control points do.
     """
     low, high = sorted((float(start[1]), float(end[1])))
     levels = sorted({float(y) for y in boxes[:, 1] if low < y < high}, reverse=bool(start[1] > end[1]))
     reach = (boxes[0, 3] / 2 + _CLEARANCE) * (1.0 if end[1] > start[1] else -1.0)
-    found = [start]
+    points = [start]
     for x, level in zip(_crossings(boxes, levels, float(start[0]), float(end[0]), traffic), levels):
         above, below = np.array([x, level - reach]), np.array([x, level + reach])
-        found += [
-            *_bow(found[-1], above),
+        points += [
+            *_bow(points[-1], above),
             above,
             above + (below - above) / 3,
             above + (below - above) * 2 / 3,
             below,
         ]
-    return np.array([*found, *_bow(found[-1], end), end])
+    return np.array([*points, *_bow(points[-1], end), end])
 
 
 def _bow(start: Points, end: Points) -> tuple[Points, Points]:
-    """Return the control points of a piece that starts and ends upright."""
+    """Return the inner control points of a piece that starts and ends vertically."""
     half = np.array([0.0, (end[1] - start[1]) / 2])
     return start + half, end - half
 
@@ -164,39 +163,39 @@ def _bow(start: Points, end: Points) -> tuple[Points, Points]:
 def _crossings(
     boxes: Points, levels: Sequence[float], start: float, end: float, traffic: Traffic
 ) -> list[float]:
-    """Return where a path crosses each row: in gaps, with the least sum of squared steps to the side."""
-    places, costs = [np.array([start])], np.array([0.0])
+    """Return x at which a path crosses each row: the gaps with the least sum of squared horizontal steps."""
+    lanes, costs = [np.array([start])], np.array([0.0])
     before: list[NDArray[np.int64]] = []
     for height, level in enumerate(levels):
         straight = start + (end - start) * (height + 1) / (len(levels) + 1)
-        places.append(_gap_places(boxes[boxes[:, 1] == level], straight))
+        lanes.append(_gap_lanes(boxes[boxes[:, 1] == level], straight))
         others = np.array(traffic[level]).reshape(-1, 2)
-        crowd = (np.abs(places[-1][:, None] - others[:, 0]) < _LANE_WIDTH) @ others[:, 1]
-        steps = costs[:, None] + (places[-1][None, :] - places[-2][:, None]) ** 2 + _CROWDED * crowd
+        crowd = (np.abs(lanes[-1][:, None] - others[:, 0]) < _LANE_WIDTH) @ others[:, 1]
+        steps = costs[:, None] + (lanes[-1][None, :] - lanes[-2][:, None]) ** 2 + _CROWDED * crowd
         before.append(steps.argmin(axis=0))
         costs = steps.min(axis=0)
-    at = int(np.argmin(costs + (places[-1] - end) ** 2))
-    found = []
+    at = int(np.argmin(costs + (lanes[-1] - end) ** 2))
+    crossings = []
     for height in range(len(levels), 0, -1):
-        found.append(float(places[height][at]))
+        crossings.append(float(lanes[height][at]))
         at = int(before[height - 1][at])
-    return found[::-1]
+    return crossings[::-1]
 
 
-def _gap_places(row: Points, wanted: float) -> NDArray[np.float64]:
-    """Return for every gap of a row, and beyond both its ends, the lanes nearest to a wanted place."""
+def _gap_lanes(row: Points, target: float) -> NDArray[np.float64]:
+    """Return the lanes nearest to a target x in every gap of a row, and beyond both ends of the row."""
     row = row[np.argsort(row[:, 0])]
     left = row[:, 0] - row[:, 2] / 2 - _CLEARANCE - 1
     right = row[:, 0] + row[:, 2] / 2 + _CLEARANCE + 1
     lows, highs = np.concatenate(([-np.inf], right)), np.concatenate((left, [np.inf]))
     lows, highs = lows[lows <= highs], highs[lows <= highs]
-    nearest = np.clip(wanted, lows, highs)
+    nearest = np.clip(target, lows, highs)
     lanes = np.clip(nearest[:, None] + np.array(_LANES), lows[:, None], highs[:, None])
     return np.unique(lanes.ravel())
 
 
 def _clipped(curve: Points, first: Points, second: Points) -> Points:
-    """Return the part of a curve, (3 k + 1, 2), between two boxes; all of it where they overlap."""
+    """Return the part of a curve, (3 k + 1, 2), between two boxes; the whole curve if the boxes overlap."""
     starts = _split(curve[:4], first, leaving=True)
     body = np.concatenate([starts, curve[4:]])
     ends = _split(body[-4:], second, leaving=False)

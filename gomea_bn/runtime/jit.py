@@ -13,6 +13,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numba.core.config as numba_config
+from numba.core import types
+from numba.core.caching import FunctionCache
 from platformdirs import user_cache_path
 
 from gomea_bn.runtime.fingerprint import fingerprint
@@ -26,6 +28,14 @@ _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba s
 _HAS_KERNELS = re.compile(rb"^@kernel\b", re.MULTILINE)
 _IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WHOLE_IMPORTS = re.compile(rb"^\s*import (gomea_bn[\w.]*)", re.MULTILINE)
+_PLAIN_TYPES = (
+    types.Array,
+    types.Boolean,
+    types.NoneType,
+    types.Number,
+    types.NumPyRandomGeneratorType,
+    types.Omitted,
+)
 _foreign_digests: set[str] = set()
 _kernels: list[Any] = []
 
@@ -72,17 +82,23 @@ def _package_digest() -> str:
     return digest.hexdigest()
 
 
-def kernel_cache_dir() -> Path:
-    """Return the folder of compiled kernels, which depends on their sources, on numba and on registered problems.
+def kernel_cache_dir(*, with_foreign: bool = False) -> Path:
+    """Return the folder of compiled kernels, which changes with their sources and numba.
 
-    Numba's own stamp covers the file that defines a kernel but not the kernels that it calls (numba issue 1833), so
-    outdated code would survive an edit or an upgrade.
+    Numba's own stamp only covers the file that defines a kernel, not the kernels which that one calls
+    (numba issue 1833), so stale code would survive an edit or an upgrade.
+
+    Parameters
+    ----------
+    with_foreign : bool
+        Whether to return the folder for kernels compiled for users' problems, which changes with these as well.
     """
     base = Path(_chosen_by_user) if _chosen_by_user else user_cache_path("gomea-bn") / "kernels"
     # numba also keys kernels by the path of their source, so every checkout has its own kernels
     digest = hashlib.sha256(f"{Path(__file__).parent.parent}{_package_digest()}".encode())
-    for foreign in sorted(_foreign_digests):
-        digest.update(foreign.encode())
+    if with_foreign:
+        for foreign in sorted(_foreign_digests):
+            digest.update(foreign.encode())
     return base / digest.hexdigest()[:16]
 
 
@@ -99,13 +115,13 @@ def note_kernels_cached(what: str) -> None:
 
 
 def note_source(function: Callable[..., Any]) -> None:
-    """Make the cache folder depend on the source of a user's function, which is compiled into this package's kernels.
+    """Make the cache of kernels for users' problems depend on the source of a user's function.
 
     Otherwise these kernels would contain the old code of an edited problem, and a process without the user's module
     could not read the index of cached kernels. Kernels that this process has already compiled do not change.
     """
     source = function.__code__.co_filename
-    if (function.__module__ or "").startswith("gomea_bn.") or not os.path.isfile(source):
+    if _is_ours(function) or not os.path.isfile(source):
         return
     digest = hashlib.sha256(Path(source).read_bytes() + fingerprint(function).encode()).hexdigest()
     if digest in _foreign_digests:
@@ -115,16 +131,67 @@ def note_source(function: Callable[..., Any]) -> None:
         _place_cache(compiled)
 
 
-def _place_cache(compiled: Any) -> None:
-    """Point a kernel's disk cache at `kernel_cache_dir`."""
+def _is_ours(defined: Any) -> bool:
+    return (defined.__module__ or "").startswith("gomea_bn.")
+
+
+def _is_foreign(numba_type: Any) -> bool:
+    """Return whether code compiled for an argument of this type may contain code of a user's problem."""
+    if isinstance(numba_type, types.BaseTuple):
+        parts: Any = numba_type
+        named = isinstance(parts, types.BaseNamedTuple)
+        return (named and not _is_ours(parts.instance_class)) or any(map(_is_foreign, parts.types))
+    return not isinstance(numba_type, _PLAIN_TYPES)
+
+
+class _KernelCache:
+    """The disk cache of one kernel: users' problems have a folder of their own, next to the folder of all others.
+
+    It has the methods of numba's own caches. Registering a problem thus leaves all other compiled kernels usable.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        folders = kernel_cache_dir(with_foreign=not _is_ours(function)), kernel_cache_dir(with_foreign=True)
+        self._plain, self._foreign = (_cache_in(folder, function) for folder in folders)
+
+    @property
+    def cache_path(self) -> str:
+        """Path of the folder for kernels without users' problems."""
+        return str(self._plain.cache_path)
+
+    def _of(self, sig: Any) -> Any:
+        arguments = sig if isinstance(sig, tuple) else sig.args
+        return self._foreign if any(map(_is_foreign, arguments)) else self._plain
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code for a signature, or None if there is none."""
+        return self._of(sig).load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the compiled code for a signature."""
+        self._of(sig).save_overload(sig, data)
+
+    def flush(self) -> None:
+        """Forget all compiled code of the kernel."""
+        self._plain.flush()
+        self._foreign.flush()
+
+
+def _cache_in(folder: Path, function: Callable[..., Any]) -> Any:
+    """Return numba's disk cache of a function in a folder."""
     former = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
-    setattr(numba_config, "CACHE_DIR", str(kernel_cache_dir()))  # noqa: B010
+    setattr(numba_config, "CACHE_DIR", str(folder))  # noqa: B010
     try:
-        # without a source file, as in an interactive session, every process compiles the function
-        with suppress(RuntimeError):
-            compiled.enable_caching()
+        return FunctionCache(function)  # type: ignore[no-untyped-call]
     finally:
         setattr(numba_config, "CACHE_DIR", former)  # noqa: B010
+
+
+def _place_cache(compiled: Any) -> None:
+    """Give a kernel its disk cache in today's folders."""
+    # a function without a source file, as in an interactive session, is compiled in every process
+    with suppress(RuntimeError):
+        compiled._cache = _KernelCache(compiled.py_func)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

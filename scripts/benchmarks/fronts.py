@@ -290,7 +290,9 @@ def rates(archive_size: int, seconds: float, seed: int) -> tuple[Result, list[Pr
     states: list[Progress] = []
     settings = MOGOMEA(archive_size=archive_size)
     problem = three_objectives(0, THROUGHPUT_ROWS)
-    return settings.run(problem, Limits(max_seconds=seconds), random_state=seed, callback=states.append), states
+    return settings.run(
+        problem, Limits(max_seconds=seconds), random_state=seed, callback=states.append
+    ), states
 
 
 def microseconds_per_offer(first: Result, second: Result) -> tuple[float, float]:

@@ -458,6 +458,7 @@ def test_folders_that_are_no_front(folder, damage, message):
         (gzip.compress(b"front.json\n" * 30), "line 5: JSON text is not a network"),
         (gzip.compress(b"\xff\n" * 30), "line 5: "),
     ],
+    ids=["text", "cut off", "one line", "other JSON", "no JSON", "no UTF-8"],
 )
 def test_stores_that_hold_no_networks(folder, content, message):
     rewritten("networks.jsonl.gz", content)(folder)

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from review_browser import CHROMIUM, handle, launched, left, needs_browser, opened, saved, selected
+from playwright.sync_api import Page, expect
+from review_browser import CHROMIUM, handle, left, needs_browser, opened, saved, selected
 from review_examples import HOSTILE_NAMES, example_front
 
 from gomea_bn.front.decision import accept, read_decision
@@ -21,12 +22,6 @@ from gomea_bn.review.page import network_report, review_page
 
 def test_continuous_integration_has_a_browser():
     assert CHROMIUM or not os.environ.get("CI"), "install chromium: nothing may be skipped here"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +108,25 @@ def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
 
 
 @needs_browser
+def test_a_brush_over_whole_numbers_ends_at_whole_numbers_inside_it(page, front):
+    plot = page.locator("#filter-plot").bounding_box()
+    n_edges = sorted(set(front.to_frame()["n_edges"].tolist()))
+    inset = 11
+    per_edge = (plot["width"] - 2 * inset) / (n_edges[-1] - n_edges[0])
+
+    def move_to(value):
+        page.mouse.move(plot["x"] + inset + (value - n_edges[0]) * per_edge, plot["y"] + 3 * 52 + 30)
+
+    move_to(n_edges[1] - 0.6)
+    page.mouse.down()
+    move_to(n_edges[-1] - 0.4)
+    page.mouse.up()
+    ends = [float(handle(page, 3, side).get_attribute("aria-valuenow")) for side in (0, 1)]
+    assert ends == [n_edges[1], n_edges[-1] - 1]
+    assert left(page) == front.to_frame()["n_edges"].between(*ends).sum()
+
+
+@needs_browser
 def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     edges = sorted(set(front.to_frame()["n_edges"]))
     top = handle(page, 3, 1)
@@ -124,6 +138,7 @@ def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     assert selected(page) == before
     top.press("End")
     assert left(page) == 14
+    expect(page.locator("#clear-filters")).to_be_hidden()
     handle(page, 1, 0).press("ArrowRight")
     assert left(page) == 13
     page.click("#clear-filters")
@@ -140,6 +155,37 @@ def test_sliders_choose_as_the_front_does(page, front):
         shares = [round(100 * weight / sum(wanted)) for weight in wanted]
         shown = page.locator("#weights output").all_inner_texts()
         assert shown == [f"{share}\u00a0%" for share in shares]
+
+
+@needs_browser
+def test_equally_near_networks_are_chosen_by_their_weighted_sum(browser, tmp_path):
+    # with equal weights the pseudo-weights of the middle two, (2/3, 1/3) and (1/3, 2/3), are equally near
+    values = np.array([[0.0, 1.0], [0.4, 0.7], [0.6, 0.2], [1.0, 0.0]])
+    example = example_front(n_networks=4)
+    front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("button[data-key=misfit]")
+        page.locator("#weight-0").fill("20")
+        page.locator("#weight-1").fill("20")
+        assert selected(page) == front.nearest([1, 1]).index == 2
+
+
+@needs_browser
+def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
+    review_page(example_front(), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("button[data-key=knee]")
+        assert saved(page)["weights"] == {}
+        expect(page).to_have_url(re.compile("network="))
+        expect(page).not_to_have_url(re.compile("weights="))
+        page.locator("#weight-1").fill("0")
+        given = {"misfit": 0.5, "complexity": 0.0, "expert_distance": 0.5}
+        assert saved(page)["weights"] == given
+        expect(page).to_have_url(re.compile("weights=50%2C0%2C50"))
+        page.reload()
+        page.wait_for_selector("body[data-ready='1']")
+        assert saved(page)["weights"] == given
 
 
 @needs_browser
@@ -495,3 +541,22 @@ def test_parts_have_names_and_roles(page):
     page.keyboard.press("Tab")
     outline = page.evaluate("getComputedStyle(document.activeElement.querySelector('rect')).strokeWidth")
     assert float(outline.removesuffix("px")) > 3
+
+
+@needs_browser
+def test_facts_have_room_beside_long_names(browser, tmp_path):
+    record = {
+        "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},
+        "data_sha256": "0123456789abcdef" * 4,
+        "stopped_by": "max_evaluations",
+    }
+    review_page(example_front(record=record), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#tab-about")
+        panel = page.locator("#panel").bounding_box()
+        for fact in page.locator(".facts dd").all():
+            box = fact.bounding_box()
+            assert box["width"] >= 0.45 * panel["width"]
+            assert box["x"] + box["width"] <= panel["x"] + panel["width"]
+        value = page.locator(".facts dd", has_text="max_evaluations")
+        assert value.evaluate("one => one.getBoundingClientRect().height") < 30

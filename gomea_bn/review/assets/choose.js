@@ -1,4 +1,4 @@
-// Ways to a network other than pointing at it: landmarks, weights, and the table of all.
+// Ways to choose a network: buttons for landmarks, sliders for weights, and a table of all networks.
 
 function buildChoose() {
   byId("landmarks").replaceChildren(...model.data.landmarks.map(landmarkButton));
@@ -18,7 +18,10 @@ function landmarkButton(landmark) {
   );
 }
 
-/** Where a landmark's button leads: the knee is the whole front's, the best is the best of those left. */
+/**
+ * The position that a landmark's button leads to, null if no network passes the filters.
+ * The knee is that of the whole front; the best of an objective is the best of the networks left.
+ */
 function landmarkTarget(landmark) {
   const position = model.data.ids.indexOf(landmark.id);
   if (position >= 0 && passes(position)) return position;
@@ -26,33 +29,33 @@ function landmarkTarget(landmark) {
   return bestOf(landmark.objective, view.left);
 }
 
-function weightRow(objective, place) {
+function weightRow(objective, index) {
   const slider = make("input", {
     type: "range",
     min: 0,
     max: 100,
     step: 5,
-    id: `weight-${place}`,
+    id: `weight-${index}`,
     "data-objective": objective.name,
-    oninput: (event) => weigh(place, Number(event.target.value)),
+    oninput: (event) => weigh(index, Number(event.target.value)),
   });
   return [
-    make("label", { for: `weight-${place}` }, objective.label),
+    make("label", { for: `weight-${index}` }, objective.label),
     slider,
-    make("output", { for: `weight-${place}` }),
+    make("output", { for: `weight-${index}` }),
   ];
 }
 
-function weigh(place, value) {
-  const weights = sliderWeights().map((weight, other) => (other === place ? value : weight));
+function weigh(index, value) {
+  const weights = sliderWeights().map((weight, other) => (other === index ? value : weight));
   view.weights = weights;
   select(nearestTo(weights, view.left) ?? view.selected);
 }
 
-/** Where the sliders stand: in the middle until one is moved. */
+/** The positions of the sliders: in the middle until one is moved. */
 const sliderWeights = () => view.weights ?? model.data.objectives.map(() => 50);
 
-/** The weights as shares of their sum, as they are shown and saved. */
+/** The weights as shares of their sum, in which form they are shown and saved. */
 function weightShares() {
   const weights = sliderWeights();
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -63,15 +66,15 @@ function renderChoose() {
   const shares = weightShares();
   byId("weights")
     .querySelectorAll("input")
-    .forEach((slider, place) => {
-      slider.value = sliderWeights()[place];
-      slider.setAttribute("aria-valuetext", percent(shares[place]));
-      slider.nextElementSibling.textContent = percent(shares[place]);
+    .forEach((slider, index) => {
+      slider.value = sliderWeights()[index];
+      slider.setAttribute("aria-valuetext", percent(shares[index]));
+      slider.nextElementSibling.textContent = percent(shares[index]);
     });
   byId("landmarks")
     .querySelectorAll("button")
-    .forEach((button, place) => {
-      const target = landmarkTarget(model.data.landmarks[place]);
+    .forEach((button, index) => {
+      const target = landmarkTarget(model.data.landmarks[index]);
       button.disabled = target === null;
       button.title = target === null ? "Outside your filters" : `Network ${idOf(target)}`;
       button.setAttribute("aria-pressed", target === view.selected);
@@ -79,7 +82,7 @@ function renderChoose() {
   if (byId("table-dialog").open) fillTable();
 }
 
-// ---- the table of all networks, for those who would rather read than look
+// ---- the table of all networks, for people who prefer reading
 
 function openTable() {
   fillTable();

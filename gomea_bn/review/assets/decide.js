@@ -1,4 +1,4 @@
-// The head of the network, the shortlist, the notes, and the decision as a file.
+// The selected network's headline, the shortlist, the notes, and the decision as a file.
 
 function buildDecide() {
   byId("previous").addEventListener("click", () => step(-1));
@@ -13,7 +13,9 @@ function buildDecide() {
 function renderHead() {
   const id = idOf(view.selected);
   byId("network-title").textContent = isSingle() ? "The network" : `Network ${id}`;
-  const tags = model.data.landmarks.filter((one) => one.id === id).map((one) => one.label.toLowerCase());
+  const tags = model.data.landmarks
+    .filter((landmark) => landmark.id === id)
+    .map((landmark) => landmark.label.toLowerCase());
   if (!passes(view.selected)) tags.unshift("outside your filters");
   byId("network-tags").textContent = tags.join(" · ");
   const starred = view.stars.has(view.selected);
@@ -25,7 +27,7 @@ function renderHead() {
   byId("values").replaceChildren(...model.axes.map(valueEntry));
 }
 
-/** One value of the network, and how far it is from the pinned one. */
+/** One value of the network, and its difference from the pinned network's value. */
 function valueEntry(axis) {
   const value = axis.values[view.selected];
   const parts = [axisText(axis, value), " ", make("small", { class: "unit" }, axis.unit)];
@@ -81,7 +83,7 @@ function writeNote() {
   remember();
 }
 
-/** The decision as a plain value: what gomea-bn accept reads. */
+/** The decision as a plain value, in the format that `gomea-bn accept` reads. */
 function decision() {
   const names = model.data.objectives.map((objective) => objective.name);
   const shares = view.weights ? weightShares() : null;
@@ -92,8 +94,8 @@ function decision() {
     network: idOf(view.selected),
     shortlist: sortedIds(view.stars),
     notes: Object.fromEntries([...view.notes].map(([position, text]) => [String(idOf(position)), text])),
-    // weights that nobody gave say nothing about what matters
-    weights: shares ? Object.fromEntries(names.map((name, place) => [name, shares[place]])) : {},
+    // sliders that nobody moved say nothing about preferences
+    weights: shares ? Object.fromEntries(names.map((name, index) => [name, shares[index]])) : {},
     filters: Object.fromEntries([...view.filters].map(([axis, ends]) => [model.axes[axis].key, ends])),
     made: new Date().toISOString(),
   };

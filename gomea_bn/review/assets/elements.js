@@ -1,4 +1,4 @@
-// Elements and texts. What comes from the data enters the page as a text node or an attribute's value only.
+// Elements and texts. Data enter the page only as text nodes or as values of attributes.
 
 const byId = (id) => document.getElementById(id);
 
@@ -20,10 +20,10 @@ function draw(tag, attributes = {}, ...children) {
   return dressed(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-/** A name from the data, kept apart from the direction of the text around it. */
+/** A name from the data, isolated from the writing direction of the text around it. */
 const named = (text) => make("bdi", { dir: "auto" }, text);
 
-/** The share of a cell or bar; the page's policy forbids style attributes, but not the object model. */
+/** The element with the share that its bar shows; the page's policy forbids style attributes, but not this call. */
 function withShare(element, share) {
   element.style.setProperty("--share", share);
   return element;
@@ -31,24 +31,25 @@ function withShare(element, share) {
 
 const ruler = document.createElement("canvas").getContext("2d");
 
-/** The text, or as much of its beginning as fits the width, with an ellipsis. */
+/** The text, or the longest beginning that fits the width, with an ellipsis. */
 function fitted(text, width, font) {
   ruler.font = font;
   const letters = Array.from(text.slice(0, 400).replace(/\s+/g, " "));
   const whole = letters.join("");
   if (whole.length >= text.trim().length && ruler.measureText(whole).width <= width) return whole;
-  let kept = letters.length;
-  while (kept > 1 && ruler.measureText(letters.slice(0, kept).join("") + "…").width > width) kept -= 1;
-  return letters.slice(0, kept).join("") + "…";
+  const cut = (length) => `${letters.slice(0, length).join("")}…`;
+  let length = letters.length;
+  while (length > 1 && ruler.measureText(cut(length)).width > width) length -= 1;
+  return cut(length);
 }
 
-/** Decimals with which values over such a span can be told apart. */
+/** Number of decimals that distinguish values over a range of this length. */
 function decimalsFor(span) {
   if (!(span > 0)) return 3;
   return Math.min(10, Math.max(0, 2 - Math.floor(Math.log10(span))));
 }
 
-/** A number for people: fixed decimals, powers of ten only where they are needed. */
+/** A number as text with fixed decimals; very large and very small ones with a power of ten. */
 function shown(value, decimals) {
   const size = Math.abs(value);
   if (size >= 1e9 || (size > 0 && size < 0.5 * 10 ** -Math.max(decimals, 6))) return value.toPrecision(4);
@@ -59,15 +60,16 @@ function shown(value, decimals) {
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
+/** A number with its noun, for example "1 edge" or "2,000 edges". */
 function counted(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
-/** Three or four round values inside an interval. */
-function roundTicks(low, high, wanted) {
-  const rough = (high - low) / wanted;
+/** Round values inside an interval, about `number` of them. */
+function roundTicks(low, high, number) {
+  const rough = (high - low) / number;
   if (!(rough > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
   const stride = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
@@ -77,7 +79,7 @@ function roundTicks(low, high, wanted) {
   return ticks;
 }
 
-/** Says what changed to people who listen to the page. */
+/** Announces a change to users of a screen reader. */
 function announce(text) {
   byId("live").textContent = text;
 }

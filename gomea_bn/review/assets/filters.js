@@ -1,6 +1,7 @@
-// The filters: parallel coordinates laid on their side, one axis per row, so that their words read as a list.
+// The filters: parallel coordinates with horizontal axes, one per row, so that their labels read as a list.
 
-const ROW = 52; // height of a row, as in the style sheet
+// height of a row, as in the style sheet
+const ROW = 52;
 const INSET = 11;
 const filterPlot = { width: 0, strands: [], brushes: [], handles: [], drag: null };
 
@@ -30,7 +31,7 @@ function buildFilters() {
   renderers.push(renderFilters);
 }
 
-/** Draws everything whose place depends on the width only. */
+/** Draws the parts whose positions depend on the width alone. */
 function layFilters() {
   const svg = byId("filter-plot");
   const width = svg.clientWidth;
@@ -41,7 +42,7 @@ function layFilters() {
   svg.setAttribute("height", height);
   svg.style.setProperty("--strand", Math.min(0.34, Math.max(0.09, 14 / model.data.ids.length)));
   filterPlot.strands = model.data.ids.map((_, position) => draw("path", { d: strandPath(position) }));
-  const parts = model.axes.map((axis, place) => axisParts(axis, place));
+  const parts = model.axes.map((axis, index) => axisParts(axis, index));
   svg.replaceChildren(
     ...parts.map((part) => part.line),
     ...filterPlot.strands,
@@ -53,11 +54,11 @@ function layFilters() {
   renderFilters();
 }
 
-function axisParts(axis, place) {
-  const y = rowMiddle(place);
+function axisParts(axis, index) {
+  const y = rowMiddle(index);
   const line = draw("line", { class: "axis", x1: INSET, x2: filterPlot.width - INSET, y1: y, y2: y });
   const brush = draw("rect", { class: "brush", y: y - 9, height: 18, rx: 3 });
-  const handles = [0, 1].map((side) => handle(axis, place, side));
+  const handles = [0, 1].map((side) => handle(axis, index, side));
   // the numbers at the ends are anchored there, so that none is cut off
   const ticks = [0, 1].map((side) =>
     draw("text", { class: "tick halo muted", y: y - 13, "text-anchor": side ? "end" : "start" }),
@@ -65,25 +66,25 @@ function axisParts(axis, place) {
   return { line, brush, handles, ticks, top: draw("g", {}, brush, ...ticks, ...handles) };
 }
 
-function handle(axis, place, side) {
+function handle(axis, index, side) {
   return draw("rect", {
     class: "handle",
     width: 7,
     height: 20,
-    y: rowMiddle(place) - 10,
+    y: rowMiddle(index) - 10,
     rx: 3,
     tabindex: 0,
     role: "slider",
     "aria-label": `${side ? "Most" : "Least"} ${axis.label}${axis.unit ? ` in ${axis.unit}` : ""}`,
     "aria-valuemin": axis.low,
     "aria-valuemax": axis.high,
-    "data-axis": place,
+    "data-axis": index,
     "data-side": side,
-    onkeydown: (event) => nudge(event, place, side),
+    onkeydown: (event) => nudge(event, index, side),
   });
 }
 
-const rowMiddle = (place) => place * ROW + ROW / 2 + 4;
+const rowMiddle = (index) => index * ROW + ROW / 2 + 4;
 
 function across(axis, value) {
   const room = filterPlot.width - 2 * INSET;
@@ -98,7 +99,7 @@ function valueAt(axis, x) {
 
 function strandPath(position) {
   const points = model.axes.map(
-    (axis, place) => `${across(axis, axis.values[position]).toFixed(1)} ${rowMiddle(place)}`,
+    (axis, index) => `${across(axis, axis.values[position]).toFixed(1)} ${rowMiddle(index)}`,
   );
   return `M${points.join("L")}`;
 }
@@ -125,27 +126,27 @@ function renderFilters() {
   byId("clear-filters").hidden = !view.filters.size;
 }
 
-function renderAxis(axis, place) {
-  const filter = view.filters.get(place);
+function renderAxis(axis, index) {
+  const filter = view.filters.get(index);
   const ends = filter ?? [axis.low, axis.high];
   const xs = axis.high > axis.low ? ends.map((end) => across(axis, end)) : [INSET, filterPlot.width - INSET];
-  const brush = filterPlot.brushes[place];
+  const brush = filterPlot.brushes[index];
   brush.setAttribute("x", xs[0]);
   brush.setAttribute("width", Math.max(0, xs[1] - xs[0]));
   brush.setAttribute("visibility", filter ? "visible" : "hidden");
   ends.forEach((end, side) => {
-    const knob = filterPlot.handles[place][side];
+    const knob = filterPlot.handles[index][side];
     knob.setAttribute("x", xs[side] - (side ? 0 : 7));
     knob.classList.toggle("active", Boolean(filter));
     knob.setAttribute("aria-valuenow", end);
     knob.setAttribute("aria-valuetext", withUnit(axis, end));
   });
-  placeTicks(axis, place, ends, xs);
+  placeTicks(axis, index, ends, xs);
 }
 
-/** Puts the two numbers of an axis at its handles, inside the drawing and clear of each other. */
-function placeTicks(axis, place, ends, xs) {
-  const [low, high] = filterPlot.ticks[place];
+/** Puts the two numbers of an axis at its handles, inside the drawing and without overlap. */
+function placeTicks(axis, index, ends, xs) {
+  const [low, high] = filterPlot.ticks[index];
   low.textContent = axisText(axis, ends[0]);
   high.textContent = axis.high > axis.low ? axisText(axis, ends[1]) : "";
   ruler.font = "11px sans-serif";
@@ -165,17 +166,17 @@ function pointerX(event) {
 function startBrush(event) {
   if (event.button !== 0) return;
   const y = event.clientY - byId("filter-plot").getBoundingClientRect().top;
-  const place = Math.min(model.axes.length - 1, Math.max(0, Math.floor((y - 4) / ROW)));
+  const index = Math.min(model.axes.length - 1, Math.max(0, Math.floor((y - 4) / ROW)));
   const grip = event.target.closest(".handle");
-  const axis = model.axes[place];
+  const axis = model.axes[index];
   if (axis.high === axis.low) return;
   if (grip) {
-    const [held, side] = [Number(grip.dataset.axis), Number(grip.dataset.side)];
-    const ends = view.filters.get(held) ?? [model.axes[held].low, model.axes[held].high];
-    filterPlot.drag = { place: held, fixed: ends[1 - side], from: null };
+    const [gripped, side] = [Number(grip.dataset.axis), Number(grip.dataset.side)];
+    const ends = view.filters.get(gripped) ?? [model.axes[gripped].low, model.axes[gripped].high];
+    filterPlot.drag = { index: gripped, fixed: ends[1 - side], from: null };
     grip.focus({ preventScroll: true });
   } else {
-    filterPlot.drag = { place, fixed: valueAt(axis, pointerX(event)), from: pointerX(event) };
+    filterPlot.drag = { index, fixed: valueAt(axis, pointerX(event)), from: pointerX(event) };
   }
   byId("filter-plot").setPointerCapture(event.pointerId);
 }
@@ -183,10 +184,10 @@ function startBrush(event) {
 function moveBrush(event) {
   const { drag } = filterPlot;
   if (!drag || (drag.from !== null && Math.abs(pointerX(event) - drag.from) < 4)) return;
-  const axis = model.axes[drag.place];
+  const axis = model.axes[drag.index];
   drag.moved = true;
   setFilter(
-    drag.place,
+    drag.index,
     [drag.fixed, valueAt(axis, pointerX(event))].sort((a, b) => a - b),
   );
 }
@@ -195,18 +196,18 @@ function endBrush() {
   const { drag } = filterPlot;
   filterPlot.drag = null;
   if (!drag) return;
-  if (!drag.moved && drag.from !== null) setFilter(drag.place, null);
+  if (!drag.moved && drag.from !== null) setFilter(drag.index, null);
   announceLeft();
 }
 
-/** Sets or clears the filter of an axis; one that keeps everything is none. */
-function setFilter(place, ends) {
-  const axis = model.axes[place];
+/** Sets or clears the filter of an axis; a filter that every network passes is cleared. */
+function setFilter(index, ends) {
+  const axis = model.axes[index];
   const filters = new Map(view.filters);
   let [low, high] = ends ?? [axis.low, axis.high];
   if (axis.whole && Math.ceil(low) <= Math.floor(high)) [low, high] = [Math.ceil(low), Math.floor(high)];
-  if (low <= axis.low && high >= axis.high) filters.delete(place);
-  else filters.set(place, [low, high]);
+  if (low <= axis.low && high >= axis.high) filters.delete(index);
+  else filters.set(index, [low, high]);
   change({ filters });
 }
 
@@ -216,10 +217,10 @@ function announceLeft() {
   announce(`${leftText()}.`);
 }
 
-/** Moves one end of a filter to the next value that a network has. */
-function nudge(event, place, side) {
-  const axis = model.axes[place];
-  const ends = [...(view.filters.get(place) ?? [axis.low, axis.high])];
+/** Moves one end of a filter to the next value that a network has, by the keys of a slider. */
+function nudge(event, index, side) {
+  const axis = model.axes[index];
+  const ends = [...(view.filters.get(index) ?? [axis.low, axis.high])];
   const up = axis.sorted.find((value) => value > ends[side]);
   const down = axis.sorted.filter((value) => value < ends[side]).pop();
   const next = {
@@ -234,10 +235,10 @@ function nudge(event, place, side) {
     return;
   event.preventDefault();
   event.stopPropagation();
-  if (event.key === "Delete") setFilter(place, null);
+  if (event.key === "Delete") setFilter(index, null);
   else if (next !== undefined) {
     ends[side] = next;
-    if (ends[0] <= ends[1]) setFilter(place, ends);
+    if (ends[0] <= ends[1]) setFilter(index, ends);
   }
   announceLeft();
 }

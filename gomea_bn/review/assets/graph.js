@@ -1,8 +1,10 @@
-// The network at fixed places: from one to the next only edges change, so the eye sees the difference.
+// The drawing of the network. Variables have fixed positions, so only edges change between networks.
 
-const KINDS = ["there", "here", "reversed", "both", "plain"]; // in drawing order, the faintest below
+// classes of edges in drawing order, the faintest at the bottom
+const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
-const SMALLEST = 0.76; // scale below which names could not be read; the frame scrolls instead
+// scale below which names are unreadable; the frame scrolls instead
+const SMALLEST = 0.76;
 const graph = { nodes: [], edges: null, curves: new Map() };
 
 function buildGraph() {
@@ -27,7 +29,7 @@ function buildGraph() {
   renderers.push(renderGraph);
 }
 
-/** Fits the drawing into its frame; where names would become too small, only when asked to. */
+/** Fits the drawing into its frame, but no smaller than readable unless the user asks for it. */
 function scaleGraph() {
   const { layout } = model.data;
   const { clientWidth: width, clientHeight: height } = byId("graph-frame");
@@ -39,19 +41,19 @@ function scaleGraph() {
   byId("graph").setAttribute("height", Math.floor(layout.height * scale));
 }
 
-function nodeOf(variable, place) {
-  const [x, y, width, height] = model.data.layout.boxes[place];
+function nodeOf(variable, index) {
+  const [x, y, width, height] = model.data.layout.boxes[index];
   const node = draw("g", {
     class: "node",
     tabindex: 0,
     role: "button",
-    "data-variable": place,
+    "data-variable": index,
     transform: `translate(${x} ${y})`,
-    onclick: () => lookAt(place),
+    onclick: () => lookAt(index),
     onkeydown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
-      lookAt(place);
+      lookAt(index);
     },
   });
   const name = fitted(variable.name, width - 34, "12.5px sans-serif");
@@ -68,8 +70,8 @@ const textDirection = (text) =>
   /^[^A-Za-z\u00c0-\u024f]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text) ? "rtl" : "ltr";
 
 /** Number of bins or levels of a variable in a network. */
-function binCount(one, variable) {
-  const cuts = cutsOf(one, variable);
+function binCount(candidate, variable) {
+  const cuts = cutsOf(candidate, variable);
   return cuts ? cuts.length + 1 : model.data.variables[variable].levels.length;
 }
 
@@ -78,7 +80,7 @@ function renderGraph() {
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
   const near = view.variable === null ? null : blanket(model.edges[view.selected], view.variable);
   const around = new Set(near ? [...near.parents, ...near.children, ...near.partners] : []);
-  graph.nodes.forEach((node, place) => renderNode(node, place, around));
+  for (const [index, node] of graph.nodes.entries()) renderNode(node, index, around);
   const ordered = [...edges].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
   const close = ({ from, to }) =>
     from === view.variable || to === view.variable || (around.has(from) && near.children.includes(to));
@@ -90,20 +92,20 @@ function renderGraph() {
   renderLegend(edges, compared);
 }
 
-function renderNode(node, place, around) {
-  const { name, continuous } = model.data.variables[place];
-  const bins = binCount(network(), place);
-  node.classList.toggle("chosen", place === view.variable);
-  node.classList.toggle("blanket", around.has(place));
-  node.setAttribute("aria-pressed", place === view.variable);
+function renderNode(node, index, around) {
+  const { name, continuous } = model.data.variables[index];
+  const bins = binCount(network(), index);
+  node.classList.toggle("chosen", index === view.variable);
+  node.classList.toggle("blanket", around.has(index));
+  node.setAttribute("aria-pressed", index === view.variable);
   node.setAttribute("aria-label", `${name}, ${counted(bins, continuous ? "bin" : "level")}`);
   node.lastChild.textContent = bins;
 }
 
-/** The points of an edge's Bezier pieces in its own direction: [[x, y], …], 3 k + 1 of them. */
+/** The 3 k + 1 points [x, y] of an edge's k Bezier pieces, from its parent to its child. */
 function curveOf(from, to) {
-  const found = graph.curves.get(from < to ? `${from},${to}` : `${to},${from}`);
-  return from < to ? found : found.slice().reverse();
+  const curve = graph.curves.get(from < to ? `${from},${to}` : `${to},${from}`);
+  return from < to ? curve : curve.slice().reverse();
 }
 
 /** The point in the middle of the middle piece of a curve. */
@@ -121,7 +123,8 @@ function edgeOf({ from, to, kind }, compared, near) {
   const [[cx, cy], [x1, y1]] = curve.slice(-2);
   const length = Math.hypot(x1 - cx, y1 - cy) || 1;
   const [dx, dy] = [(x1 - cx) / length, (y1 - cy) / length];
-  const [bx, by] = [x1 - size * dx, y1 - size * dy]; // the line ends where the arrow head begins
+  // the line ends where the arrow head begins
+  const [bx, by] = [x1 - size * dx, y1 - size * dy];
   const half = size * 0.42;
   const [first, ...rest] = [...curve.slice(0, -1), [bx, by]];
   const corners = [
@@ -155,7 +158,7 @@ function kindWords(kind, compared) {
 }
 
 function edgeTitle(from, to, kind, share, compared) {
-  const [parent, child] = [from, to].map((place) => model.data.variables[place].name);
+  const [parent, child] = [from, to].map((index) => model.data.variables[index].name);
   const often = isSingle() ? "" : `; in ${percent(share)} of the networks left`;
   const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
   return `${parent} → ${child}${words}${often}`;
@@ -214,17 +217,17 @@ function thickness() {
   );
 }
 
-/** Marks the variables whose name holds the text; the Enter key opens the first. */
+/** Marks the variables whose names contain the text; the Enter key opens an exact match or the first. */
 function findVariable(open) {
   const text = byId("find").value.trim().toLowerCase();
-  const found = model.order.filter(
-    (place) => text && model.data.variables[place].name.toLowerCase().includes(text),
+  const matches = model.order.filter(
+    (index) => text && model.data.variables[index].name.toLowerCase().includes(text),
   );
-  graph.nodes.forEach((node, place) => node.classList.toggle("found", found.includes(place)));
-  if (!open || !found.length) return;
-  const exact = found.find((place) => model.data.variables[place].name.toLowerCase() === text);
+  for (const [index, node] of graph.nodes.entries()) node.classList.toggle("found", matches.includes(index));
+  if (!open || !matches.length) return;
+  const exact = matches.find((index) => model.data.variables[index].name.toLowerCase() === text);
   byId("find").value = "";
-  graph.nodes.forEach((node) => node.classList.remove("found"));
-  lookAt(exact ?? found[0]);
-  graph.nodes[exact ?? found[0]].focus();
+  for (const node of graph.nodes) node.classList.remove("found");
+  lookAt(exact ?? matches[0]);
+  graph.nodes[exact ?? matches[0]].focus();
 }

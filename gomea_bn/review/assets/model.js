@@ -1,6 +1,7 @@
-// What the data say: axes, edges, classes of edges, weights. Networks are positions here, ids elsewhere.
+// The data and what follows from them: axes, edges, classes of edges, choices by weights.
+// A network is known by its position here; its id is its position in the whole front.
 
-/** The data of the page, unpacked where they were packed. */
+/** The data of the page, decompressed if they are compressed. */
 async function readData() {
   const element = byId("data");
   if (element.type === "application/json") return JSON.parse(element.textContent);
@@ -13,11 +14,11 @@ const model = { data: null, axes: [], edges: [], expertEdges: null, order: [] };
 
 function buildModel(data) {
   model.data = data;
-  const columns = data.objectives.map((one, column) => ({
-    key: one.name,
-    label: one.label,
-    unit: one.unit,
-    better: one.better,
+  const columns = data.objectives.map((objective, column) => ({
+    key: objective.name,
+    label: objective.label,
+    unit: objective.unit,
+    better: objective.better,
     values: data.values.map((row) => row[column]),
   }));
   columns.push(
@@ -33,7 +34,7 @@ function buildModel(data) {
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
   model.expertEdges = data.expert ? edgesOf(data.expert) : null;
-  model.order = data.variables.map((_, place) => place);
+  model.order = data.variables.map((_, index) => index);
 }
 
 function asAxis(column) {
@@ -56,11 +57,10 @@ const arcKey = (from, to) => from * model.data.variables.length + to;
 
 /** All arcs of a network as a set of keys. */
 function edgesOf(network) {
-  const found = new Set();
-  network.f.forEach((_, child) =>
-    family(network, child).p.forEach((parent) => found.add(arcKey(parent, child))),
-  );
-  return found;
+  const keys = new Set();
+  for (const child of network.f.keys())
+    for (const parent of family(network, child).p) keys.add(arcKey(parent, child));
+  return keys;
 }
 
 function arcOf(key) {
@@ -68,23 +68,26 @@ function arcOf(key) {
   return [Math.floor(key / n), key % n];
 }
 
-/** Every arc of two networks with its class; without a reference all are "plain". */
-function classedEdges(own, others) {
-  const found = [];
-  for (const key of own) {
+/**
+ * Every arc of two networks, given as sets of keys, with its class: "both", "reversed", "here" or "there".
+ * Without a second network all arcs are "plain".
+ */
+function classedEdges(arcs, others) {
+  const edges = [];
+  for (const key of arcs) {
     const [from, to] = arcOf(key);
     let kind = "plain";
     if (others) kind = others.has(key) ? "both" : others.has(arcKey(to, from)) ? "reversed" : "here";
-    found.push({ from, to, kind });
+    edges.push({ from, to, kind });
   }
   for (const key of others ?? []) {
     const [from, to] = arcOf(key);
-    if (!own.has(key) && !own.has(arcKey(to, from))) found.push({ from, to, kind: "there" });
+    if (!arcs.has(key) && !arcs.has(arcKey(to, from))) edges.push({ from, to, kind: "there" });
   }
-  return found;
+  return edges;
 }
 
-/** Share of some networks that have each arc. */
+/** For each arc, the share of the networks at these positions that have it. */
 function edgeShares(positions) {
   const counts = new Map();
   for (const position of positions) {
@@ -102,14 +105,14 @@ function blanket(edges, variable) {
   const partners = arcs
     .filter(([from, to]) => children.includes(to) && from !== variable)
     .map(([from]) => from);
-  const others = [...new Set(partners)].filter((one) => !parents.includes(one) && !children.includes(one));
-  return { parents, children, partners: others };
+  const related = new Set([...parents, ...children]);
+  return { parents, children, partners: [...new Set(partners)].filter((partner) => !related.has(partner)) };
 }
 
 /**
- * The network whose pseudo-weights are nearest to the wished weights (Deb 2001), among some positions.
- * As Front.nearest defines it: objectives scaled by the range over the networks that no other is better than,
- * constant ones left out, ties by the weighted sum and then by the values themselves.
+ * The position, among `positions`, of the network whose pseudo-weights (Deb 2001) are nearest to `weights`.
+ * Follows `Front.nearest`: objectives are scaled by their range over the nondominated networks, constant
+ * objectives are left out, and ties are broken by the weighted sum and then by the values.
  */
 function nearestTo(weights, positions) {
   const rows = positions.filter((position) => model.data.competing[position]);
@@ -133,14 +136,14 @@ function nearestTo(weights, positions) {
     const cost = unit.reduce((sum, value, at) => sum + value * (columns.length < 2 ? 1 : wished[at]), 0);
     return { position, distance, cost };
   });
-  const near = Math.min(...scored.map((one) => one.distance)) + 1e-9;
-  const tied = scored.filter((one) => one.distance <= near);
-  const cheap = Math.min(...tied.map((one) => one.cost)) + 1e-9;
-  // positions are in the front's order, hence the first of equals has the smallest values
-  return tied.find((one) => one.cost <= cheap).position;
+  const near = Math.min(...scored.map((score) => score.distance)) + 1e-9;
+  const tied = scored.filter((score) => score.distance <= near);
+  const cheap = Math.min(...tied.map((score) => score.cost)) + 1e-9;
+  // positions are in the front's order, so the first of equals has the smallest values
+  return tied.find((score) => score.cost <= cheap).position;
 }
 
-/** The least value of one objective among some positions. */
+/** The position, among `positions`, with the least value of one objective. */
 function bestOf(objective, positions) {
   const { values } = model.axes.find((axis) => axis.key === objective);
   return positions.reduce(

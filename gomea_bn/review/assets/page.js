@@ -1,4 +1,4 @@
-// The start: reads the data, builds each part once, restores the view, listens to keys.
+// The start of the page: reads the data, builds each part once, restores the view, listens to keys.
 
 function setTexts() {
   const { title, headline, origin } = model.data;
@@ -11,15 +11,15 @@ function setTexts() {
   document.body.classList.toggle("report", model.data.kind === "network");
 }
 
-/** Where the page begins: at the knee, or at the only network, with the first two objectives as axes. */
+/** Selects the knee, or the first network if there is no knee, and the first two objectives as axes. */
 function setStart() {
-  const knee = model.data.landmarks.find((one) => one.key === "knee");
+  const knee = model.data.landmarks.find((landmark) => landmark.key === "knee");
   view.selected = knee ? Math.max(0, model.data.ids.indexOf(knee.id)) : 0;
-  view.x = model.data.objectives.length > 1 ? 1 : model.data.objectives.length;
+  view.x = Math.min(model.data.objectives.length, 1);
   view.y = 0;
 }
 
-/** Keys that belong to what has the focus stay there. */
+/** Whether the focused element needs the key itself. */
 function isTyping(target) {
   return target.closest("input, textarea, select, [role=slider], [role=tab], dialog") !== null;
 }
@@ -41,7 +41,7 @@ function onKey(event) {
   return keys[event.key]();
 }
 
-/** Escape closes what is open: the help, the search, the variable. A dialog closes by itself. */
+/** Closes the first of these that is open: the help, the search, the variable. A dialog closes by itself. */
 function leave(event) {
   if (byId("help").open) byId("help").open = false;
   else if (event.target === byId("find")) {
@@ -73,7 +73,7 @@ async function start() {
     refresh();
   });
   new ResizeObserver(renderPanel).observe(byId("inspect"));
-  // drawn means painted with the sizes known, one frame after the observers' first call
+  // ready means painted with the sizes known, one frame after the observers' first call
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       document.body.dataset.ready = "1";

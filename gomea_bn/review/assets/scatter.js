@@ -1,4 +1,4 @@
-// Two axes against each other.
+// The scatter plot of the networks over two axes.
 
 const EDGE = { left: 46, right: 14, top: 10, bottom: 24 };
 const scatterPlot = { width: 0, height: 0, dots: [], points: [] };
@@ -6,7 +6,7 @@ const scatterPlot = { width: 0, height: 0, dots: [], points: [] };
 function buildScatter() {
   for (const key of ["x", "y"]) {
     const choice = byId(`axis-${key}`);
-    choice.replaceChildren(...model.axes.map((axis, place) => make("option", { value: place }, axis.label)));
+    choice.replaceChildren(...model.axes.map((axis, index) => make("option", { value: index }, axis.label)));
     choice.addEventListener("change", () => change({ [key]: Number(choice.value) }));
   }
   const svg = byId("scatter");
@@ -30,7 +30,7 @@ function nearestDot(event) {
   const left = new Set(view.left);
   let [best, least] = [null, 26];
   scatterPlot.points.forEach(([a, b], position) => {
-    // a network that passes the filters is meant rather than one that does not
+    // a click near two networks means the one that passes the filters
     const distance = Math.hypot(a - x, b - y) + (left.has(position) ? 0 : 8);
     if (distance < least) [best, least] = [position, distance];
   });
@@ -64,9 +64,9 @@ function renderScatter() {
   svg.replaceChildren(svg.querySelector("title"), ...gridLines(x, y, xAxis, yAxis), ...dots(), ...marks());
 }
 
-/** An axis' ticks, whole numbers where the values are. */
-function ticksOf(axis, scale, wanted) {
-  const ticks = roundTicks(scale.low, scale.high, wanted).filter(
+/** The ticks of an axis, about `number` of them; whole numbers if the values are. */
+function ticksOf(axis, scale, number) {
+  const ticks = roundTicks(scale.low, scale.high, number).filter(
     (tick) => !axis.whole || Number.isInteger(tick),
   );
   const stride = ticks.length > 1 ? ticks[1] - ticks[0] : axis.high - axis.low;
@@ -116,14 +116,14 @@ function dots() {
   return drawn.sort((a, b) => faint(a) - faint(b));
 }
 
-/** The selected and the pinned network with a ring and a name, and stars. */
+/** Rings and names for the selected and the pinned network, and stars for the shortlist. */
 function marks() {
-  const found = [];
+  const parts = [];
   const ring = (position, text, kind) => {
     const [cx, cy] = scatterPlot.points[position];
     const end = cx > scatterPlot.width - 46;
-    found.push(draw("circle", { class: `ring ${kind}`, cx, cy, r: 9 }));
-    found.push(
+    parts.push(draw("circle", { class: `ring ${kind}`, cx, cy, r: 9 }));
+    parts.push(
       draw(
         "text",
         { class: "mark halo", x: cx + (end ? -13 : 13), y: cy + 4, "text-anchor": end ? "end" : "start" },
@@ -139,7 +139,7 @@ function marks() {
   );
   for (const position of view.stars) {
     const [x, y] = scatterPlot.points[position];
-    found.push(draw("text", { class: "mark halo", x, y: y - 9, "text-anchor": "middle" }, "★"));
+    parts.push(draw("text", { class: "mark halo", x, y: y - 9, "text-anchor": "middle" }, "★"));
   }
-  return found;
+  return parts;
 }

@@ -1,4 +1,4 @@
-// One variable: its values with the bins, its probability table, its Markov blanket.
+// The panel of one variable: its histogram with the bins, its probability table, its Markov blanket.
 
 function variableParts() {
   if (view.variable === null)
@@ -9,7 +9,7 @@ function variableParts() {
   return [title, ...values, ...unsaidParts(variable), ...blanketParts(), ...tableParts()];
 }
 
-/** What the expert did not say of a variable. */
+/** A note on a variable that the expert did not mention or gave no bins. */
 function unsaidParts(variable) {
   if (!variable.unsaid) return [];
   const count = variable.continuous ? binCount(model.data.expert, view.variable) : 0;
@@ -19,7 +19,7 @@ function unsaidParts(variable) {
   return [make("p", { class: "muted unsaid" }, text.trim())];
 }
 
-/** This network, the pinned one and the expert's, if they gave bins: those whose bins are drawn. */
+/** The networks whose bins are drawn: this one, the pinned one, and the expert's if the expert gave bins. */
 function binOwners() {
   const owners = [{ key: "this", text: "this network", network: network() }];
   if (view.pin !== null && view.pin !== view.selected)
@@ -40,8 +40,8 @@ function histogramParts(variable) {
   const x = (value) => 4 + ((value - low) / (high - low || 1)) * (width - 8);
   const height = tall + 18 + strip * owners.length;
   const bars = variable.histogram ? histogramBars(variable.histogram, x, tall) : [];
-  const strips = owners.flatMap((owner, place) =>
-    binStrip(owner, x, tall + 18 + place * strip, tall, [low, high]),
+  const strips = owners.flatMap((owner, index) =>
+    binStrip(owner, x, tall + 18 + index * strip, tall, [low, high]),
   );
   const ends = [
     ["start", 4, low],
@@ -76,8 +76,8 @@ function spanOf(variable) {
 
 function histogramBars({ edges, counts }, x, tall) {
   const most = Math.max(...counts, 1);
-  const bars = counts.map((count, place) => {
-    const [from, to] = [x(edges[place]), x(edges[place + 1])];
+  const bars = counts.map((count, index) => {
+    const [from, to] = [x(edges[index]), x(edges[index + 1])];
     const height = (count / most) * (tall - 6);
     return draw("rect", {
       class: "bar",
@@ -93,18 +93,18 @@ function histogramBars({ edges, counts }, x, tall) {
   ];
 }
 
-/** The bins of one network as a row of alternating fields, its cuts drawn up through the histogram. */
+/** The bins of one network as a strip of alternating fields; its cuts run up through the histogram. */
 function binStrip(owner, x, y, tall, [low, high]) {
   const cuts = cutsOf(owner.network, view.variable);
   const ends = [low, ...cuts, high];
-  const fields = ends.slice(1).map((end, place) =>
+  const fields = ends.slice(1).map((end, index) =>
     draw("rect", {
       class: `fill ${owner.key}`,
-      x: x(ends[place]),
-      width: Math.max(0, x(end) - x(ends[place])),
+      x: x(ends[index]),
+      width: Math.max(0, x(end) - x(ends[index])),
       y: y + 16,
       height: 12,
-      "fill-opacity": place % 2 ? 0.42 : 0.16,
+      "fill-opacity": index % 2 ? 0.42 : 0.16,
     }),
   );
   const frame = draw("rect", {
@@ -134,16 +134,16 @@ function binStrip(owner, x, y, tall, [low, high]) {
   return [...fields, frame, ...lines, ...notches, name];
 }
 
-/** The bins of every owner as a table: the readable twin of the histogram. */
+/** The bins of every owner as a table, the textual form of the histogram. */
 function binTables(owners) {
   const tables = owners.map((owner) => {
     const counts = model.data.cuts[view.variable][owner.network.c[view.variable]].n;
-    const rows = binTexts(owner.network, view.variable).map((text, place) =>
+    const rows = binTexts(owner.network, view.variable).map((text, index) =>
       make(
         "tr",
         {},
         make("th", { scope: "row" }, text),
-        ...(counts ? [make("td", {}, counts[place].toLocaleString("en"))] : []),
+        ...(counts ? [make("td", {}, counts[index].toLocaleString("en"))] : []),
       ),
     );
     const head = make(
@@ -175,18 +175,18 @@ function levelParts(variable) {
         "p",
         {},
         "Levels: ",
-        ...variable.levels.flatMap((level, place) => [place ? ", " : "", named(level)]),
+        ...variable.levels.flatMap((level, index) => [index ? ", " : "", named(level)]),
       ),
     ];
   const total = variable.counts.reduce((sum, count) => sum + count, 0) || 1;
   const most = Math.max(...variable.counts, 1);
-  const rows = variable.levels.flatMap((level, place) => [
+  const rows = variable.levels.flatMap((level, index) => [
     named(level),
-    make("span", {}, withShare(make("i"), variable.counts[place] / most)),
+    make("span", {}, withShare(make("i"), variable.counts[index] / most)),
     make(
       "span",
       { class: "muted" },
-      `${variable.counts[place].toLocaleString("en")} (${percent(variable.counts[place] / total)})`,
+      `${variable.counts[index].toLocaleString("en")} (${percent(variable.counts[index] / total)})`,
     ),
   ]);
   return [make("div", { class: "levels" }, ...rows)];
@@ -194,48 +194,48 @@ function levelParts(variable) {
 
 function blanketParts() {
   const { parents, children, partners } = blanket(model.edges[view.selected], view.variable);
-  const list = (text, places) =>
-    places.length
+  const list = (text, variables) =>
+    variables.length
       ? [
           make(
             "p",
             {},
             make("span", { class: "muted" }, `${text}: `),
-            ...places.flatMap((place, at) => [at ? ", " : "", nameLink(place)]),
+            ...variables.flatMap((variable, at) => [at ? ", " : "", nameLink(variable)]),
           ),
         ]
       : [];
-  const found = [
+  const lists = [
     ...list("Depends on", parents),
     ...list("Influences", children),
     ...list("Shares children with", partners),
   ];
-  if (!found.length)
+  if (!lists.length)
     return [
       make("h3", {}, "Markov blanket"),
       make("p", {}, "Empty: independent of all other variables here."),
     ];
   return [
     make("h3", { title: "Given these, the other variables say nothing more about it." }, "Markov blanket"),
-    ...found,
+    ...lists,
   ];
 }
 
 // ---- the probability table
 
 function tableParts() {
-  const found = family(network(), view.variable);
-  const rows = probabilityRows(found);
+  const entry = family(network(), view.variable);
+  const rows = probabilityRows(entry);
   const name = model.data.variables[view.variable].name;
-  const which = found.n ? "those with most data" : "the first";
-  const part = found.i ? ` Shown are ${rows.length} of ${found.r.toLocaleString("en")} rows, ${which}.` : "";
-  const what = model.data.variables[view.variable].continuous ? "bin" : "level";
-  const given = found.p.length ? `Probability of each ${what}, given the parents.` : "No parents: one row.";
+  const which = entry.n ? "those with most data" : "the first";
+  const part = entry.i ? ` Shown are ${rows.length} of ${entry.r.toLocaleString("en")} rows, ${which}.` : "";
+  const noun = model.data.variables[view.variable].continuous ? "bin" : "level";
+  const caption = entry.p.length ? `Probability of each ${noun}, given the parents.` : "No parents: one row.";
   const table = make(
     "table",
     { id: "probabilities" },
-    make("caption", {}, given + part),
-    tableHead(found),
+    make("caption", {}, caption + part),
+    tableHead(entry),
     make("tbody", {}, ...rows),
   );
   return [
@@ -253,8 +253,8 @@ function tableParts() {
   ];
 }
 
-function tableHead(found) {
-  const parents = found.p.map((parent) =>
+function tableHead(entry) {
+  const parents = entry.p.map((parent) =>
     make("th", { class: "text", scope: "col" }, named(model.data.variables[parent].name)),
   );
   const bins = binTexts(network(), view.variable).map((text) => make("th", { scope: "col" }, named(text)));
@@ -266,30 +266,30 @@ function tableHead(found) {
       {},
       ...parents,
       ...bins,
-      ...(found.n
+      ...(entry.n
         ? [make("th", { scope: "col", title: "Rows of data with these values of the parents" }, "rows")]
         : []),
     ),
   );
 }
 
-/** One table row per configuration of the parents that the page holds. */
-function probabilityRows(found) {
-  const cards = found.p.map((parent) => binCount(network(), parent));
-  const labels = found.p.map((parent) => binTexts(network(), parent));
+/** One table row per configuration of the parents that the page contains. */
+function probabilityRows(entry) {
+  const cards = entry.p.map((parent) => binCount(network(), parent));
+  const labels = entry.p.map((parent) => binTexts(network(), parent));
   const card = binCount(network(), view.variable);
-  const held = found.i ?? Array.from({ length: found.r }, (_, row) => row);
-  return held.map((row, place) => {
+  const kept = entry.i ?? Array.from({ length: entry.r }, (_, row) => row);
+  return kept.map((row, index) => {
     const parents = configuration(row, cards).map((code, at) =>
       make("th", { scope: "row" }, named(labels[at][code])),
     );
-    const cells = found.t.slice(place * card, (place + 1) * card).map(probabilityCell);
+    const cells = entry.t.slice(index * card, (index + 1) * card).map(probabilityCell);
     return make(
       "tr",
       {},
       ...parents,
       ...cells,
-      ...(found.n ? [make("td", { class: "muted" }, found.n[place].toLocaleString("en"))] : []),
+      ...(entry.n ? [make("td", { class: "muted" }, entry.n[index].toLocaleString("en"))] : []),
     );
   });
 }

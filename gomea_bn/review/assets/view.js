@@ -1,24 +1,29 @@
-// What is looked at: one state, changed in one place, kept in the address for reloads and links.
+// The state of the page: one object, changed by `change` only, kept in the address for reloads and links.
 
 const view = {
   selected: 0,
   pin: null,
   x: 0,
   y: 0,
-  weights: null, // per objective 0 to 100, null until somebody says what matters
-  filters: new Map(), // axis -> [low, high]
+  // per objective 0 to 100, null until a slider is moved
+  weights: null,
+  // by position of the axis: [low, high]
+  filters: new Map(),
   variable: null,
   tab: "network",
-  against: "expert", // or "pin"
+  // the network to compare with: "expert" or "pin"
+  against: "expert",
   stars: new Set(),
   notes: new Map(),
-  left: [], // positions that pass all filters
-  shares: new Map(), // of the networks left, by arc
+  // positions that pass all filters
+  left: [],
+  // by arc: share of the networks left that have it
+  shares: new Map(),
 };
 
 const renderers = [];
 
-/** Changes the view, and draws and remembers it. */
+/** Changes the view, draws it and writes it into the address. */
 function change(patch) {
   Object.assign(view, patch);
   refresh();
@@ -48,7 +53,7 @@ const network = () => model.data.networks[view.selected];
 
 const isSingle = () => model.data.ids.length === 1;
 
-/** What the network is compared with: its edges, its bins, and its name in a sentence; null if nothing. */
+/** The network to compare with: its edges, its bins, and its name in a sentence; null if there is none. */
 function reference() {
   const expert = model.data.expert;
   if (view.pin !== null && (view.against === "pin" || !expert)) {
@@ -64,21 +69,21 @@ function reference() {
   return { kind: "yours", network: expert, edges: model.expertEdges, name: "your network" };
 }
 
-/** Selects a network and says so. */
+/** Selects a network and announces it. */
 function select(position) {
   if (position === null || position === undefined) return;
   change({ selected: position });
   announce(spoken(position));
 }
 
-/** One sentence about a network for people who listen. */
+/** One sentence about a network for users of a screen reader. */
 function spoken(position) {
   const facts = model.axes.map((axis) => `${axis.label} ${withUnit(axis, axis.values[position])}`);
   const outside = passes(position) ? "" : ", outside your filters";
   return `Network ${idOf(position)}${outside}: ${facts.join(", ")}.`;
 }
 
-/** The next network on the front among those left, or among all if none is. */
+/** Selects the next network on the front among those left, or among all if none is left. */
 function step(direction) {
   const pool = view.left.length ? view.left : model.data.ids.map((_, position) => position);
   const beyond = pool.filter((position) => (position - view.selected) * direction > 0);
@@ -108,7 +113,7 @@ function lookAt(variable) {
 
 let remembering = 0;
 
-/** Writes the view into the address, a moment later: browsers refuse many changes in a row. */
+/** Writes the view into the address after a short delay, because browsers refuse many changes in a row. */
 function remember() {
   clearTimeout(remembering);
   remembering = setTimeout(() => history.replaceState(null, "", `#${hashOfView()}`), 120);
@@ -134,7 +139,7 @@ function hashOfView() {
 
 const sortedIds = (positions) => [...positions].map(idOf).sort((a, b) => a - b);
 
-/** Reads the view from the address; what does not fit these data is ignored. */
+/** Reads the view from the address; values that do not fit these data are ignored. */
 function recall() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const position = (text) => (text === null || text === "" ? -1 : model.data.ids.indexOf(Number(text)));
@@ -146,7 +151,10 @@ function recall() {
   const [x, y] = numbers("axes");
   if (model.axes[x] && model.axes[y]) Object.assign(view, { x, y });
   const weights = numbers("weights");
-  if (weights.length === model.data.objectives.length && weights.every((one) => one >= 0 && one <= 100))
+  if (
+    weights.length === model.data.objectives.length &&
+    weights.every((weight) => weight >= 0 && weight <= 100)
+  )
     view.weights = weights;
   view.filters = recalledFilters(parts.get("filters") ?? "");
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
@@ -156,25 +164,25 @@ function recall() {
   view.stars = new Set(
     numbers("stars")
       .map((id) => model.data.ids.indexOf(id))
-      .filter((one) => one >= 0),
+      .filter((index) => index >= 0),
   );
   view.notes = recalledNotes(parts.getAll("note"), position);
 }
 
 function recalledFilters(text) {
-  const found = new Map();
+  const filters = new Map();
   for (const part of text.split(",").filter(Boolean)) {
     const [axis, low, high] = part.split(":").map(Number);
-    if (model.axes[axis] && low <= high) found.set(axis, [low, high]);
+    if (model.axes[axis] && low <= high) filters.set(axis, [low, high]);
   }
-  return found;
+  return filters;
 }
 
 function recalledNotes(texts, position) {
-  const found = new Map();
+  const notes = new Map();
   for (const text of texts) {
-    const place = position(text.slice(0, text.indexOf(":")));
-    if (place >= 0) found.set(place, text.slice(text.indexOf(":") + 1));
+    const at = position(text.slice(0, text.indexOf(":")));
+    if (at >= 0) notes.set(at, text.slice(text.indexOf(":") + 1));
   }
-  return found;
+  return notes;
 }

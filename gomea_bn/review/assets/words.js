@@ -1,4 +1,4 @@
-// The network in words: its edges, how it differs from another one, and where it comes from.
+// The panel of the network in words: its edges, its differences from another network, and its origin.
 
 function buildPanel() {
   for (const tab of ["network", "variable", "about"]) {
@@ -28,12 +28,12 @@ function renderPanel() {
   }
   const panel = byId("panel");
   const [subject, before] = [`${view.tab} ${view.variable}`, panel.dataset.subject];
-  const [place, open] = [panel.scrollTop, panel.querySelector("details")?.open];
+  const [scrolled, open] = [panel.scrollTop, panel.querySelector("details")?.open];
   panel.setAttribute("aria-labelledby", `tab-${view.tab}`);
   panel.replaceChildren(...{ network: networkWords, variable: variableParts, about: aboutParts }[view.tab]());
   panel.dataset.subject = subject;
-  // from one network to the next the reader stays at the same place of the same subject
-  panel.scrollTop = subject === before ? place : 0;
+  // the scroll position of a subject is kept when another network is selected
+  panel.scrollTop = subject === before ? scrolled : 0;
   if (subject === before && open) panel.querySelector("details").open = true;
 }
 
@@ -77,16 +77,17 @@ function summary(edges, compared) {
   const subject = isSingle() ? "This network" : `Network ${idOf(view.selected)}`;
   if (reversed + here + there === 0)
     return `${subject} has the same ${counted(both, "edge")} as ${compared.name}.`;
-  const verb = (number, one, more) => (number ? [`${number} ${number === 1 ? one : more}`] : []);
+  const clause = (number, singular, plural) =>
+    number ? [`${number} ${number === 1 ? singular : plural}`] : [];
   const rest = [
-    ...verb(reversed, "runs the other way", "run the other way"),
-    ...verb(here, "is only here", "are only here"),
-    ...verb(there, "is only there", "are only there"),
+    ...clause(reversed, "runs the other way", "run the other way"),
+    ...clause(here, "is only here", "are only here"),
+    ...clause(there, "is only there", "are only there"),
   ];
   return `${subject} shares ${counted(both, "edge")} with ${compared.name}; ${rest.join(", ")}.`;
 }
 
-/** One sentence per axis on how the two networks' values differ. */
+/** One sentence per axis on the difference between the two networks' values. */
 function valueWords() {
   return model.axes.map((axis) => {
     const [here, there] = [axis.values[view.selected], axis.values[view.pin]];
@@ -108,7 +109,7 @@ function groupTitle(kind, number, compared) {
   }[kind];
 }
 
-/** The edges by class, as lists: the readable twin of the drawing. */
+/** The edges by class as lists, the textual form of the drawing. */
 function edgeGroups(edges, compared) {
   const kinds = compared ? ["reversed", "here", "there", "both"] : ["plain"];
   return kinds.flatMap((kind) => {
@@ -155,15 +156,15 @@ function nameLink(variable) {
 
 // ---- bins
 
-/** How the bins differ from the reference's, variable by variable. */
+/** The differences from the bins of the network to compare with, variable by variable. */
 function binWords(compared) {
   const differing = [];
   let same = 0;
-  model.data.variables.forEach((variable, place) => {
+  model.data.variables.forEach((variable, index) => {
     if (!variable.continuous || (compared.kind === "yours" && variable.unsaid)) return;
-    const [own, other] = [cutsOf(network(), place), cutsOf(compared.network, place)];
-    if (own.join() === other.join()) same += 1;
-    else differing.push(binSentence(place, own, other, compared));
+    const [cuts, others] = [cutsOf(network(), index), cutsOf(compared.network, index)];
+    if (cuts.join() === others.join()) same += 1;
+    else differing.push(binSentence(index, cuts, others, compared));
   });
   const rest = same
     ? [
@@ -178,21 +179,29 @@ function binWords(compared) {
   return [make("ul", { class: "plain-list" }, ...differing), ...rest, ...unsaid];
 }
 
-/** The variables of which the expert gave no bins, and those that they did not mention. */
+/** The variables to which the expert gave no bins, and those that the expert did not mention. */
 function unsaidWords() {
-  const places = (what) => model.order.filter((place) => model.data.variables[place].unsaid === what);
+  const lacking = (part) => model.order.filter((index) => model.data.variables[index].unsaid === part);
   return [
-    ["You gave no bins", places("bins")],
-    ["You did not mention", places("variable")],
-  ].flatMap(([text, found]) =>
-    found.length
-      ? [make("p", {}, `${text}: `, ...found.flatMap((place, at) => [at ? ", " : "", nameLink(place)]), ".")]
+    ["You gave no bins", lacking("bins")],
+    ["You did not mention", lacking("variable")],
+  ].flatMap(([text, variables]) =>
+    variables.length
+      ? [
+          make(
+            "p",
+            {},
+            `${text}: `,
+            ...variables.flatMap((index, at) => [at ? ", " : "", nameLink(index)]),
+            ".",
+          ),
+        ]
       : [],
   );
 }
 
-function binSentence(variable, own, other, compared) {
-  const [here, there] = [own, other].map((cuts) =>
+function binSentence(variable, cutsHere, cutsThere, compared) {
+  const [here, there] = [cutsHere, cutsThere].map((cuts) =>
     cuts.length
       ? `${counted(cuts.length + 1, "bin")}, cut at ${cutTexts(variable, cuts).join(", ")}`
       : "one bin",
@@ -205,7 +214,7 @@ function binSentence(variable, own, other, compared) {
   );
 }
 
-/** Cuts with as many decimals as tell them apart. */
+/** Cuts as texts, with enough decimals to differ from each other. */
 function cutTexts(variable, cuts) {
   const [low, high] = model.data.variables[variable].support;
   let decimals = Math.max(0, decimalsFor(high - low));
@@ -219,14 +228,14 @@ function cutTexts(variable, cuts) {
 }
 
 /** The bins or levels of a variable as short texts: up to the first cut, between cuts, above the last. */
-function binTexts(one, variable) {
-  const cuts = cutsOf(one, variable);
+function binTexts(candidate, variable) {
+  const cuts = cutsOf(candidate, variable);
   if (!cuts) return model.data.variables[variable].levels;
   if (!cuts.length) return ["all values"];
   const texts = cutTexts(variable, cuts);
   return [
     `≤ ${texts[0]}`,
-    ...texts.slice(1).map((text, place) => `${texts[place]} – ${text}`),
+    ...texts.slice(1).map((text, index) => `${texts[index]} – ${text}`),
     `> ${texts[texts.length - 1]}`,
   ];
 }
@@ -235,9 +244,10 @@ function binTexts(one, variable) {
 
 const shortName = (variable) => fitted(model.data.variables[variable].name, 240, "12px sans-serif");
 
-const MOST_IN_FULL = 24; // variables whose bins fit on one page
+// number of variables whose bins fit on one sheet of paper
+const MOST_IN_FULL = 24;
 
-/** Edges and bins as text, below the drawing on paper. */
+/** Fills the text below the drawing on paper: note, shortlist, edges, bins. */
 function renderPrint() {
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
@@ -264,10 +274,10 @@ function renderPrint() {
       parts.push(make("h3", {}, groupTitle(kind, group.length, compared)), make("p", {}, group.join(";  ")));
   }
   const many = model.data.variables.length > MOST_IN_FULL;
-  const bins = model.data.variables.map((variable, place) => {
-    const texts = binTexts(network(), place);
+  const bins = model.data.variables.map((variable, index) => {
+    const texts = binTexts(network(), index);
     const words = many ? counted(texts.length, variable.continuous ? "bin" : "level") : texts.join(" | ");
-    return make("p", {}, make("b", {}, named(shortName(place))), `: ${words}`);
+    return make("p", {}, make("b", {}, named(shortName(index))), `: ${words}`);
   });
   parts.push(
     make("h3", {}, "Bins and levels"),

@@ -1,13 +1,11 @@
-"""What the review page says and saves of what somebody did, and did not, say. Needs the system's Chromium."""
+"""The page names information that the expert did not give or that is damaged. Needs the system's Chromium."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
-from review_browser import launched, needs_browser, opened, saved
+from review_browser import needs_browser, opened
 from review_examples import example_front
 
 from gomea_bn.data.column_summary import column_summary
@@ -15,31 +13,7 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
 from gomea_bn.review.page import review_page
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
-
-
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-@needs_browser
-def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
-    review_page(example_front(), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
-        page.click("button[data-key=knee]")
-        assert saved(page)["weights"] == {}
-        expect(page).to_have_url(re.compile("network="))
-        expect(page).not_to_have_url(re.compile("weights="))
-        page.locator("#weight-1").fill("0")
-        given = {"misfit": 0.5, "complexity": 0.0, "expert_distance": 0.5}
-        assert saved(page)["weights"] == given
-        expect(page).to_have_url(re.compile("weights=50%2C0%2C50"))
-        page.reload()
-        page.wait_for_selector("body[data-ready='1']")
-        assert saved(page)["weights"] == given
 
 
 @needs_browser
@@ -83,22 +57,3 @@ def test_a_damaged_histogram_is_said_to_be_damaged(browser, tmp_path):
         page.locator(f".node[data-variable='{place}']").press("Enter")
         assert "is damaged in the record" in page.locator("#panel").inner_text()
         assert page.locator("#histogram .bar").count() == 0
-
-
-@needs_browser
-def test_facts_have_room_beside_long_names(browser, tmp_path):
-    record = {
-        "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},
-        "data_sha256": "0123456789abcdef" * 4,
-        "stopped_by": "max_evaluations",
-    }
-    review_page(example_front(record=record), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
-        page.click("#tab-about")
-        panel = page.locator("#panel").bounding_box()
-        for fact in page.locator(".facts dd").all():
-            box = fact.bounding_box()
-            assert box["width"] >= 0.45 * panel["width"]
-            assert box["x"] + box["width"] <= panel["x"] + panel["width"]
-        value = page.locator(".facts dd", has_text="max_evaluations")
-        assert value.evaluate("one => one.getBoundingClientRect().height") < 30
