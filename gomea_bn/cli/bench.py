@@ -65,7 +65,7 @@ def bench(
 ) -> None:
     """Run a published experiment and report its numbers next to ours.
 
-    Every finished run is written at once; Ctrl-C keeps them, and --resume goes on. Exit codes: 0 done, 1 a run failed
+    Every finished run is written at once; Ctrl-C keeps them, and --resume continues. Exit codes: 0 done, 1 a run failed
     or nothing could be written, 2 wrong use, 130 interrupted.
     """
     from gomea_bn.experiments.runner.page import write_summary
@@ -130,7 +130,7 @@ def bench(
     except OSError as error:
         fail(f"Cannot write into '{out}': {error.strerror or error}.", FAILED)
     except KeyboardInterrupt:
-        fail(f"Interrupted; finished runs are in '{out}', and --resume goes on.", INTERRUPTED)
+        fail(f"Interrupted. Finished runs are in '{out}'; --resume continues.", INTERRUPTED)
     if n_failed:
         fail(f"{n_failed} runs failed twice; their tracebacks are in rows.jsonl and in the report.", FAILED)
 

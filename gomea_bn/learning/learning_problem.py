@@ -331,7 +331,7 @@ def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
         if name not in columns:
             if not isinstance(name, str):
                 raise GomeaBnError(f"cut_points: column names must be text, got {name!r}.")
-            raise GomeaBnError(f"cut_points: no column {name!r}.{nearest(name, columns)}")
+            raise GomeaBnError(f"cut_points: unknown column {name!r}.{nearest(name, columns)}")
         if not columns[name].is_continuous:
             remedy = [] if columns[name].is_constant else [Setting("kinds", "continuous", name)]
             raise GomeaBnError(

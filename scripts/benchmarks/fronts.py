@@ -140,7 +140,7 @@ def run_to_front(
 ) -> tuple[float, float]:
     """Return evaluations and seconds until the archive holds the problem's whole front; infinite if it does not."""
     front = set(map(tuple, problem.front.tolist()))
-    run = FrontRun(settings, problem, Limits(max_seconds=max_seconds), seed, 1, None, None)
+    run = FrontRun(settings, problem, Limits(max_seconds=max_seconds), random_state=seed)
     with run, run.stop.catching_interrupts():
         running = True
         while running:

@@ -208,11 +208,12 @@ def test_a_seed_gives_one_result_at_any_number_of_threads(variant: int) -> None:
 
 def test_another_process_gets_the_same_result() -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from test_gomea import *\n"
+        "import sys; sys.path[:0] = sys.argv[1:]; from test_gomea import *\n"
         "r = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7, n_jobs=2)\n"
         "print(r.X.tolist(), r.F[0].hex(), r.n_generations)"
     )
-    command = [sys.executable, "-c", code, str(Path(__file__).parent)]
+    folder = Path(__file__).parent
+    command = [sys.executable, "-c", code, str(folder), str(folder.parent)]
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     theirs = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     ours = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7)

@@ -270,7 +270,7 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
             GomeaBnError, match=r"algorithm must be a MOGOMEA for 2 objectives, got (RV)?GOMEA"
         ):
             optimise(problem, other, random_state=4, max_evaluations=500)
-    with pytest.raises(GomeaBnError, match="takes one objective, the problem has 2; use MOGOMEA"):
+    with pytest.raises(GomeaBnError, match="takes problems with one objective, this one has 2; use MOGOMEA"):
         GOMEA().run(problem, Limits(max_evaluations=500))
 
 

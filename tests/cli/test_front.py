@@ -119,7 +119,7 @@ def test_a_page_and_a_model_follow(place, found):
         (["--max-bins", "1"], "max_bins must be"),
         (["--max-complexity", "1"], "max_complexity must be at least"),
         (["--discretizer", "kmeans"], "discretizer must be one of"),
-        (["--require", "a,z"], "no column 'z'"),
+        (["--require", "a,z"], "unknown column 'z'"),
         (["--cut-points", "a=99"], "must lie inside the range"),
     ],
 )

@@ -196,14 +196,14 @@ def test_dropped_rows_are_told(rows, tmp_path):
         (["--kind", "aa=discrete"], "no column 'aa'. Did you mean 'a'?"),
         (["--kind", "a=discrete", "--kind", "a=discrete"], "twice"),
         (["--cut-points", "a=x"], "must be numbers"),
-        (["--cut-points", "z=1"], "no column 'z'"),
+        (["--cut-points", "z=1"], "unknown column 'z'"),
         (["--cut-points", "a=99"], "must lie inside the range"),
         (["--require", "a"], "--require must be parent,child"),
         (["--require", "a,b,c"], "--require must be parent,child"),
-        (["--require", "a,z"], "no column 'z'"),
+        (["--require", "a,z"], "unknown column 'z'"),
         (["--require", "a,b", "--forbid", "a->b"], "both required and forbidden"),
         (["--require", "a,b", "--require", "b,a"], "cycle"),
-        (["--tier", "a", "--tier", "a"], "more than once"),
+        (["--tier", "a", "--tier", "a"], "temporal_order: duplicate 'a'"),
         (["--tier", "a,,b"], "--tier must be column names"),
         (["--tiers", "none.txt"], "cannot be read"),
         (["--max-candidates", "few"], "--max-candidates must be auto, all or"),
@@ -232,7 +232,7 @@ def test_wrong_use_is_one_line_and_exit_2(table, tmp_path, arguments, message):
         ("latin.csv", "ä,b\n1,2\n".encode("latin-1"), "is not UTF-8 text"),
         ("ragged.csv", b"a,b\n1,2,3\n1,2\n", "ragged"),
         ("few.csv", b"a,b\n1,2\n3,4\n", "at least 10 rows"),
-        ("double.csv", b"a,a\n" + b"1,2\n" * 12, "more than once"),
+        ("double.csv", b"a,a\n" + b"1,2\n" * 12, "occurs more than once"),
         (
             "constant.csv",
             b"a,b\n" + b"1,2\n" * 12,
@@ -256,7 +256,11 @@ def test_unusable_data_is_one_line_and_exit_3(tmp_path, name, content, message):
 def test_an_impossible_folder_is_refused_before_the_search(table, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "held" / "run.json").mkdir(parents=True)
-    for folder, message in (("file", "not a folder"), ("file/below", "not a folder"), ("held", "in the way")):
+    for folder, message in (
+        ("file", "not a folder"),
+        ("file/below", "not a folder"),
+        ("held", "a folder has this name"),
+    ):
         result = learn(table, *QUICK, "--out", tmp_path / folder)
         assert result.exit_code == 2
         assert message in result.stderr

@@ -285,7 +285,7 @@ def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
         assert found.exit_code == code
         return " ".join(found.output.split())
 
-    assert "has no results; run an experiment first" in told(2, "--report-only")
+    assert "holds no results; run an experiment first" in told(2, "--report-only")
     assert "algorithms of other must be one of 'a', got 'b'" in told(2, "--algorithms", "a,b")
     run_experiment(other, other.plan, tmp_path / "other", n_workers=1)
     assert "holds results already" in told(2)

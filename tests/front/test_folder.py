@@ -318,7 +318,7 @@ def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
     for name, message in (
         ("file", "not a folder"),
         ("file/below", "not a folder"),
-        ("held", "in the way"),
+        ("held", "a folder has this name"),
         ("mine", "notes.txt"),
         ("odd", "in the way"),
     ):

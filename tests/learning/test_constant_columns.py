@@ -190,7 +190,7 @@ def test_an_expert_may_name_them_but_not_cut_them(rows):
     )
     cutting = ExpertNetwork.from_edges([("fixed", "x")], cut_points={"fixed": [2.0]})
     with pytest.raises(
-        GomeaBnError, match=r"cuts 'fixed' into bins, .* \(constant: 2.5.*\. Leave its cut points out"
+        GomeaBnError, match=r"cut points of column 'fixed', .* \(constant: 2.5.*\. Leave these cut points out"
     ):
         ParetoBayesNetLearner(expert=cutting, **QUICK).fit(learner.table_)
 

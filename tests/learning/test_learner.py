@@ -157,12 +157,12 @@ def test_fit_only_stores_what_ends_in_an_underscore(mixed):
         ({"n_jobs": 1.5}, "n_jobs must be"),
         ({"random_state": -1}, "random_state must be"),
         ({"random_state": "seed"}, "random_state must be"),
-        ({"cut_points": {"z": [0.0]}}, "no column 'z'"),
+        ({"cut_points": {"z": [0.0]}}, "unknown column 'z'"),
         ({"cut_points": {"c": [0.0]}}, "'c' is discrete"),
         ({"cut_points": {"a": [1.0, 0.0]}}, "must increase strictly"),
         ({"cut_points": {"a": [99.0]}}, "must lie inside the range"),
         ({"cut_points": {"a": [float("nan")]}}, "must be finite"),
-        ({"knowledge": ExpertKnowledge(required_edges=[("a", "z")])}, "no column 'z'"),
+        ({"knowledge": ExpertKnowledge(required_edges=[("a", "z")])}, "unknown column 'z'"),
     ],
 )
 def test_each_bad_option_is_named(mixed, options, message):

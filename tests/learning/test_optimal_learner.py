@@ -370,8 +370,8 @@ def test_the_price_of_edges_keeps_independent_columns_apart():
         ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
         ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0, got -1"),
         ({"min_bin_count": 2.5}, "min_bin_count must be an integer"),
-        ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0, got -1"),
-        ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0, got -1"),
+        ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0 or None, got -1"),
+        ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0 or None, got -1"),
         ({"cut_cost": math.inf}, "cut_cost must be a finite number"),
         ({"max_bins": 1}, "max_bins must be an integer from 2"),
         ({"discretizer": "optimum"}, "'optimal'"),
@@ -383,7 +383,7 @@ def test_each_bad_option_is_named(rows, options, message):
 
 
 def test_unknown_way_to_refine_is_refused():
-    with pytest.raises(GomeaBnError, match="refine must be 'sample', 'best' or 'doubling', got 'all'"):
+    with pytest.raises(GomeaBnError, match="refine must be one of 'sample', 'best', 'doubling', got 'all'"):
         GOMEA(refine="all")
 
 

@@ -176,7 +176,7 @@ def test_an_objective_of_ones_own(mixed):
 
 
 @pytest.mark.parametrize(
-    ("value", "message"), [(np.inf, "returned inf; it must be"), (np.nan, "returned nan")]
+    ("value", "message"), [(np.inf, "returned inf; it must return a finite number"), (np.nan, "returned nan")]
 )
 def test_an_objective_that_is_no_finite_number_ends_the_run(mixed, value, message):
     own = OwnObjective("odd", lambda edges, cuts: value if len(edges) > 2 else float(len(edges)))

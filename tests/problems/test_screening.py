@@ -361,7 +361,7 @@ def test_the_command_line_tells_that_pairs_were_screened(frame: pd.DataFrame, tm
     n_pairs = json.loads(found.stdout)["run"]["counts"]["n_candidate_pairs"]
     assert n_pairs < 30
     told = CliRunner().invoke(main, [*command, "--max-candidates", "2"]).stdout
-    assert f"among {n_pairs} of 45 pairs of columns" in told
+    assert f"considered {n_pairs} of 45 pairs of columns" in told
     assert "pairs of columns" not in CliRunner().invoke(main, command).stdout
 
 
