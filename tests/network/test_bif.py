@@ -8,7 +8,7 @@ import numpy as np
 import pgmpy
 import pyagrum
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
 from pgmpy.readwrite import BIFReader
@@ -115,6 +115,7 @@ def test_bins_are_named_by_their_cuts_and_kept_exactly():
     fold_case=st.booleans(),
     digits=st.booleans(),
 )
+@example(names=["0", "0"], fold_case=False, digits=True)
 def test_safe_names_are_injective_and_keep_what_is_safe(names, fold_case, digits):
     found = safe_names(names, fold_case=fold_case, digits=digits)
     assert len(found) == len(names)

@@ -142,7 +142,7 @@ def safe_names(names: Iterable[str], *, fold_case: bool, digits: bool = False) -
         text, count = cleaned[position], 1
         while (text.lower() if fold_case else text) in taken:
             count += 1
-            text = f"{cleaned[position]}_{count}"
+            text = _cleaned(f"{cleaned[position]}_{count}", digits=digits)
         taken.add(text.lower() if fold_case else text)
         identifiers[position] = text
     return identifiers
