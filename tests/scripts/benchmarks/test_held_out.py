@@ -82,7 +82,8 @@ def test_tables_prints_every_method(monkeypatch, capsys):
     class Ensemble:
         """Replaces the library's, and is remembered with its arguments."""
 
-        def __init__(self, learner, n_networks):
+        def __init__(self, learner, n_networks, resampling):
+            assert resampling == "bootstrap"
             self.learner, self.n_networks = learner, n_networks
             ensembles.append(self)
 
