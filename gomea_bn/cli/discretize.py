@@ -99,7 +99,7 @@ def discretize(
         if target is not None and target not in table.names:
             from gomea_bn.errors import nearest
 
-            raise GomeaBnError(f"--target: no column '{target}'.{nearest(target, table.names)}")
+            raise GomeaBnError(f"--target: unknown column '{target}'.{nearest(target, table.names)}")
         if target is None and method == "mdlp":
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
         tell(table.describe())
@@ -151,7 +151,7 @@ def _read(
     names = list(map(str, frame.columns))
     for name in kinds:
         if name not in names:
-            raise GomeaBnError(f"--kind: no column '{name}'.{nearest(name, names)}")
+            raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
         if given is not None and name in given.names:
             network_kind = "continuous" if name in given.cut_points else "discrete"
             if kinds[name] != network_kind:

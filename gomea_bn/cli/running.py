@@ -35,7 +35,7 @@ def read_data(data: Path, *, kinds: Mapping[str, str], missing: str, max_levels:
         fail(error, UNUSABLE_DATA)
     for name in kinds:
         if name not in map(str, frame.columns):
-            raise GomeaBnError(f"--kind: no column '{name}'.{nearest(name, map(str, frame.columns))}")
+            raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, map(str, frame.columns))}")
     try:
         with printed_warnings():
             return read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)

@@ -250,7 +250,7 @@ def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[st
     overrides = {str(name): kind for name, kind in kinds.items()}
     for name, kind in overrides.items():
         if name not in names:
-            raise GomeaBnError(f"kinds: the table has no column '{name}'.{nearest(name, names)}")
+            raise GomeaBnError(f"kinds: unknown column '{name}'.{nearest(name, names)}")
         check_choice(f"kinds['{name}']", kind, ("continuous", "discrete"))
     return overrides
 

@@ -247,7 +247,7 @@ def test_options_reach_the_learner(stand_in, data, tmp_path):
 @pytest.mark.parametrize(
     ("code", "arguments", "message"),
     [
-        (2, ["--kind", "aa=discrete"], "no column 'aa'. Did you mean 'a'?"),
+        (2, ["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
         (2, ["--missing", "fill"], "--missing must be error or drop"),
         (2, ["--require", "a"], "--require must be parent,child"),
         (2, ["--expert", "none.csv"], "none.csv"),

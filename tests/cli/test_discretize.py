@@ -127,7 +127,7 @@ def test_learn_takes_the_cuts(table, rows, tmp_path):
     write_cut_file(cuts, {"a": [0.0], "b": []})
     unknown = invoke("learn", table, "--cuts", cuts, "-q")
     assert unknown.exit_code == 2
-    assert "no column 'b'" in unknown.stderr
+    assert "unknown column 'b'" in unknown.stderr
     write_cut_file(cuts, {"a": [0.25]})
     both = ["--cuts", cuts, "--cut-points", "long name=0.5", "--max-evaluations", 50, "--json", "-q"]
     parameters = json.loads(invoke("learn", table, *both).stdout)["run"]["parameters"]
@@ -208,9 +208,9 @@ def test_rows_with_missing_values_are_left_out_of_the_codes(rows, table, tmp_pat
         (["--method", "mdl", "--option", "max_seconds=3"], 2, "give it as --max-seconds"),
         (["--method", "mdl", "--option", "kinds=3"], 2, "give it as --kind"),
         (["--method", "mdlp"], 2, "needs classes: --target"),
-        (["--method", "mdlp", "--target", "C"], 2, "no column 'C'"),
+        (["--method", "mdlp", "--target", "C"], 2, "unknown column 'C'"),
         (["--method", "mdlp", "--target", "a"], 3, "more than max_classes"),
-        (["--method", "mdl", "--kind", "z=discrete"], 2, "no column 'z'"),
+        (["--method", "mdl", "--kind", "z=discrete"], 2, "unknown column 'z'"),
         (["--method", "mdl", "--missing", "fill"], 2, "--missing must be"),
         (["--method", "mdl", "--network", "none.json"], 3, "does not exist"),
         (["--method", "mdl", "-o", "none/cuts.json"], 1, "Cannot write"),

@@ -193,7 +193,7 @@ def test_dropped_rows_are_told(rows, tmp_path):
         (["--max-evaluations", "0"], "--max-evaluations"),
         (["--kind", "a"], "--kind must be name=continuous"),
         (["--kind", "a=real"], "continuous or discrete"),
-        (["--kind", "aa=discrete"], "no column 'aa'. Did you mean 'a'?"),
+        (["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
         (["--kind", "a=discrete", "--kind", "a=discrete"], "twice"),
         (["--cut-points", "a=x"], "must be numbers"),
         (["--cut-points", "z=1"], "unknown column 'z'"),

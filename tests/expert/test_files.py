@@ -210,7 +210,7 @@ def test_levels_that_look_alike_keep_their_labels(tmp_path):
         ["v"], [], cut_points={}, support={}, levels={"v": (1, "1", 2.5)}, tables={"v": [0.2, 0.3, 0.5]}
     )
     to_bif(network, tmp_path / "n.bif")
-    assert ExpertNetwork.from_bif(tmp_path / "n.bif").network.levels == {"v": ("1", "1_2", "x_2_5")}
+    assert ExpertNetwork.from_bif(tmp_path / "n.bif").network.levels == {"v": ("1", "x_1_2", "x_2_5")}
 
 
 def test_properties_that_do_not_fit_are_refused(tmp_path):

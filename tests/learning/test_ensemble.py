@@ -330,7 +330,7 @@ def test_incomplete_rows_follow_the_learner(frame):
         (BayesNetEnsemble(BayesNetLearner(n_jobs=0)), "n_jobs must be"),
         (BayesNetEnsemble(BayesNetLearner(cut_points={"a": [99]})), "must lie inside the range"),
         (BayesNetEnsemble(BayesNetLearner(cut_points=3)), "cut_points must map column names"),
-        (BayesNetEnsemble(BayesNetLearner(cut_points={"z": [0]})), "no column 'z'"),
+        (BayesNetEnsemble(BayesNetLearner(cut_points={"z": [0]})), "unknown column 'z'"),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_any_search(frame, model, message, monkeypatch):

@@ -141,7 +141,7 @@ def test_fit_only_stores_what_ends_in_an_underscore(mixed):
         ({"pseudo_count": "1"}, "pseudo_count must be"),
         ({"initial_indegree": -1}, "initial_indegree must be"),
         ({"max_candidates": 0}, "max_candidates must be"),
-        ({"kinds": {"z": "discrete"}}, "kinds: the table has no column 'z'"),
+        ({"kinds": {"z": "discrete"}}, "kinds: unknown column 'z'"),
         ({"kinds": {"a": "real"}}, "must be one of 'continuous', 'discrete', got 'real'"),
         ({"kinds": {"c": "continuous"}}, "'c' must hold numbers"),
         ({"missing": "fill"}, "missing must be"),
