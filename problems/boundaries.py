@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.continuous import RealDefaults
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.interval_dp import CutLimits
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
@@ -21,7 +22,6 @@ from gomea_bn.problems.kernels.boundaries import (
     shortfall,
 )
 from gomea_bn.problems.kernels.score import ScoreRule
-from gomea_bn.problems.policies import Policy
 from gomea_bn.problems.scores import ScoringMethod
 
 __all__ = ["BoundaryProblem"]

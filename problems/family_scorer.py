@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.score import (
     BLOCK,
     RowData,
@@ -16,7 +17,6 @@ from gomea_bn.problems.kernels.score import (
     ScoreScratch,
     score_families,
 )
-from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 

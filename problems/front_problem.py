@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
@@ -22,7 +23,6 @@ from gomea_bn.problems.kernels.front import (
 )
 from gomea_bn.problems.kernels.score import SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.pricing import Pricing
 from gomea_bn.problems.scores import scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults
-from gomea_bn.problems.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.pricing import CodedNetwork, CutPricer, Pricing
 
 __all__ = ["StructureProblem"]
 

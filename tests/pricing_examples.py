@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from oracles import slow_family_score
 
 from gomea_bn.data.table import Table
+from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
+from gomea_bn.problems.cuts.pricing import CutPricer, Pricing
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth, ScoredVariable
-from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
-from gomea_bn.problems.policies import Policy, bin_codes, policy_library
-from gomea_bn.problems.pricing import CutPricer, Pricing
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 

@@ -20,8 +20,8 @@ from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
-from gomea_bn.problems.blanket import CodedColumn, coded_bins
-from gomea_bn.problems.policies import equal_frequency_cuts, fixed_policy, midpoint
+from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import listed
 

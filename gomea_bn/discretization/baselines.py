@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 
 __all__ = ["MDLP", "EqualFrequency", "EqualWidth", "KMeans"]
 

@@ -12,7 +12,7 @@ from gomea_bn.data.table import Column
 from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.problems.policies import equal_frequency_cuts
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.texts import counted, listed
 
 __all__ = ["checked_cuts", "column_range", "default_cuts", "joined_cuts", "shared_support"]

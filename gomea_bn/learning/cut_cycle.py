@@ -13,12 +13,12 @@ from gomea_bn.discretization.base import Cuts
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.blanket import CodedColumn, DueColumns, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
+from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
-from gomea_bn.problems.interval_counts import SortedColumns
-from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
-from gomea_bn.problems.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Progress
 from gomea_bn.runtime.threads import StopFlag, Workers

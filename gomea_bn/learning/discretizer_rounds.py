@@ -15,7 +15,7 @@ from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.runtime.threads import StopFlag

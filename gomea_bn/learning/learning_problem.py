@@ -14,12 +14,18 @@ from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
 from gomea_bn.errors import GomeaBnError, Setting, check_flag, check_integer, check_number, nearest
 from gomea_bn.learning.options import LearnerParameters
+from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.cuts.policies import (
+    MAX_CARDINALITY,
+    POLICY_FAMILIES,
+    Policy,
+    fixed_policy,
+    policy_library,
+)
+from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
-from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.kernels.score import BDEU, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.policies import MAX_CARDINALITY, POLICY_FAMILIES, Policy, fixed_policy, policy_library
-from gomea_bn.problems.pricing import Pricing, library_capacity
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
 from gomea_bn.problems.structure import StructureProblem

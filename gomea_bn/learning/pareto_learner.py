@@ -39,12 +39,12 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.cuts.policies import POLICY_FAMILIES, Policy
+from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
-from gomea_bn.problems.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.policies import POLICY_FAMILIES, Policy
-from gomea_bn.problems.pricing import Pricing
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.limits import FrontHistoryEntry
 

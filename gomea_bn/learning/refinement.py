@@ -21,12 +21,12 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.parameters import renamed_options
-from gomea_bn.problems.blanket import Neighbourhood
 from gomea_bn.problems.boundaries import BoundaryProblem
+from gomea_bn.problems.cuts.blanket import Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import ScoredVariable
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.policies import Policy
 from gomea_bn.problems.scores import score_rule
 from gomea_bn.problems.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits

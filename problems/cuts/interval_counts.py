@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.kernels.intervals import Cells, IntervalTables, fill_cells
-from gomea_bn.problems.policies import midpoint
 
 __all__ = ["NO_STOP", "CountTable", "IntervalCounts", "SortedColumn", "SortedColumns", "search_by_zooming"]
 

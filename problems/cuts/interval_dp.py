@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
-from gomea_bn.problems.blanket import Neighbourhood, joint_codes
-from gomea_bn.problems.interval_counts import (
+from gomea_bn.problems.cuts.blanket import Neighbourhood, joint_codes
+from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
     CountTable,
     IntervalCounts,
     SortedColumn,
     search_by_zooming,
 )
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.kernels.intervals import Cells, IntervalRule, IntervalWork, best_intervals
 from gomea_bn.problems.kernels.score import DIRICHLET, LIKELIHOOD, ScoreRule
-from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import ScoringMethod
 
 __all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts"]

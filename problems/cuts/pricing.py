@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.blanket import CodedColumn, Neighbourhood, ParentSets
-from gomea_bn.problems.interval_counts import SortedColumns
-from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import is_gain
 
 __all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]

@@ -25,7 +25,7 @@ from gomea_bn.discretization.base import starting_bin_count, starting_cuts
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.blanket import CodedColumn, Neighbourhood, coded_bins, joint_codes
+from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, coded_bins, joint_codes
 
 
 class Recorder(Discretizer):

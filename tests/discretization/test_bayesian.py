@@ -20,8 +20,8 @@ from gomea_bn.discretization.bayesian.cuts import BayesianCuts
 from gomea_bn.discretization.structure_search.k2 import k2_scorer, total_k2_score
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
 AUTO_GRAPH = [tuple(edge) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
 

@@ -20,8 +20,8 @@ from mlxtend.data import autompg_data, boston_housing_data, iris_data, wine_data
 from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
 Rows = Sequence[Sequence[int]]
 

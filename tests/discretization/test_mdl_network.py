@@ -28,7 +28,7 @@ from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.blanket import CodedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.simulation.random_networks import random_network

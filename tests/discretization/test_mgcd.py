@@ -32,8 +32,8 @@ from gomea_bn.discretization.mgcd.shared_gaussians import (
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.blanket import CodedColumn
-from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 

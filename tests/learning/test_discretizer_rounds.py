@@ -29,7 +29,7 @@ from gomea_bn.discretization import (
 )
 from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers, with_wide_bins
 from gomea_bn.learning.learning_problem import merged_library
-from gomea_bn.problems.policies import Policy, policy_library
+from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.simulation.random_networks import random_network
 
 QUICK = {"max_evaluations": 6000, "random_state": 1}

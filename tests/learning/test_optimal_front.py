@@ -12,11 +12,11 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem
-from gomea_bn.problems.blanket import Neighbourhood
+from gomea_bn.problems.cuts.blanket import Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
+from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import FamilyScorer
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.interval_dp import CutLimits, CutProblem
-from gomea_bn.problems.policies import policy_library
 
 
 def quick(n_evaluations=2500, **options):

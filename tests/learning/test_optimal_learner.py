@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
 from gomea_bn.learning.refinement import refine_boundaries
-from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.simulation.random_networks import random_network
 
 

@@ -23,8 +23,8 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.policies import policy_library
 from gomea_bn.simulation.random_experts import simulated_expert
 from gomea_bn.simulation.random_networks import random_network
 
@@ -436,7 +436,7 @@ def test_verbose_is_silent_off_a_terminal(mixed, expert, fitted, capfd):
         ({"discretizer": "mdl"}, "discretizer must be one of"),
         ({"max_bins": 1}, "max_bins must be an integer from 2"),
         ({"max_indegree": -1}, "max_indegree must be"),
-        ({"cut_points": {"z": [0.0]}}, "no column 'z'"),
+        ({"cut_points": {"z": [0.0]}}, "unknown column 'z'"),
         ({"knowledge": "a -> b"}, "knowledge must be an ExpertKnowledge"),
         ({"algorithm": "MOGOMEA"}, "algorithm must be a MOGOMEA or None"),
         ({"callback": 3}, "callback must be a callable"),

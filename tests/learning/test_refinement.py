@@ -29,9 +29,9 @@ from gomea_bn.network.rows import table_for
 from gomea_bn.problems.base import Journal, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.continuous import new_real_journal
+from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.policies import Policy, bin_codes
 from gomea_bn.problems.family_scorer import Family, ScoredVariable
-from gomea_bn.problems.interval_dp import CutLimits
-from gomea_bn.problems.policies import Policy, bin_codes
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.simulation.random_networks import random_network
 

@@ -23,8 +23,8 @@ from gomea_bn.discretization import (
     MDLNetwork,
 )
 from gomea_bn.discretization.proposals import with_full_bins
+from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, ScoredVariable
-from gomea_bn.problems.policies import Policy
 from gomea_bn.simulation.random_networks import random_network
 
 

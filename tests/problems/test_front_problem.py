@@ -11,10 +11,10 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, new_journal, set_gene, undo
+from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.policies import policy_library
 from gomea_bn.simulation.random_networks import random_network
 
 ALL_THREE = ("misfit", "complexity", "expert_distance")

@@ -23,13 +23,7 @@ from oracles import (
 )
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.family_scorer import (
-    Family,
-    ScoredVariable,
-    new_scratch,
-)
-from gomea_bn.problems.kernels import score as kernels
-from gomea_bn.problems.policies import (
+from gomea_bn.problems.cuts.policies import (
     Policy,
     bin_codes,
     equal_frequency_cuts,
@@ -38,6 +32,12 @@ from gomea_bn.problems.policies import (
     midpoint,
     policy_library,
 )
+from gomea_bn.problems.family_scorer import (
+    Family,
+    ScoredVariable,
+    new_scratch,
+)
+from gomea_bn.problems.kernels import score as kernels
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
 from gomea_bn.problems.thread_caches import new_cache
 

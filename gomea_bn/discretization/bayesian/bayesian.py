@@ -17,8 +17,8 @@ from gomea_bn.discretization.base import (
 )
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
-from gomea_bn.problems.blanket import CodedColumn, DueColumns, ParentSets, coded_bins
-from gomea_bn.problems.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, ParentSets, coded_bins
+from gomea_bn.problems.cuts.interval_counts import SortedColumns
 
 __all__ = ["BayesianDiscretizer", "CycleResult", "check_bayesian_options", "discretize_all"]
 

@@ -16,8 +16,8 @@ from gomea_bn.discretization.bayesian.kernels import (
     best_split,
     partition_cost,
 )
-from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood, joint_codes
-from gomea_bn.problems.interval_counts import NO_STOP, CountTable, IntervalCounts, SortedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, joint_codes
+from gomea_bn.problems.cuts.interval_counts import NO_STOP, CountTable, IntervalCounts, SortedColumn
 from gomea_bn.problems.kernels.intervals import Cells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 

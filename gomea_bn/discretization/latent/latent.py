@@ -25,8 +25,8 @@ from gomea_bn.discretization.latent.mixture import (
     compile_latent_kernels,
 )
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.policies import MAX_CARDINALITY
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import is_gain
 
 if TYPE_CHECKING:

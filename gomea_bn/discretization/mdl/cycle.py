@@ -16,8 +16,8 @@ from gomea_bn.discretization.mdl.description_length import (
 )
 from gomea_bn.discretization.mdl.search import SearchOptions, ThresholdProblem, Thresholds
 from gomea_bn.discretization.neighbourhood import Graph
-from gomea_bn.problems.blanket import CodedColumn, DueColumns, coded_bins
-from gomea_bn.problems.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
+from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 

@@ -16,7 +16,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.blanket import CodedColumn, coded_bins, joint_codes
+from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins, joint_codes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.mdl.description_length import Criterion
-from gomea_bn.problems.blanket import CodedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import is_gain, score_rule, scoring_method

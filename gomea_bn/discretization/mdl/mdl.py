@@ -26,9 +26,9 @@ from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, 
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
-from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.policies import MAX_CARDINALITY, equal_frequency_cuts
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.runtime.limits import HistoryEntry
 from gomea_bn.texts import counted
 

@@ -26,8 +26,8 @@ from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.discretization.structure_search.tabu import permitted_start
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 

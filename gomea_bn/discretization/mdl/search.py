@@ -21,16 +21,16 @@ from gomea_bn.discretization.mdl.kernels import (
     merge_path,
     pair_losses,
 )
-from gomea_bn.problems.blanket import Neighbourhood, joint_codes
-from gomea_bn.problems.interval_counts import (
+from gomea_bn.problems.cuts.blanket import Neighbourhood, joint_codes
+from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
     CountTable,
     IntervalCounts,
     SortedColumn,
     search_by_zooming,
 )
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.kernels.intervals import Cells
-from gomea_bn.problems.policies import equal_frequency_cuts
 
 __all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
 

@@ -21,10 +21,10 @@ from gomea_bn.discretization.mgcd.shared_gaussians import (
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.discretization.structure_search.tabu import Parents
-from gomea_bn.problems.blanket import CodedColumn, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 __all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "density_score"]

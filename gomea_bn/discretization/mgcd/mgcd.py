@@ -31,8 +31,8 @@ from gomea_bn.discretization.structure_search.tabu import (
 from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import renamed_options
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
-from gomea_bn.problems.policies import MAX_CARDINALITY
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,8 @@ from gomea_bn.discretization.mgcd.kernels import (
     SharedGaussians,
     expectation_maximisation,
 )
-from gomea_bn.problems.blanket import CodedColumn, joint_codes
-from gomea_bn.problems.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
 __all__ = [
     "ColumnCells",

@@ -17,9 +17,9 @@ from gomea_bn.discretization.base import check_each_once
 from gomea_bn.errors import GomeaBnError, check_integer, check_number, nearest, row_list
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
-from gomea_bn.problems.blanket import CodedColumn
+from gomea_bn.problems.cuts.blanket import CodedColumn
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
-from gomea_bn.problems.policies import MAX_CARDINALITY
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 

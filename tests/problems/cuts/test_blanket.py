@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pricing_examples import priced_problem, random_genotype, tied_variables
 
-from gomea_bn.problems.blanket import CodedColumn, CodedFamily, DueColumns, Neighbourhood, ParentSets
-from gomea_bn.problems.interval_dp import CutLimits
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, DueColumns, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.interval_dp import CutLimits
 
 
 def column(cardinality: int) -> CodedColumn:

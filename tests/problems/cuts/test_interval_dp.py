@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from oracles import slow_family_score
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import Policy, bin_codes
 from gomea_bn.problems.family_scorer import Family, ScoredVariable
-from gomea_bn.problems.interval_counts import SortedColumn
-from gomea_bn.problems.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.policies import Policy, bin_codes
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
