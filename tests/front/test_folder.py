@@ -20,14 +20,12 @@ from network_examples import HOSTILE_NAMES
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.front.folder import (
-    check_front_folder,
     is_front_folder,
     network_file,
     read_front,
     write_front,
 )
 from gomea_bn.front.front import Front, Objective
-from gomea_bn.learning.run_folder import check_run_folder
 
 
 def slow_counts(values, edges):
@@ -348,21 +346,6 @@ def test_files_that_are_no_fronts_stay(front, tmp_path, name, content):
     with pytest.raises(GomeaBnError, match=f"{re.escape(name)}'.*choose another folder"):
         write_front(tmp_path, front)
     assert contents(tmp_path) == {name: content.encode()}
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_what_a_run_reads_is_not_replaced(front, folder, tmp_path, monkeypatch, name):
-    write_front(folder, front, networks=None, parquet=True)
-    check_front_folder(folder, inputs=[tmp_path / "none", tmp_path / "front" / "rows.csv"])
-    (tmp_path / "link").symlink_to(folder / name)
-    monkeypatch.chdir(folder)
-    for path in (Path(name), tmp_path / "link"):
-        with pytest.raises(GomeaBnError, match=f"{re.escape(name)}'.*choose another folder"):
-            check_front_folder(Path(), inputs=[tmp_path / "none", path])
-    (tmp_path / "run.json").write_text("")
-    with pytest.raises(GomeaBnError, match=r"run\.json'.*choose another folder"):
-        check_run_folder(tmp_path, inputs=[tmp_path / "front" / ".." / "run.json"])
-    check_run_folder(tmp_path)
 
 
 def column(place, **values):
