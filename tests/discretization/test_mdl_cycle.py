@@ -162,10 +162,16 @@ def test_the_description_never_grows_and_ends_in_a_fixpoint(
     assert all(b <= a for a, b in itertools.pairwise(lengths))
     assert found.description_length_.total == pytest.approx(lengths[-1], rel=1e-9)
     assert found.stopped_by_ == "fixpoint"
-    assert len(again.history_) == 1
     for name, cuts in found.cut_points_.items():
-        assert np.array_equal(again.cut_points_[name], cuts)
         assert ((cuts > frame[name].min()) & (cuts < frame[name].max())).all()
+    if search == "exact" and n_cells is not None:
+        # the grids of a coarse search are laid around the cuts it starts from, so a new start may find better ones
+        assert again.history_[-1].objective <= lengths[-1] * (1 + 1e-12)
+        return
+    assert len(again.history_) == 1
+    assert {name: cuts.tolist() for name, cuts in again.cut_points_.items()} == {
+        name: cuts.tolist() for name, cuts in found.cut_points_.items()
+    }
 
 
 def test_the_exact_search_ends_lower_than_the_greedy_ones_on_one_column() -> None:
