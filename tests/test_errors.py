@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,14 @@ def test_an_error_survives_pickling_and_copying():
             assert isinstance(other, ValueError)
             assert (str(other), other.args) == (str(error), error.args)
             assert other.text(lambda setting: setting.option) == error.text(lambda setting: setting.option)
+
+
+def test_a_caller_spells_the_options_of_a_message():
+    with pytest.raises(GomeaBnError) as caught:
+        check_integer("max_bins", 1, 2)
+    assert str(caught.value) == "max_bins must be an integer of at least 2, got 1."
+    assert caught.value.text(lambda option: f"--{option.name}").startswith("--max_bins must be")
+    for kind in (GomeaBnError, GomeaBnWarning):
+        message = kind(["Leave ", Option("method", "dp"), " out."], [Setting("max_bins")])
+        assert str(message) == "Leave method='dp' out. Raise max_bins."
+        assert str(pickle.loads(pickle.dumps(message))) == str(message)
