@@ -19,7 +19,7 @@ from gomea_bn.discretization.structure_search.moves import EdgeMoves, ParentSet
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
@@ -250,10 +250,7 @@ class TabuSearch:
     ) -> SearchResult:
         """Return the best graph that the search visits from `start`, the parents of every column."""
         parents = [set(columns) for columns in start]
-        families = [
-            Family((c, 0), tuple((p, 0) for p in sorted(of_child))) for c, of_child in enumerate(parents)
-        ]
-        best = total = float(self.scorer.score(families).sum())
+        best = total = float(self.scorer.score(graph_families(map(sorted, parents))).sum())
         best_parents = _frozen(parents)
         due = list(range(len(parents)))
         n_steps = idle = 0
