@@ -198,14 +198,14 @@ class MultiStartRun(ABC):
         }
 
     def execute(
-        self, task: Callable[[int, int], Any], n_blocks: int, *, what: str, n_threads: int, inline: bool
+        self, task: Callable[[int, int], Any], n_blocks: int, *, work_kind: str, n_threads: int, inline: bool
     ) -> None:
         """Run ``task(thread, block)`` for every block; a run that is stopped at once still evaluates one solution.
 
-        The first execution for a kind of problem and of work (`what`) stays in the calling thread. It compiles, and
+        The first execution for a kind of problem and a `work_kind` stays in the calling thread. It compiles, and
         compiling on another thread never returns if a module that is being imported started the run.
         """
-        first = (self._data_class, what)
+        first = (self._data_class, work_kind)
         inline |= first not in _COMPILED
         _COMPILED.add(first)
         n_certain = 1 if self.n_eval == 0 else 0

@@ -298,7 +298,7 @@ def rates(archive_size: int, seconds: float, seed: int) -> tuple[Result, list[Pr
 def microseconds_per_offer(first: Result, second: Result) -> tuple[float, float]:
     """Return the time per member to offer the second run's front to the first one's, and to offer it a second time.
 
-    All offered members lie close to the archive's, so that few are dismissed at a glance. The second time each one is
+    All offered members lie close to the archive's, so that few can be dismissed quickly. The second time each one is
     dominated, a duplicate, or in an occupied box.
     """
     archives = []

@@ -259,11 +259,11 @@ def startup(_options: argparse.Namespace) -> None:
         rows.append(("the same with cached kernels, median of 5", f"{median_seconds(run, 5):.2f} s"))
         for n_threads in (1, 2):
             before, after, n_eval, scored = in_new_process(memory_of, n_threads)
-            what = (
+            quantity = (
                 f"peak memory, 20 variables, 51,200 rows, 20 s, {n_threads} thread(s), cached kernels: "
                 f"{n_eval:,} evaluations, {scored:,} families scored ({before:.0f} MB before learning)"
             )
-            rows.append((what, f"{after:.0f} MB"))
+            rows.append((quantity, f"{after:.0f} MB"))
     print_table("Start-up and memory", ("", "measured"), rows)
 
 

@@ -60,7 +60,7 @@ class MixtureOptions:
 
 
 class MixtureTable:
-    """The columns of a table for a mixture: numbers are standardised, the levels of all columns numbered through.
+    """The columns of a table for a mixture: numbers are standardised, the levels of all columns numbered consecutively.
 
     Rows are sorted, so that their order in the table has no influence on the mixture.
 
