@@ -8,7 +8,6 @@ import pytest
 import gomea_bn
 from gomea_bn.simulation import random_network
 
-
 # names of the first version by module; they stay, or warn for one version before they go
 PUBLIC = {
     "gomea_bn": """
