@@ -29,7 +29,9 @@ from gomea_bn.experiments.runner.report import (
     Report,
     Sheet,
     figure_of,
+    figures_of,
     group_by,
+    nested,
     rank_tests,
     summary_sheet,
 )
@@ -265,6 +267,14 @@ class _Tags(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
+
+
+def test_groups_by_setting_and_name_become_tests_and_lines() -> None:
+    groups = {(200, "b"): [1.0], (200, "a"): [2.0], (400, "b"): [3.0]}
+    assert nested(groups) == {200: {"b": [1.0], "a": [2.0]}, 400: {"b": [3.0]}}
+    lines = figures_of(groups, {"a": {200: 9.0}})
+    assert [line.label for line in lines] == ["b", "a", "a, published"]
+    assert (lines[0].x, lines[0].y) == ((200, 400), (1.0, 3.0))
 
 
 def hostile_report() -> Report:

@@ -240,7 +240,9 @@ def test_objectives_of_ones_own_and_their_errors():
         seen.append(genotype.copy())
         return float(np.count_nonzero(genotype[: base.n_edge_genes]))
 
-    problem = FrontProblem(base.scorer, base.edge_rules, ["misfit", "n_arcs"], own={"n_arcs": n_arcs})
+    problem = FrontProblem(
+        base.scorer, base.edge_rules, ["misfit", "n_arcs"], user_objectives={"n_arcs": n_arcs}
+    )
     genotype = problem.sample(np.random.default_rng(0), 1)[0]
     solution = full(problem, genotype)
     assert solution.objectives[1] == np.count_nonzero(solution.genotype[: base.n_edge_genes])
@@ -249,7 +251,9 @@ def test_objectives_of_ones_own_and_their_errors():
     def broken(_genotype):
         raise ValueError("no value today")
 
-    problem = FrontProblem(base.scorer, base.edge_rules, ["misfit", "broken"], own={"broken": broken})
+    problem = FrontProblem(
+        base.scorer, base.edge_rules, ["misfit", "broken"], user_objectives={"broken": broken}
+    )
     data = problem.kernel_data(1)[0]
     solution = full(problem, genotype)
     assert solution.objectives[1] == np.inf
