@@ -1,238 +1,27 @@
-"""MGCD: EM and cuts against slow twins, brute force and scikit-learn; recovery of cuts and graphs; the interface."""
+"""The discretizer MGCD: recovery of cuts and graphs, rounds, limits, options."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import brentq
-from scipy.special import logsumexp
-from scipy.stats import norm
+from gaussian_examples import truncated_gaussians
 from sklearn.base import clone
-from sklearn.mixture import GaussianMixture
 
 from gomea_bn.discretization import discretizer
 from gomea_bn.discretization.mgcd.columns import MGCDColumns
-from gomea_bn.discretization.mgcd.kernels import EMWork, SharedGaussians, expectation_maximisation
 from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
-from gomea_bn.discretization.mgcd.shared_gaussians import (
-    ColumnCells,
-    Configurations,
-    SharedMixtureOptions,
-    SharedMixtureSearch,
-    gaussian_cut,
-    log_complexity,
-    separating_cuts,
-)
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge
-
-
-def configurations(codes):
-    return Configurations.of([CodedColumn(np.asarray(codes, np.int32), int(np.max(codes)) + 1)], len(codes))
-
-
-def search(values, codes, *, n_cells=10**6, min_deviation=1e-3, seed=0, **options):
-    cells = ColumnCells(SortedColumn(np.asarray(values, float)), n_cells, min_deviation)
-    return SharedMixtureSearch(
-        cells,
-        configurations(codes),
-        SharedMixtureOptions(**options),
-        np.random.default_rng(seed),
-        stop=np.zeros(1, np.uint8),
-        run=lambda call: call(),
-    )
-
-
-def em(found, start, iterations, tolerance=-math.inf):
-    """Run the kernel from a start; returns the mixture and the trace."""
-    data = found.data
-    shape = (len(data.means), len(start.means))
-    mixture = SharedGaussians(*(part.copy() for part in start))
-    work = EMWork(
-        *(np.empty(shape) for _ in range(2)),
-        np.empty(shape[0]),
-        np.empty(shape),
-        np.empty_like(start.weights),
-        np.empty(shape[1]),
-        np.empty(iterations + 1),
-        np.zeros(1, np.uint8),
-    )
-    done = expectation_maximisation(data, mixture, work, found.cells.floor, tolerance)
-    return mixture, work.trace[: done + 1]
-
-
-def slow_em(values, codes, start, floor, iterations):
-    """Mixture and trace by the formulas, row by row, in logarithms."""
-    means, deviations, weights = (part.copy() for part in start)
-    trace = []
-    while True:
-        with np.errstate(divide="ignore"):
-            joint = np.log(weights[codes]) + norm.logpdf(values[:, None], means, deviations)
-        density = logsumexp(joint, axis=1)
-        trace.append(density.sum())
-        if len(trace) > iterations:
-            return SharedGaussians(means, deviations, weights), np.array(trace)
-        share = np.exp(joint - density[:, None])
-        weights = np.array([share[codes == j].mean(axis=0) for j in range(len(weights))])
-        rows = share.sum(axis=0)
-        means = share.T @ values / rows
-        deviations = np.sqrt((share * (values[:, None] - means) ** 2).sum(axis=0) / rows)
-        deviations = np.maximum(deviations, floor)
-
-
-def drawn(seed, n, n_configurations=4, borders=(0.0, 1.0, 2.5, 3.0, 5.0), spread=4.0):
-    """Rows of truncated Gaussians between borders, weighed by a configuration; values and codes."""
-    rng = np.random.default_rng(seed)
-    edges = np.asarray(borders)
-    codes = rng.integers(0, n_configurations, n)
-    weights = rng.dirichlet(np.ones(len(edges) - 1), n_configurations)
-    k = (np.cumsum(weights, axis=1)[codes] < rng.random(n)[:, None]).sum(axis=1)
-    low, high = edges[k], edges[k + 1]
-    values = np.full(n, np.inf)
-    while (outside := (values <= low) | (values >= high)).any():
-        again = rng.normal((low + high) / 2, (high - low) / spread)
-        values[outside] = again[outside]
-    return values, codes
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 6), st.booleans())
-def test_em_is_the_slow_twin_and_never_goes_downhill(seed, n_components, n_configurations, tied):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(5, 60))
-    values, codes = drawn(seed, n, n_configurations)
-    values[0] += 40.0 * rng.random()  # an outlier, whose density underflows beside the others'
-    if tied:
-        values = np.round(values * 2)
-    values[1] = values[0] - 1
-    found = search(values, codes)
-    codes = found._configurations.codes
-    start = found._started(np.sort(rng.normal(size=n_components - 1)))
-    mixture, trace = em(found, start, 12)
-    standard = found.cells.means[found.cells.cell_of_row]
-    slow, slow_trace = slow_em(standard, codes, start, found.cells.floor, 12)
-    np.testing.assert_allclose(trace, slow_trace, rtol=1e-8, atol=1e-8)
-    for part, slow_part in zip(mixture, slow):
-        np.testing.assert_allclose(part, slow_part, rtol=1e-5, atol=1e-7)
-    assert (np.diff(trace) >= -1e-9 * np.maximum(1, np.abs(trace[1:]))).all()
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 30))
-def test_cells_bound_the_likelihood_from_below_and_em_in_cells_goes_uphill(seed, n_cells):
-    values, codes = drawn(seed, 300)
-    exact, coarse = search(values, codes), search(values, codes, n_cells=n_cells)
-    start = coarse._started(np.array([-0.4, 0.3]))
-    assert em(coarse, start, 0)[1][0] <= em(exact, start, 0)[1][0] + 1e-9
-    trace = em(coarse, start, 30)[1]
-    assert (np.diff(trace) >= -1e-9).all()
-
-
-def test_em_finds_what_scikit_learn_finds_for_one_configuration():
-    values, _ = drawn(3, 2000, 1)
-    ours = search(values, np.zeros(2000, int), max_iterations=2000, tolerance=1e-9).fitted(4)
-    peer = GaussianMixture(4, n_init=5, tol=1e-9, max_iter=2000, random_state=0).fit(values[:, None])
-    assert ours.log_likelihood >= peer.score(values[:, None]) * 2000 - 0.5
-    assert ours.shares.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("gaussians", "cut"),
-    [
-        ((0, 1, 3, 2), 1.4183449881),
-        ((0, 2, 3, 1), 1.5816550119),
-        ((0, 1, 3, 1), 1.5),
-        ((0, 4, 1, 1), 0.0),
-        ((0, 1, 1, 4), 1.0),
-    ],
-)
-def test_the_cut_between_two_gaussians(gaussians, cut):
-    assert gaussian_cut(*gaussians) == pytest.approx(cut, abs=1e-10)
-
-
-positive = st.floats(0.01, 30)
-
-
-@settings(max_examples=150, deadline=None)
-@given(positive, positive, positive, st.floats(-50, 50), st.floats(0.02, 0.98) | st.just(0.5))
-def test_the_cut_puts_least_mass_on_the_wrong_side(deviation_0, deviation_1, distance, mean, weight):
-    high = mean + distance
-    cut = gaussian_cut(mean, deviation_0, high, deviation_1, weight, 1 - weight)
-
-    def misplaced(t):
-        return weight * norm.sf(t, mean, deviation_0) + (1 - weight) * norm.cdf(t, high, deviation_1)
-
-    def slope(t):
-        return (1 - weight) * norm.pdf(t, high, deviation_1) - weight * norm.pdf(t, mean, deviation_0)
-
-    grid = np.linspace(mean, high, 2001)
-    assert mean <= cut <= high
-    assert misplaced(cut) <= misplaced(grid).min() + 1e-12
-    step = distance / 2000
-    low, top = max(mean, cut - step), min(high, cut + step)
-    if mean < low and top < high and slope(low) < 0 < slope(top):
-        assert cut == pytest.approx(brentq(slope, low, top, xtol=1e-13), abs=1e-9 * max(1, distance))
-
-
-def test_the_paper_counts_gaussians_alike_and_the_weighted_rule_by_their_rows():
-    values = np.concatenate((np.linspace(-1, 1, 1000), np.linspace(4, 6, 50)))
-    mixture = search(values, np.zeros(1050, int)).fitted(2)
-    plain, weighted = mixture.cuts(), mixture.cuts(weighted=True)
-    assert plain[0] < weighted[0]
-    assert gaussian_cut(0, 1, 4, 1, 0.9, 0.1) == pytest.approx(2 + math.log(9) / 4)
-
-
-@pytest.mark.parametrize(("n_values", "n_rows"), [(1, 5), (2, 1), (2, 9), (3, 4), (4, 7), (6, 3)])
-def test_the_complexity_of_weights_is_the_sum_over_all_samples(n_values, n_rows):
-    total = 0.0
-    for counts in itertools.product(range(n_rows + 1), repeat=n_values):
-        if sum(counts) == n_rows:
-            ways = math.factorial(n_rows) / math.prod(math.factorial(c) for c in counts)
-            total += ways * math.prod((c / n_rows) ** c for c in counts)
-    assert log_complexity(n_values, np.array([float(n_rows)]))[0] == pytest.approx(math.log(total), abs=0.01)
-
-
-def test_the_score_of_a_mixture_is_its_likelihood_less_the_price_of_its_parameters():
-    values, codes = drawn(1, 400)
-    n_all = 10.0
-    around = Configurations(codes.astype(np.int32), np.bincount(codes), n_all)
-    for penalty, q in (("observed", 4), ("all", n_all)):
-        found = search(values, codes, penalty=penalty)
-        found._configurations = around
-        mixture = found.fitted(3)
-        density = mixture.weights[codes] * norm.pdf(values[:, None], mixture.means, mixture.deviations)
-        assert mixture.log_likelihood == pytest.approx(np.log(density.sum(axis=1)).sum(), rel=1e-9)
-        price = (q * 2 + 2 * 3) / 2 * math.log(400)
-        assert mixture.score == pytest.approx(mixture.log_likelihood - price, rel=1e-12)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 12), min_size=2, max_size=30), st.lists(st.floats(-1, 13), max_size=8))
-def test_cuts_keep_the_papers_bins_where_rows_are(values, cuts):
-    values = np.array([*values, 0, 12], float)
-    ordered = np.sort(np.round(np.array(cuts) * 4) / 4)
-    kept = separating_cuts(ordered, SortedColumn(values))
-    paper = np.searchsorted(ordered, values, side="right")  # [a, b)
-    ours = np.searchsorted(kept, values, side="left")  # (a, b]
-    np.testing.assert_array_equal(np.unique(paper, return_inverse=True)[1], ours)
-    assert len(kept) == len(set(paper)) - 1
-    assert ((kept >= 0) & (kept < 12)).all()
-    assert (np.diff(kept) > 0).all()
 
 
 @pytest.mark.parametrize(("n", "error"), [(1000, 0.12), (20_000, 0.06)])
 def test_borders_of_truncated_gaussians_are_found_given_the_blanket(n, error):
-    values, codes = drawn(0, n, 10, spread=6.0)
+    values, codes = truncated_gaussians(0, n, 10, spread=6.0)
     frame = pd.DataFrame({"y": codes, "x": values})
     found = MGCDiscretizer(random_state=0).fit(frame, network=[("y", "x")])
     np.testing.assert_allclose(found.cut_points_["x"], [1.0, 2.5, 3.0], atol=error)
@@ -252,13 +41,6 @@ def test_a_blanket_tells_apart_what_one_column_alone_hides():
         MGCDiscretizer(random_state=0).fit(frame, network=[]),
     ):
         assert alone.cut_points_["x"].tolist() == []
-
-
-@pytest.mark.parametrize("n_values", [2, 30, 2000])
-def test_noise_stays_whole_whatever_the_blanket(n_values):
-    rng = np.random.default_rng(1)
-    found = search(rng.normal(size=1000), rng.integers(0, n_values, 1000)).best()
-    assert len(found.means) == 1
 
 
 def chain(n, seed):
@@ -352,7 +134,7 @@ def test_it_is_a_discretizer_by_name_and_keeps_cuts_that_a_user_has_fixed():
 
 
 def test_units_do_not_matter():
-    values, codes = drawn(5, 600)
+    values, codes = truncated_gaussians(5, 600)
     frame = pd.DataFrame({"x": values, "y": codes})
     plain = MGCDiscretizer(random_state=0).fit(frame, network=[("y", "x")]).cut_points_["x"]
     assert len(plain) >= 2
@@ -435,7 +217,7 @@ def test_an_unfinished_round_counts_where_it_is_better(monkeypatch):
 
 
 def test_limits_on_bins_and_passes_hold():
-    values, codes = drawn(0, 3000)
+    values, codes = truncated_gaussians(0, 3000)
     frame = pd.DataFrame({"x": values, "y": codes})
     edges = [("y", "x")]
     assert len(MGCDiscretizer(max_bins=2, random_state=0).fit(frame, network=edges).cut_points_["x"]) == 1
