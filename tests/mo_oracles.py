@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from oracles import is_acyclic, random_knowledge, random_variables
+from search_examples import journal_of, unevaluated
 
 from gomea_bn.operators.kernels.archive import canonical
 from gomea_bn.operators.kernels.front_mixing import ALL, WEIGHTED
-from gomea_bn.problems.base import Solution, evaluate, new_journal
+from gomea_bn.problems.base import evaluate
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.runtime.limits import Result
@@ -334,14 +335,7 @@ class SlowSearch:
 
 def evaluated(problem: Any, genotype: NDArray[np.int16]) -> tuple[NDArray[np.int16], Point, float]:
     """A genotype, repaired, with its objectives and violation, evaluated in full."""
-    solution = Solution(
-        np.array(genotype, np.int16),
-        np.zeros(problem.n_terms),
-        np.zeros(problem.n_aux, np.uint64),
-        np.full(problem.n_objectives, np.inf),
-        np.zeros(1),
-    )
-    journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    solution, journal = unevaluated(problem, np.array(genotype, np.int16)), journal_of(problem)
     evaluate(problem.kernel_data(1)[0], solution, journal, np.random.default_rng(0))
     return solution.genotype, tuple(solution.objectives.tolist()), float(solution.violation[0])
 

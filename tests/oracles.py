@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from search_examples import journal_of, unevaluated
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.problems.base import Journal, Solution, new_journal
+from gomea_bn.problems.base import Journal, Solution
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.kernels.structure import evaluate_structure
@@ -405,19 +406,9 @@ def broken_rules(
     return slow_violations(knowledge, names, problem.edges(genotype), cardinalities(problem, genotype))
 
 
-def new_solution(problem: StructureProblem, genotype: NDArray[np.int16]) -> Solution:
-    return Solution(
-        genotype.astype(np.int16),
-        np.zeros(problem.n_terms),
-        np.zeros(problem.n_aux, np.uint64),
-        np.full(1, np.inf),
-        np.zeros(1),
-    )
-
-
 def guarded_journal(problem: StructureProblem) -> tuple[Journal, Callable[[], bool]]:
     """A journal whose arrays go on behind their end, and a function that says whether they were kept."""
-    plain = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    plain = journal_of(problem)
     room = 2_000
     arrays, tails = [], []
     for array in plain[1:]:
@@ -431,7 +422,7 @@ def evaluated(
     problem: StructureProblem, genotype: NDArray[np.int16], generator: np.random.Generator | None = None
 ) -> Solution:
     """A repaired and fully evaluated copy of a genotype; fails if the journal was too short."""
-    solution = new_solution(problem, genotype)
+    solution = unevaluated(problem, genotype.astype(np.int16))
     journal, kept = guarded_journal(problem)
     evaluate_structure(problem.kernel_data(1)[0], solution, journal, generator or np.random.default_rng(0))
     assert kept(), "the journal is shorter than the evaluation's changes"

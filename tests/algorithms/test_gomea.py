@@ -27,10 +27,12 @@ from oracles import (
     random_variables,
 )
 from scipy.stats import fisher_exact, ks_2samp
+from search_examples import NoLinkage
+from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Custom, Linkage, LinkageTree
+from gomea_bn.linkage.models import Custom, LinkageTree
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.problems.thread_caches import new_cache
@@ -41,16 +43,6 @@ from gomea_bn.runtime.limits import Limits, Progress, Result
 def _compiled() -> None:
     """Compile before any clock counts."""
     GOMEA().run(example(), Limits(max_evaluations=100), random_state=0, n_jobs=2)
-
-
-class NoLinkage:
-    """No subset at all: solutions stay what they are."""
-
-    def learn(
-        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
-    ) -> Linkage:
-        empty = np.zeros(0, np.int64)
-        return Linkage(empty, empty, empty)
 
 
 STILL = GOMEA(linkage=NoLinkage(), local_search=False, forced_improvement=False)
@@ -430,7 +422,7 @@ def test_given_genotypes_are_checked(initial: NDArray[Any], message: str) -> Non
         (lambda: Limits(), "Set a limit"),
         (lambda: Limits(max_seconds=0), "max_seconds must be a finite number above 0 or None, got 0"),
         (lambda: Limits(patience=math.nan), "patience must be a finite number above 0 or None, got nan"),
-        (lambda: Limits(max_evaluations=1.5), "max_evaluations must be an integer of at least 1"),  # type: ignore
+        (lambda: Limits(max_evaluations=untyped(1.5)), "max_evaluations must be an integer of at least 1"),
         (
             lambda: Limits(max_generations=0),
             "max_generations must be an integer of at least 1 or None, got 0",

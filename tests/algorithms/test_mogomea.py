@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from mo_oracles import check_front, dominates, evaluated, network_problem, same
-from numpy.typing import NDArray
+from search_examples import NoLinkage
+from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.optimisation import optimise
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Linkage
 from gomea_bn.operators.kernels.archive import canonical
 from gomea_bn.problems.multi_objective import (
     LOTZ,
@@ -30,16 +30,6 @@ from gomea_bn.problems.python_problem import PythonProblem
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
 
 UPDATES = ["generation", "immediate"]
-
-
-class NoLinkage:
-    """No subset at all: solutions stay what they are."""
-
-    def learn(
-        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
-    ) -> Linkage:
-        empty = np.zeros(0, np.int64)
-        return Linkage(empty, empty, empty)
 
 
 STILL = MOGOMEA(linkage=NoLinkage(), local_search=False, forced_improvement=False)
@@ -286,12 +276,15 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
         (lambda: MOGOMEA(archive_size=0), "archive_size must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
-        (lambda: MOGOMEA(max_clusters=2.5), "max_clusters must be an integer of at least 1, got 2.5"),  # type: ignore
+        (
+            lambda: MOGOMEA(max_clusters=untyped(2.5)),
+            "max_clusters must be an integer of at least 1, got 2.5",
+        ),
         (lambda: MOGOMEA(subgenerations=True), "subgenerations must be an integer of at least 1, got True"),
         (lambda: MOGOMEA(base_clusters=0), "base_clusters must be an integer of at least 1 or None, got 0"),
-        (lambda: MOGOMEA(search_donors=1), "search_donors must be True or False, got 1"),  # type: ignore
-        (lambda: MOGOMEA(local_search="no"), "local_search must be True or False, got 'no'"),  # type: ignore
-        (lambda: MOGOMEA(forced_improvement=None), "forced_improvement must be True or False"),  # type: ignore
+        (lambda: MOGOMEA(search_donors=untyped(1)), "search_donors must be True or False, got 1"),
+        (lambda: MOGOMEA(local_search=untyped("no")), "local_search must be True or False, got 'no'"),
+        (lambda: MOGOMEA(forced_improvement=untyped(None)), "forced_improvement must be True or False"),
         (lambda: MOGOMEA(max_population_size=7), r"at least base_population \(8\), got 7"),
         (
             lambda: run_with({}, target=-3.0),

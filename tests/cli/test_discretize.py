@@ -5,18 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import invoke
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.cli import app as cli
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.discretization import MDLP, BayesianDiscretizer, EqualFrequency, MDLDiscretizer
 from gomea_bn.discretization.cut_files import read_cut_file, write_cut_file
 from gomea_bn.learning.run_folder import run_record
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
 
 
 def discretize(*arguments):
@@ -30,13 +25,6 @@ def rows():
     frame = pd.DataFrame({"a": a, "long name": a + rng.normal(scale=0.3, size=200)})
     frame["c"] = np.where(frame["long name"] > 0.4, "high", "low")
     return frame
-
-
-@pytest.fixture
-def table(rows, tmp_path):
-    path = tmp_path / "rows.csv"
-    rows.to_csv(path, index=False)
-    return path
 
 
 @pytest.fixture

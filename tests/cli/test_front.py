@@ -1,36 +1,20 @@
 """The command that finds a front: with the search itself, and around the writing of what it found."""
 
+import hashlib
 import inspect
 import json
 import signal
-import subprocess
-import sys
-import sysconfig
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from front_examples import example_front, small_frame, stand_in_learner
-from typer.testing import CliRunner
+from command_line import heavy_imports_of_help, invoke, ok, refused, searching
+from front_examples import example_front, small_frame
 
-from gomea_bn import ExpertKnowledge, ParetoBayesNetLearner
-from gomea_bn.cli import app as cli
+from gomea_bn import ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.cli.front import front
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.folder import read_front, write_front
-
-COMMAND = str(Path(sysconfig.get_path("scripts")) / "gomea-bn")
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
-
-
-def ok(*arguments):
-    result = invoke(*arguments)
-    assert result.exit_code == 0, result.stderr
-    return result
 
 
 def rows():
@@ -133,12 +117,7 @@ def test_wrong_use_is_told_before_the_search(place, tmp_path, arguments, message
 
 def test_ctrl_c_keeps_the_front_so_far(place, tmp_path):
     out = tmp_path / "front"
-    command = [COMMAND, "front", place / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for line in process.stderr:
-        if "Searching" in line:
-            break
-    time.sleep(2.0)  # long enough for the search to begin on a busy machine
+    process = searching("front", place / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=180)
     assert process.returncode == 0, stderr
@@ -170,14 +149,9 @@ def test_the_default_of_the_limit_is_told():
 
 
 def test_help_imports_nothing_heavy():
-    script = (
-        "import sys; from gomea_bn.cli.app import main\n"
-        "try:\n    main(['front', '--help'])\nexcept SystemExit:\n    pass\n"
-        "print([n for n in ('numpy', 'numba', 'pandas', 'scipy') if n in sys.modules], file=sys.stderr)"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stderr.strip() == "[]"
-    assert "--max-complexity" in run.stdout
+    text, imported = heavy_imports_of_help("front")
+    assert imported == "[]"
+    assert "--max-complexity" in text
 
 
 def test_json_is_for_programs(place):
@@ -189,23 +163,141 @@ def test_json_is_for_programs(place):
     assert summary["record"]["seed"] == 3
 
 
-@pytest.fixture
-def stand_in(monkeypatch):
-    return stand_in_learner(monkeypatch)
+def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
+    out = tmp_path / "new" / "front"
+    result = ok("front", data, "--out", out, "--networks", 3, "--parquet")
+    whole = example_front(9)
+    found = read_front(out)
+    assert found.values.tolist() == whole.values.tolist()
+    assert found.record["source"] == {
+        "path": str(data),
+        "file_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
+    }
+    assert found.record["n_rows"] == 60
+    assert found.record["seconds"] == {"compile": 0.5}
+    assert "expert_source" not in found.record
+    assert {"front.parquet", "front.csv", "expert_completed.json", "networks"} <= {
+        path.name for path in out.iterdir()
+    }
+    assert len(list(out.glob("networks/*.json"))) == 3
+    assert "The front has 9 networks" in result.stdout
+    lines = {line[:32].strip(): line.split() for line in result.stdout.splitlines()}
+    for name, chosen in {
+        "Knee": whole.knee(),
+        "Least distance to the expert": whole.closest_to_expert(),
+        "Least complexity": whole.best("complexity"),
+    }.items():
+        values = [f"{value:.6g}" for value in chosen.objectives.values()]
+        assert lines[name][-5:] == [str(chosen.index), str(len(chosen.network.edges)), *values]
+    for objective, column in zip(whole.objectives, whole.values.T):
+        assert (
+            f"{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; less is {objective.better}"
+            in result.stdout
+        )
+    assert "Stopped by max_evaluations after 0.25 s, 1,234 evaluations and 5 generations." in result.stdout
+    assert "with --seed 7 give this front again" in result.stdout
+    assert "Rule: bool, categorical and text columns" in result.stderr
+    assert f"gomea-bn review {out} -o page.html" in result.stderr
+    assert f"gomea-bn accept {out} decision.json" in result.stderr
 
 
-@pytest.fixture
-def data(tmp_path):
-    small_frame().to_csv(tmp_path / "rows.csv", index=False)
-    return tmp_path / "rows.csv"
+def test_front_without_out_says_so_and_json_is_for_programs(stand_in, data):
+    assert "Nothing will be written: no --out given." in ok("front", data).stderr
+    result = ok("front", data, "--json", "--quiet")
+    assert result.stderr == ""
+    summary = json.loads(result.stdout)
+    whole = example_front(9)
+    assert summary["n_networks"] == 9
+    assert [one["least"] for one in summary["objectives"]] == whole.values.min(axis=0).tolist()
+    assert summary["choices"][0]["what"] == "knee"
+    assert summary["choices"][0]["id"] == whole.knee().index
+    assert summary["choices"][0]["edges"] == [list(edge) for edge in whole.knee().network.edges]
+    assert (summary["seed"], summary["n_eval"], summary["stopped_by"]) == (7, 1234, "max_evaluations")
 
 
-def refused(*arguments):
-    """Return why the command would not start."""
-    result = invoke("front", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
+def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
+    expert = tmp_path / "expert.csv"
+    expert.write_text("parent,child\na,b\n")
+    ok(
+        "front", data, "--expert", expert, "--objective", "misfit", "--objective", "expert_distance",
+        "--discretizer", "equal-width", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
+        "--max-candidates", "all",
+        "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
+        "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
+        "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
+        "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7",
+        "--pseudo-count", "0.5", "--patience", "3", "--quiet", "--out", tmp_path / "front",
+    )  # fmt: skip
+    given = stand_in.given
+    assert given.pop("expert").edges == [("a", "b")]
+    knowledge = given.pop("knowledge")
+    assert knowledge.required_edges == (("a", "b"),)
+    assert knowledge.forbidden_edges == (("b", "c"),)
+    assert knowledge.temporal_order == (("a",), ("b", "c"))
+    assert knowledge.max_table_cells == 60
+    assert given == {
+        "objectives": ["misfit", "expert_distance"], "discretizer": "equal-width", "max_bins": 5,
+            "min_width": 0.02, "min_bin_count": 7,
+        "max_complexity": 40.5, "max_indegree": 2, "max_candidates": None, "max_seconds": None, "max_evaluations": 9,
+        "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
+        "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
+        "verbose": False, "patience": 3.0,
+    }  # fmt: skip
+    assert read_front(tmp_path / "front").record["expert_source"] == {
+        "path": str(expert), "file_sha256": hashlib.sha256(expert.read_bytes()).hexdigest()
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (2, ["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
+        (2, ["--missing", "fill"], "--missing must be error or drop"),
+        (2, ["--require", "a"], "--require must be parent,child"),
+        (2, ["--expert", "none.csv"], "none.csv"),
+        (2, ["--objective", "misfits", "--objective", "complexity"], "got 'misfits'. Did you mean 'misfit'?"),
+        (2, ["--objective", "misfit"], "at least two different ones, got misfit"),
+        (2, ["--objective", "misfit", "--objective", "misfit"], "at least two different ones"),
+        (2, ["--objective", "misfit", "--objective", "expert_distance"], "needs the expert's network"),
+        (2, ["--max-seconds", "0"], "Set a limit"),
+        (2, ["--expert", "wrong.csv"], "Did you mean 'b'?"),
+        (2, ["--out", "rows.csv"], "not a folder"),
+        (2, ["--networks", "-1"], "--networks"),
+        (2, ["--colour"], "--colour"),
+        (3, ["--max-levels", "2"], "Merge or drop levels, or raise --max-levels."),
+    ],
+)
+def test_front_answers_wrong_use_by_one_line(stand_in, data, tmp_path, monkeypatch, code, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    frame = small_frame()
+    frame["c"] = np.where(frame["a"] > 1, "x", np.where(frame["a"] > 0, "y", "z"))
+    frame.rename(columns={"b": "bb"}).assign(b=frame["b"]).to_csv(data, index=False)
+    Path("wrong.csv").write_text("parent,child\na,b1\n")
+    assert message in refused(code, "front", data, *arguments, "--quiet")
+
+
+def test_an_interrupted_search_keeps_its_front_and_none_writes_nothing(stand_in, data, tmp_path):
+    stand_in.stop = "interrupt"
+    result = ok("front", data, "--out", tmp_path / "front", "--quiet")
+    assert result.stderr == "Interrupted: this is the front so far.\n"
+    assert "with --seed 7 --max-evaluations 1234 --max-seconds 0 give this front again" in result.stdout
+    assert len(read_front(tmp_path / "front")) == 9
+    stand_in.stop = "nothing"
+    result = invoke("front", data, "--out", tmp_path / "other", "--quiet")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == "Error: Interrupted; nothing was written.\n"
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_front_that_cannot_be_written_is_shown(stand_in, data, tmp_path, monkeypatch):
+    def full_disk(*arguments, **options):
+        raise GomeaBnError("No space left on device.")
+
+    monkeypatch.setattr("gomea_bn.front.folder.write_front", full_disk)
+    result = invoke("front", data, "--out", tmp_path / "front", "--quiet")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: No space left on device.\n"
+    assert "The front has 9 networks" in result.stdout
 
 
 def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
@@ -213,19 +305,21 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     data.rename("front.csv")
     before = Path("front.csv").read_bytes()
     for out in (".", tmp_path):
-        assert "front.csv', since the command reads it (DATA)" in refused("front.csv", "--out", out)
+        assert "front.csv', since the command reads it (DATA)" in refused(
+            2, "front", "front.csv", "--out", out
+        )
     Path("front.csv").rename("rows.csv")
     Path("expert.json").write_text("parent,child\na,b\n")
     Path("expert.csv").write_text("parent,child\na,b\n")
     Path("front.csv").write_text("mine")
-    assert "does not belong to a front" in refused("rows.csv", "--out", ".")
+    assert "does not belong to a front" in refused(2, "front", "rows.csv", "--out", ".")
     Path("front.csv").unlink()
     Path("expert.json").write_text("what the expert said")
     ok("front", "rows.csv", "--expert", "expert.csv", "--out", ".")
     assert Path("rows.csv").read_bytes() == before
     assert Path("expert.json").read_text() == "what the expert said"
     completed = Path("expert_completed.json").read_bytes()
-    told = refused("rows.csv", "--expert", "expert_completed.json", "--out", ".")
+    told = refused(2, "front", "rows.csv", "--expert", "expert_completed.json", "--out", ".")
     assert "expert_completed.json', since the command reads it (--expert)" in told
     assert Path("expert_completed.json").read_bytes() == completed
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import invoke
 from network_examples import HOSTILE_NAMES
-from typer.testing import CliRunner
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, cli, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.cli import options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
@@ -23,10 +23,6 @@ from gomea_bn.runtime.environment import cpu_name, installed_version
 
 FILES = {"network.json", "network.bif", "network.dot", "run.json"}
 QUICK = ["--max-evaluations", "2000", "--seed", "1"]
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
 
 
 def learn(*arguments):
@@ -41,13 +37,6 @@ def rows():
     frame["c"] = np.where(frame["b"] > 0, "high", "low")
     frame["d"] = rng.integers(0, 3, 150)
     return frame
-
-
-@pytest.fixture
-def table(rows, tmp_path):
-    path = tmp_path / "rows.csv"
-    rows.to_csv(path, index=False)
-    return path
 
 
 def test_the_defaults_are_the_learners():
@@ -430,7 +419,7 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     out = tmp_path / "refined.json"
 
     def refine(*arguments):
-        return CliRunner().invoke(cli.main, ["refine", str(saved), *map(str, arguments)])
+        return invoke("refine", saved, *arguments)
 
     done = refine(data, "--out", out, "--bin-counts", "free")
     assert done.exit_code == 0, done.stderr

@@ -26,18 +26,6 @@ QUICK = {"max_evaluations": 3000, "random_state": 1}
 
 
 @pytest.fixture(scope="module")
-def mixed():
-    """Return 240 rows of a chain a -> b -> c with a level column, an integer column and noise."""
-    rng = np.random.default_rng(7)
-    a = rng.normal(size=240)
-    b = a + rng.normal(scale=0.4, size=240)
-    frame = pd.DataFrame({"a": a, "b": b, "c": np.where(b > 0, "high", "low")})
-    frame["d"] = rng.integers(0, 4, 240)
-    frame["e"] = np.exp(rng.normal(size=240)) * 1000
-    return frame
-
-
-@pytest.fixture(scope="module")
 def fitted(mixed):
     return BayesNetLearner(**QUICK).fit(mixed)
 

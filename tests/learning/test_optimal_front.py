@@ -10,7 +10,6 @@ from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample
-from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -34,11 +33,6 @@ def mixed():
     frame["d"] = rng.integers(0, 4, 200)
     frame["e"] = np.exp(2 * rng.normal(size=200)) * 1000
     return frame
-
-
-@pytest.fixture(scope="module")
-def expert():
-    return ExpertNetwork.from_edges([("a", "b"), ("d", "a")], cut_points={"a": [-0.5, 0.5]})
 
 
 @pytest.fixture(scope="module")

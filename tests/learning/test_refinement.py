@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from oracles import slow_family_score
+from refinement_examples import slow_refined_score
+from search_examples import journal_of, unevaluated
 from typer.testing import CliRunner
 
 from gomea_bn.cli.app import main
@@ -26,12 +25,10 @@ from gomea_bn.learning.refinement import refine_boundaries
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.base import Journal, Solution, evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.boundaries import BoundaryProblem
-from gomea_bn.problems.continuous import new_real_journal
 from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.policies import Policy, bin_codes
-from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.simulation.random_networks import random_network
 
@@ -56,23 +53,6 @@ def example(seed: int, n_rows: int = 800, n_variables: int = 5) -> tuple[Discret
     return truth, frame
 
 
-def slow_score(network: DiscretizedBayesNet, frame: pd.DataFrame, method: str) -> float:
-    names = network.names
-    codes = network.discretize(frame)
-    variables = [
-        ScoredVariable(name, frame[name].to_numpy(), 0, (Policy(network.cut_points[name]),))
-        if name in network.cut_points
-        else ScoredVariable(name, codes[name].to_numpy(), len(network.levels[name]))
-        for name in names
-    ]
-    families = [
-        Family((v, 0), tuple((names.index(parent), 0) for parent in network.parents(name)))
-        for v, name in enumerate(names)
-    ]
-    charged = len(network.edges) * math.log(max(len(names) - 1, 1)) if method == "density-bd" else 0.0
-    return math.fsum(slow_family_score(variables, family, method) for family in families) - charged
-
-
 # ---------------------------------------------------------------- dynamic programming in a cycle
 
 
@@ -88,8 +68,8 @@ def test_score_never_drops_and_is_that_of_the_result(
     )
     result = refine_boundaries(network, frame, "dp", bin_counts, scoring_method=method, max_bins=5)
     assert result.score_after >= result.score_before
-    assert result.score_before == pytest.approx(slow_score(network, frame, method), abs=1e-7)
-    assert result.score_after == pytest.approx(slow_score(result.network, frame, method), abs=1e-7)
+    assert result.score_before == pytest.approx(slow_refined_score(network, frame, method), abs=1e-7)
+    assert result.score_after == pytest.approx(slow_refined_score(result.network, frame, method), abs=1e-7)
     assert result.network.edges == network.edges
     assert result.stopped_by == "fixpoint"
     for name in network.cut_points:
@@ -200,7 +180,9 @@ def test_stopped_run_keeps_the_best_so_far(
     )
     assert result.stopped_by == reason
     assert result.score_after >= result.score_before
-    assert result.score_after == pytest.approx(slow_score(result.network, frame, "density-bic"), abs=1e-7)
+    assert result.score_after == pytest.approx(
+        slow_refined_score(result.network, frame, "density-bic"), abs=1e-7
+    )
     assert result.seconds < 5
 
 
@@ -329,18 +311,12 @@ def boundary_problem(
     )
 
 
-def blank_solution(problem: BoundaryProblem, genotype: NDArray[np.float64]) -> tuple[Solution, Journal]:
-    genes: Any = genotype.copy()
-    solution = Solution(genes, np.zeros(problem.n_terms), np.zeros(0, np.uint64), np.zeros(1), np.zeros(1))
-    return solution, new_real_journal(problem.n_variables, problem.n_terms, problem.n_aux)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_partial_full_and_plain_evaluation_agree(method: str) -> None:
     problem = boundary_problem(6, method, CutLimits(min_width=0.05, min_bin_count=5))
     data = problem.kernel_data(1)[0]
     rng = np.random.default_rng(1)
-    solution, journal = blank_solution(problem, problem.sample(rng, 1)[0])
+    solution, journal = unevaluated(problem, problem.sample(rng, 1)[0]), journal_of(problem)
     assert evaluate(data, solution, journal, rng) == problem.n_terms
     touched = set()
     for _ in range(150):
@@ -419,7 +395,9 @@ def test_rv_gomea_comes_close_to_the_dynamic_programme_and_keeps_the_counts() ->
     assert [found.network.cardinality(n) for n in network.names] == [
         network.cardinality(n) for n in network.names
     ]
-    assert found.score_after == pytest.approx(slow_score(found.network, frame, "density-bic"), abs=1e-7)
+    assert found.score_after == pytest.approx(
+        slow_refined_score(found.network, frame, "density-bic"), abs=1e-7
+    )
     assert found.score_after - found.score_before > 0.8 * (exact.score_after - exact.score_before)
 
 

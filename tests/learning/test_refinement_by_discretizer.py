@@ -1,14 +1,13 @@
 """A learned network cut anew by a discretizer: the graph stays, fixed cuts stay, scores before and after."""
 
 import json
-import math
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import slow_family_score
+from refinement_examples import slow_refined_score
 from typer.testing import CliRunner
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table, refine_boundaries
@@ -23,8 +22,6 @@ from gomea_bn.discretization import (
     MDLNetwork,
 )
 from gomea_bn.discretization.proposals import with_full_bins
-from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, ScoredVariable
 from gomea_bn.simulation.random_networks import random_network
 
 
@@ -40,26 +37,6 @@ def network(frame):
         .fit(frame)
         .network_
     )
-
-
-def slow_score(network, frame, method):
-    names = network.names
-    variables = [
-        ScoredVariable(name, frame[name].to_numpy(float), 0, (Policy(network.cut_points[name]),))
-        if name in network.cut_points
-        else ScoredVariable(
-            name,
-            frame[name].map({level: i for i, level in enumerate(network.levels[name])}).to_numpy(np.int32),
-            len(network.levels[name]),
-        )
-        for name in names
-    ]
-    families = [
-        Family((i, 0), tuple((names.index(parent), 0) for parent in network.parents(name)))
-        for i, name in enumerate(names)
-    ]
-    charged = len(network.edges) * math.log(max(len(names) - 1, 1)) if method == "density-bd" else 0.0
-    return math.fsum(slow_family_score(variables, family, method) for family in families) - charged
 
 
 @pytest.mark.parametrize("scoring_method", ["density-bic", "density-bd"])
@@ -82,8 +59,10 @@ def test_the_result_has_the_discretizers_cuts_and_both_scores(frame, network, me
         read_table(frame), network.edges, alone.cut_points_, pseudo_count=2.0
     )
     assert counted == result.network
-    assert result.score_before == pytest.approx(slow_score(network, frame, scoring_method), abs=1e-7)
-    assert result.score_after == pytest.approx(slow_score(result.network, frame, scoring_method), abs=1e-7)
+    assert result.score_before == pytest.approx(slow_refined_score(network, frame, scoring_method), abs=1e-7)
+    assert result.score_after == pytest.approx(
+        slow_refined_score(result.network, frame, scoring_method), abs=1e-7
+    )
     known = result.network.metadata
     assert known["score"] == result.score_after
     assert known["refinement"] == {

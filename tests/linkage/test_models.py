@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import slow_entropy, slow_similarity, slow_upgma
+from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
@@ -210,7 +211,7 @@ def test_static_trees_of_the_benchmarks() -> None:
     assert subsets(HIFF(8)) == hierarchy
     assert max(map(len, subsets(NKLandscape(30), max_set_size=8))) <= 8
     torus = MaxCut.torus(5)
-    neighbours = [[] for _ in range(25)]  # type: ignore[var-annotated]
+    neighbours: list[list[int]] = [[] for _ in range(25)]
     for g, h in torus.interactions.tolist():
         neighbours[g].append(h)
         neighbours[h].append(g)
@@ -275,7 +276,7 @@ def test_the_full_set_only_selects() -> None:
     [
         (lambda: LinkageTree("joint"), "'corrected'"),
         (lambda: LinkageTree(max_set_size=0), "max_set_size must be an integer of at least 1 or None, got 0"),
-        (lambda: MarginalProduct(2.5), r"MarginalProduct: max_set_size .* got 2.5"),  # type: ignore[arg-type]
+        (lambda: MarginalProduct(untyped(2.5)), r"MarginalProduct: max_set_size .* got 2.5"),
         (lambda: StaticTree([[0, 1]], max_set_size=True), r"StaticTree: max_set_size .* got True"),
         (lambda: StaticTree([0, 1]), r"shape \(n_pairs, 2\), got int64 of shape \(2,\)"),
         (lambda: StaticTree([[0.0, 1.0]]), r"got float64"),

@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from search_examples import journal_of, unevaluated
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, new_journal, set_gene, undo
+from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
@@ -48,20 +49,10 @@ def make_case(seed, *, n_variables=5, n_rows=120, pseudo_count=1.0, max_bins=5, 
     return problem, table, frame, expert, sample
 
 
-def new_solution(problem, genotype):
-    return Solution(
-        genotype.copy(),
-        np.zeros(problem.n_terms),
-        np.zeros(problem.n_aux, np.uint64),
-        np.full(problem.n_objectives, np.inf),
-        np.zeros(1),
-    )
-
-
 def full(problem, genotype):
     data = problem.kernel_data(1)[0]
-    journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
-    solution = new_solution(problem, genotype)
+    journal = journal_of(problem)
+    solution = unevaluated(problem, genotype)
     evaluate(data, solution, journal, np.random.default_rng(0))
     return solution
 
@@ -119,7 +110,7 @@ def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed
     problem, *_ = make_case(seed % 7)
     generator = np.random.default_rng(seed)
     data = problem.kernel_data(1)[0]
-    journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    journal = journal_of(problem)
     solution = full(problem, problem.sample(generator, 1)[0])
     for _ in range(4):
         before = [array.copy() for array in solution]

@@ -119,7 +119,8 @@ def test_many_required_edges_are_checked_quickly() -> None:
 
 
 def test_lists_and_generators_of_rules_are_kept_as_tuples() -> None:
-    knowledge = ExpertKnowledge((edge for edge in [["a", "b"]]), [("b", "a")], [["a"], ["b"]])  # type: ignore
+    required: Any = (edge for edge in [["a", "b"]])
+    knowledge = ExpertKnowledge(required, [("b", "a")], [["a"], ["b"]])
     assert knowledge.required_edges == (("a", "b"),)
     assert knowledge.temporal_order == (("a",), ("b",))
     assert knowledge == ExpertKnowledge([("a", "b")], (("b", "a"),), (("a",), ("b",)))

@@ -351,7 +351,7 @@ def test_scores_equal_pyagrums(method: str, tolerance: float) -> None:
     from pyagrum import BNLearner
 
     frame, variables = discrete_frame(300, 7)
-    learner: Any = BNLearner(frame)  # type: ignore[no-untyped-call]
+    learner: Any = BNLearner(frame)
     if method == "bic":
         learner.useScoreBIC()
         learner.useNoPrior()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from oracles import broken_rules, evaluated, fixed, guarded_journal, new_solution, slow_family_score
+from oracles import broken_rules, evaluated, fixed, guarded_journal, slow_family_score
 from pricing_examples import growing_scorer, priced_problem, slow_network_score, tied_variables
 
 from gomea_bn.algorithms.populations import climb_cost, new_population, new_work, variation_rules
@@ -335,4 +335,4 @@ def test_journal_has_room_for_libraries_that_grow_later() -> None:
     assert problem.alphabet.tolist() == [3, 3]
     assert len(work.journal.genes) >= 2 * 40
     assert problem.scorer.growth == LibraryGrowth(40, 15)
-    assert new_solution(problem, problem.sample(np.random.default_rng(0), 1)[0]).genotype.shape == (2,)
+    assert problem.sample(np.random.default_rng(0), 1).shape == (1, 2)

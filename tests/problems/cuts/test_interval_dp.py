@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -285,9 +286,9 @@ def test_cut_between_neighbouring_floats_never_leaves_a_bin_without_width() -> N
         ({"min_bin_count": 1.5}, "min_bin_count must be an integer"),
     ],
 )
-def test_limits_out_of_range_are_refused(options: dict[str, float], message: str) -> None:
+def test_limits_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
-        CutLimits(**options)  # type: ignore[arg-type]
+        CutLimits(**options)
 
 
 def test_scores_without_an_interval_form_are_refused() -> None:
