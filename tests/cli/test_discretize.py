@@ -215,7 +215,9 @@ def test_mistakes_have_a_message_and_a_code(table, arguments, code, message):
 
 
 def test_data_that_cannot_be_used(table, tmp_path, network):
-    assert discretize(tmp_path / "none.csv", "--method", "mdl").exit_code == 3
+    absent = discretize(tmp_path / "none.csv", "--method", "mdl")
+    assert absent.exit_code == 3
+    assert "none.csv' does not exist" in absent.stderr
     pd.DataFrame({"a": [1.5] * 20, "b": [2] * 20}).to_csv(table, index=False)
     constant = discretize(table, "--method", "mdl")
     assert constant.exit_code == 3

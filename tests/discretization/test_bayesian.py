@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import published_tables as published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from published_tables import assert_cuts
 
 from gomea_bn.data.table import read_table
@@ -197,6 +197,7 @@ def test_no_cut_alone_can_be_moved_or_left_out_after_thinning(seed):
     column = SortedColumn(x)
     problem = BayesianCuts(column, neighbours, 5)
     cuts, cost = problem.optimal(20)
+    assert len(cuts) >= 2
     for k in range(len(cuts)):
         others = np.delete(cuts, k)
         assert problem.value(others) >= cost - 1e-6
@@ -440,9 +441,11 @@ def test_fifty_thousand_rows_take_seconds():
     z = rng.normal(size=n) - y
     frame = pd.DataFrame({"c": c, "x": x, "y": y, "z": z, "k": rng.integers(0, 3, n) + (z > 0)})
     network = [("c", "x"), ("x", "y"), ("y", "z"), ("z", "k")]
-    found = BayesianDiscretizer().fit(frame, network=network)
-    assert found.fit_seconds_ < 10
-    assert all(len(cuts) > 3 for cuts in found.cut_points_.values())
+    BayesianDiscretizer().fit(frame.head(100), network=network)  # compiles
+    with at_most(10):
+        fitted = BayesianDiscretizer().fit(frame, network=network)
+    assert list(fitted.cut_points_) == ["x", "y", "z"]
+    assert all(len(cuts) > 3 for cuts in fitted.cut_points_.values())
 
 
 @pytest.mark.parametrize("learner", [BayesianDiscretizer, LDBN])
@@ -453,11 +456,10 @@ def test_deadlines_hold_inside_a_single_column(learner):
     frame = pd.DataFrame({"c": c, "x": rng.normal(size=n) + c, "y": rng.normal(size=n) - c})
     learner(max_seconds=0.01).fit(frame.head(100))  # compiles
     options = {"network": [("c", "x"), ("x", "y")]} if learner is BayesianDiscretizer else {}
-    began = perf_counter()
-    found = learner(max_candidates=None, max_seconds=0.3).fit(frame, **options)
-    assert found.stopped_by_ == "max_seconds"
-    assert perf_counter() - began < 3
-    assert found.transform(frame).shape == (n, 3)
+    with at_most(3):
+        fitted = learner(max_candidates=None, max_seconds=0.3).fit(frame, **options)
+    assert fitted.stopped_by_ == "max_seconds"
+    assert fitted.transform(frame).shape == (n, 3)
 
 
 @pytest.mark.parametrize(

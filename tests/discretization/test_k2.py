@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import published_tables as published
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from published_tables import assert_cuts
 
 from gomea_bn.data.table import read_table
@@ -171,11 +171,10 @@ def test_max_levels_is_at_most_what_codes_hold():
 def test_the_deadline_of_k2_holds():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, (20_000, 12)))
-    began = perf_counter()
-    fitted = K2(n_restarts=10**18, max_seconds=0.3, random_state=0).fit(frame)
+    with at_most(4):
+        fitted = K2(n_restarts=10**18, max_seconds=0.3, random_state=0).fit(frame)
     assert fitted.stopped_by_ == "max_seconds"
     assert fitted.n_restarts_ < 10**6
-    assert perf_counter() - began < 4
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import published_tables as published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import MDLP, discretizer
@@ -365,12 +366,13 @@ def test_many_rows_take_seconds_and_deadlines_hold():
     h = rng.integers(0, 3, 50_000)
     frame = pd.DataFrame({f"x{i}": (i + 2) * h + rng.gamma(2.0, size=50_000) for i in range(5)})
     frame["k"] = (h + rng.integers(0, 2, 50_000)).astype(str)
-    found = LatentDiscretizer(max_classes=4).fit(frame)
-    assert found.fit_seconds_ < 15
+    with at_most(15):
+        found = LatentDiscretizer(max_classes=4).fit(frame)
+    assert len(found.cut_points_) == 5
     assert all(len(cuts) >= 2 for cuts in found.cut_points_.values())
-    short = LatentDiscretizer(max_seconds=0.5).fit(frame)
+    with at_most(1.5):
+        short = LatentDiscretizer(max_seconds=0.5).fit(frame)
     assert short.stopped_by_ == "max_seconds"
-    assert short.fit_seconds_ < 1.5
     none = LatentDiscretizer(max_seconds=1e-9).fit(frame)
     assert none.stopped_by_ == "max_seconds"
     assert none.n_classes_ == 0

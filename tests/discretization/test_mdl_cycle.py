@@ -7,7 +7,6 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdl_oracles import slow_partition
+from processor_time import at_most
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import discretizer
@@ -229,11 +229,10 @@ def test_fifty_thousand_rows(search: str) -> None:
     truth = random_network(5, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     MDLDiscretizer().compile()
-    start = perf_counter()
-    with warnings.catch_warnings():
+    with at_most(8), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = MDLDiscretizer(search).fit(frame, network=truth.edges)
-    assert perf_counter() - start < 8
+    assert list(found.cut_points_) == list(truth.cut_points)
     if search != "single-threshold":
         assert {name: len(cuts) for name, cuts in found.cut_points_.items()} == {
             name: len(cuts) for name, cuts in truth.cut_points.items()
@@ -245,9 +244,9 @@ def test_the_deadline_holds() -> None:
     frame = truth.sample(50_000, random_state=1)
     whole = MDLDiscretizer(n_cells=3000, max_seconds=0.4)
     whole.compile()
-    found = whole.fit(frame, network=truth.edges)
+    with at_most(1.5):
+        found = whole.fit(frame, network=truth.edges)
     assert found.stopped_by_ == "max_seconds"
-    assert found.fit_seconds_ < 1.5
     lengths = [entry.objective for entry in found.history_]
     assert lengths == sorted(lengths, reverse=True)
 

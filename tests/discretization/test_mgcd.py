@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
 import pytest
 from gaussian_examples import truncated_gaussians
+from processor_time import at_most
 from sklearn.base import clone
 
 from gomea_bn.discretization import discretizer
@@ -253,15 +253,13 @@ def test_the_deadline_holds_and_leaves_a_usable_result():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.uniform(size=(30_000, 8))).add_prefix("x")
     MGCDiscretizer(max_seconds=0.01).fit(frame.iloc[:50])  # compiles
-    began = perf_counter()
-    found = MGCDiscretizer(max_seconds=0.3, random_state=0).fit(frame)
+    with at_most(4):
+        found = MGCDiscretizer(max_seconds=0.3, random_state=0).fit(frame)
     assert found.stopped_by_ == "max_seconds"
-    assert perf_counter() - began < 4
     assert found.network_.score(frame) > -1
-    began = perf_counter()
-    many = MGCDiscretizer(max_seconds=0.2, n_starts=10**9).fit(frame, network=[("x0", "x1")])
+    with at_most(4):
+        many = MGCDiscretizer(max_seconds=0.2, n_starts=10**9).fit(frame, network=[("x0", "x1")])
     assert many.stopped_by_ == "max_seconds"
-    assert perf_counter() - began < 4
     given_graph = MGCDiscretizer(max_seconds=0.2, random_state=0).fit(frame, network=[("x0", "x1")])
     assert given_graph.stopped_by_ == "max_seconds"
     assert list(given_graph.cut_points_) == list(frame)

@@ -416,7 +416,7 @@ def test_deadlines_end_a_fit_with_what_there_is():
         return len(asked) > 3
 
     found = MixtureSearch(table, MixtureOptions(), expired=expired).select(10)
-    assert list(found.bic) == [1] or max(found.bic) <= 2
+    assert 1 <= max(found.bic) <= 2
     assert np.isfinite(found.mixture.log_likelihood)
     raised = MixtureSearch(table, MixtureOptions(), stop=np.ones(1, np.uint8))
     assert raised.fit(2) is None

@@ -236,6 +236,7 @@ def test_counted_tables_equal_a_slow_count(seed, pseudo_count):
         [("stage", "age"), ("bp", "age"), ("stage", "smoker")], cut_points={"bp": [np.median(frame["bp"])]}
     )
     network = expert.fitted(read_table(frame), pseudo_count=pseudo_count)
+    assert network.names == tuple(frame.columns)
     for name in network.names:
         np.testing.assert_allclose(
             network.tables[name], slow_table(network, frame, name, pseudo_count), rtol=1e-12

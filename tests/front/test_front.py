@@ -186,6 +186,7 @@ def test_hash_takes_both_zeros_for_the_same_number():
 @given(matrices())
 def test_best_is_least_and_first_in_order_and_dominated_by_none(values):
     front = front_of(values)
+    assert len(front.names) == values.shape[1]
     for place, name in enumerate(front.names):
         best = front.best(name)
         assert front.values[best.index, place] == front.values[:, place].min()

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from sklearn.base import clone
 
 from gomea_bn import (
@@ -241,7 +242,6 @@ def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
     with pytest.warns(UserWarning, match=r"max_seconds ended the discretizer in ([12]) of \1 runs"):
         learner = BayesNetLearner(slow, max_seconds=3.0, patience=None, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
-    assert learner.fit_seconds_ < 8
     assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == EDGES
     counts = {name: learner.statistics_[f"discretizer_{name}"] for name in ("runs", "cut_short")}
     assert counts["runs"] == counts["cut_short"] >= 1  # 2, unless the machine is busy
@@ -249,15 +249,21 @@ def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
 
 
 def test_a_slow_discretizer_leaves_the_search_most_of_the_time(steps):
-    began = []
-    slow = Known(EDGES, action=lambda task: began.append(perf_counter()) or wait_for_the_clock(task))
-    start = perf_counter()
+    waits = []
+
+    def wait(task):
+        began = perf_counter()
+        wait_for_the_clock(task)
+        waits.append(perf_counter() - began)
+
+    slow = Known(EDGES, action=wait)
     with pytest.warns(UserWarning, match="another network"):
         learner = BayesNetLearner(slow, max_seconds=2.0, patience=None, random_state=1).fit(steps)
-    assert perf_counter() - start < 8
-    plain = BayesNetLearner(max_seconds=2.0, patience=None, random_state=1).fit(steps)
-    assert learner.n_eval_ > plain.n_eval_ / 10
-    assert 1 <= len(began) <= 3
+    assert learner.stopped_by_ == "max_seconds"
+    assert 1 <= len(waits) <= 3
+    # a third of the time, then a third of what is left after as much time for the search
+    assert sum(waits) < 0.6 * learner.fit_seconds_
+    assert learner.n_eval_ > 1000
 
 
 @pytest.mark.parametrize("name", ["latent", "mgcd"])
@@ -267,8 +273,8 @@ def test_slow_methods_propose_within_the_time(name):
     frame = pd.DataFrame(walk, columns=list("abcdefgh"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        learner = BayesNetLearner(name, max_seconds=1.5, random_state=0).fit(frame)
-    assert learner.fit_seconds_ < 3
+        with at_most(3):
+            learner = BayesNetLearner(name, max_seconds=1.5, random_state=0, n_jobs=1).fit(frame)
     assert learner.statistics_["policies_entered"] > 0
 
 

@@ -249,6 +249,7 @@ def test_the_learners_options_hold_for_every_network(frame):
         pseudo_count="auto",
     )
     found = BayesNetEnsemble(learner, n_networks=3, random_state=1).fit(frame)
+    assert len(found.networks_) == 3
     for net in found.networks_:
         assert net.cut_points["a"].tolist() == [-0.5, 0.5]
         assert ("d", "a") in net.edges

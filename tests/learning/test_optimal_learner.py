@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from oracles import slow_violations
 from pricing_examples import all_cuts, keeps_limits, slow_network_score, table_variables
+from processor_time import at_most
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
@@ -179,9 +180,9 @@ def test_deadline_holds_on_a_large_table():
     frame = random_network(10, random_state=2).sample(50_000, 2)
     BayesNetLearner(max_evaluations=2).fit(frame.iloc[:50])  # compiling is not part of it
     for seconds in (0.3, 0.9):
-        learner = BayesNetLearner(max_seconds=seconds, random_state=1).fit(frame)
+        with at_most(seconds + 1.0):
+            learner = BayesNetLearner(max_seconds=seconds, random_state=1, n_jobs=1).fit(frame)
         assert learner.stopped_by_ == "max_seconds"
-        assert learner.fit_seconds_ < seconds + 1.0
 
 
 def test_callback_and_patience_end_the_search(rows):

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from refinement_examples import slow_refined_score
 from search_examples import journal_of, unevaluated
 from typer.testing import CliRunner
@@ -123,7 +124,8 @@ def test_floors_hold_for_chosen_bins_and_narrower_own_bins_may_stay() -> None:
 def test_only_the_named_variables_move() -> None:
     truth, frame = example(3)
     network = quantile_network(truth, read_table(frame))
-    name = next(iter(network.cut_points))
+    name, *others = network.cut_points
+    assert others
     refined = refine_boundaries(network, frame, "dp", "free", variables=[name]).network
     for other in network.cut_points:
         assert np.array_equal(refined.cut_points[other], network.cut_points[other]) == (other != name)
@@ -175,15 +177,15 @@ def test_stopped_run_keeps_the_best_so_far(
 ) -> None:
     truth, frame = example(3)
     network = quantile_network(truth, read_table(frame))
-    result = refine_boundaries(
-        network, frame, method, max_seconds=max_seconds, callback=callback, random_state=1
-    )
+    with at_most(5):
+        result = refine_boundaries(
+            network, frame, method, max_seconds=max_seconds, callback=callback, random_state=1
+        )
     assert result.stopped_by == reason
     assert result.score_after >= result.score_before
     assert result.score_after == pytest.approx(
         slow_refined_score(result.network, frame, "density-bic"), abs=1e-7
     )
-    assert result.seconds < 5
 
 
 def test_progress_counts_steps_and_cycles() -> None:

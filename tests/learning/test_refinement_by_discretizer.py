@@ -111,6 +111,7 @@ def test_cuts_that_the_user_fixed_stay_and_so_do_those_not_named(frame):
 
 def test_no_bin_is_narrower_than_the_floor(network, frame):
     result = refine_boundaries(network, frame, EqualWidth(n_bins=100), min_width=0.03)
+    assert set(result.network.cut_points) == set(network.cut_points) != set()
     for name, cuts in result.network.cut_points.items():
         low, high = result.network.support[name]
         assert np.diff([low, *cuts, high]).min() >= 0.03 * (high - low)
@@ -121,6 +122,7 @@ def test_no_bin_is_narrower_than_the_floor(network, frame):
 def test_no_bin_has_fewer_rows_than_the_least(network, frame, least):
     result = refine_boundaries(network, frame, EqualFrequency(n_bins=30), min_bin_count=least, min_width=0.0)
     plain = refine_boundaries(network, frame, EqualFrequency(n_bins=30), min_width=0.0)
+    assert set(result.network.cut_points) == set(network.cut_points) != set()
     for name, cuts in result.network.cut_points.items():
         assert np.bincount(np.searchsorted(cuts, frame[name])).min() >= least
         assert set(cuts.tolist()) <= set(plain.network.cut_points[name].tolist())

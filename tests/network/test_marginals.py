@@ -14,6 +14,7 @@ from gomea_bn.simulation.random_networks import random_network
 @pytest.mark.parametrize("seed", range(8))
 def test_marginals_are_sums_over_all_states(seed):
     network = small_network(seed, 5, levels=[("only",), ("lo", "hi"), (0, 1, 2)])
+    assert len(network.names) == 5
     for name in network.names:
         expected = np.zeros(network.cardinality(name))
         for codes in all_states(network):
@@ -25,6 +26,7 @@ def test_marginals_are_sums_over_all_states(seed):
 
 def test_marginals_agree_with_pyagrum_on_twenty_variables():
     network = random_network(20, random_state=2)
+    assert len(network.names) == 20
     for name in network.names:
         np.testing.assert_allclose(
             marginal(network, name).probabilities, network.query(name).to_numpy(), atol=1e-12

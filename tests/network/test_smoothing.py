@@ -246,6 +246,7 @@ def test_bif_keeps_the_tables(frame, tmp_path):
     network = counted(frame, "auto")
     network.to_bif(tmp_path / "auto.bif")
     read = ExpertNetwork.from_bif(tmp_path / "auto.bif").network
+    assert set(network.tables) == set(frame.columns)
     for name, table in network.tables.items():
         np.testing.assert_allclose(read.tables[name], table, rtol=1e-12)
 

@@ -352,6 +352,7 @@ def test_a_budget_is_spent_exactly(kernel: Any, immediate: bool) -> None:
     whole, clusters = begun()
     whole.run(kernel, clusters, stalled=True)
     total = int(whole.population.tallies[:, EVALUATIONS].sum())
+    assert total > 20
     for budget in range(1, total + 1):
         bench, clusters = begun()
         former = bench.population.genotypes.copy()

@@ -345,6 +345,7 @@ def test_a_budget_is_spent_exactly(forced: bool) -> None:
     whole = make_bench(5, 6, "ccdd")
     whole.generation(learned(Univariate(), whole), whole.rules(forced=forced, climb=True))
     total = int(whole.population.tallies[:, EVALUATIONS].sum())
+    assert total > 20
     for budget in range(1, total + 1):
         bench = make_bench(5, 6, "ccdd")
         bench.work.budget[0] = budget

@@ -74,6 +74,7 @@ def test_no_move_within_a_row_saves_a_crossing(seed):
     links = _links(found, pieces)
     order = [np.arange(len(row)) for row in found]
     least = counted(found, pieces)
+    assert len(order) == 5
     for number, row in enumerate(order):
         for place, to in itertools.product(range(len(row)), repeat=2):
             moved = [*order[:number], np.insert(np.delete(row, place), to, place), *order[number + 1 :]]

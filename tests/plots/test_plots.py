@@ -73,6 +73,7 @@ def front(networks, frame):
 
 def test_densities_are_marginals_over_bin_widths(truth, frame):
     expert = fitted(frame, [], 3)
+    assert len(truth.cut_points) == 5
     for name in truth.cut_points:
         bins = density_bins(truth, name, table=frame, expert=expert)
         assert set(bins["source"]) == {"network", "data", "expert"}
@@ -204,6 +205,7 @@ def test_distances_to_an_expert_are_the_learner_s_objective(frame):
     learner = ParetoBayesNetLearner(
         expert=statement, max_evaluations=400, random_state=3, expert_sample_size=512
     ).fit(frame)
+    assert len(learner.front_) > 1
     for candidate in learner.front_:
         points = front_points(learner.front_, truth=candidate.network, objectives=["expert_distance"])
         wanted = candidate.objectives["expert_distance"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from oracles import (
     random_variables,
     slow_violations,
 )
+from processor_time import at_most
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
@@ -111,9 +111,8 @@ def test_a_second_limit_on_parents_may_contradict_too() -> None:
 def test_many_required_edges_are_checked_quickly() -> None:
     names = [f"v{i}" for i in range(60)]
     required = list(itertools.combinations(names, 2))
-    start = time.perf_counter()
-    edge_rules(ExpertKnowledge(required, max_table_cells=134217728), names, [1] * 60)
-    assert time.perf_counter() - start < 5
+    with at_most(5):
+        edge_rules(ExpertKnowledge(required, max_table_cells=134217728), names, [1] * 60)
     with pytest.raises(GomeaBnError, match="required_edges contain the cycle v"):
         edge_rules(ExpertKnowledge([*required, ("v59", "v0")], max_table_cells=134217728), names, [1] * 60)
 

@@ -235,6 +235,7 @@ def test_equal_frequency_marginals_stay_near_uniform_when_a_sample_stands_in():
 def test_equal_frequency_holds_in_a_sample_of_a_large_network():
     network = random_network(20, law="ide-cozman", kind="equal-frequency", random_state=2)
     codes = network.discretize(network.sample(40_000, random_state=1))
+    assert len(network.names) == 20
     for name in network.names:
         shares = np.bincount(codes[name], minlength=network.cardinality(name)) / 40_000
         np.testing.assert_allclose(shares, 1 / len(shares), atol=0.015)
@@ -242,6 +243,7 @@ def test_equal_frequency_holds_in_a_sample_of_a_large_network():
 
 def test_constant_rows_make_every_value_equally_likely():
     network = random_network(5, rows="constant", random_state=1)
+    assert len(network.tables) == 5
     assert all((table == 1 / table.shape[-1]).all() for table in network.tables.values())
 
 

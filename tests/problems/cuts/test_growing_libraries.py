@@ -223,7 +223,7 @@ def test_samples_use_held_policies_alone() -> None:
     problem = grown_problem()
     genes = problem.rules.bin_gene[[0, 2]]
     drawn = problem.sample(np.random.default_rng(0), 2000)
-    for gene, places in zip(genes.tolist(), ([0, 2, 5, 6], [0, 1, 2])):
+    for gene, places in zip(genes.tolist(), ([0, 2, 5, 6], [0, 1, 2]), strict=True):
         found, counts = np.unique(drawn[:, gene], return_counts=True)
         assert found.tolist() == places
         assert counts.min() > 0.8 * 2000 / len(places)
