@@ -37,7 +37,7 @@ def check(objectives, k, clusters, of_solution):
         assert held[chosen, i] or not held[:, i].any()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 40),

@@ -294,7 +294,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
         read_table(str(tmp_path))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     numbers=st.lists(st.floats(-1e100, 1e100), min_size=10, max_size=30, unique=True),
     words=st.lists(st.text(TEXT, max_size=5), min_size=10, max_size=30),

@@ -256,7 +256,7 @@ def test_starting_bins_count_the_levels_of_the_largest_discrete_column(frame):
     assert starting_bin_count(read_table(numbers[[0]])) == 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(0, 30), min_size=2, max_size=30).filter(lambda v: len(set(v)) > 1), st.integers(1, 9)
 )
@@ -279,7 +279,7 @@ def test_neighbouring_floats_are_cut_above_the_minimum_or_not_at_all():
     assert Recorder().fit(pair).cut_points_["x"].tolist() == []
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 4), st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_joint_codes_tell_configurations_apart(n_columns, n_rows, seed):
     rng = np.random.default_rng(seed)

@@ -146,7 +146,7 @@ def test_mdlp_cuts_of_iris():
     assert_cuts(MDLP().fit(frame.drop(columns="E"), frame["E"].map("class {}".format)).cut_points_, expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(2, 60), st.integers(1, 4), st.integers(2, 20), st.integers(0, 2**32 - 1))
 def test_mdlp_finds_what_a_slow_twin_finds(n, n_classes, n_values, seed):
     rng = np.random.default_rng(seed)

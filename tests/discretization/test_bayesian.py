@@ -135,7 +135,7 @@ def test_the_worked_example(largest, cost_of_two, cuts, cost):
         assert problem.value(np.array([2.05, 4.65])) == pytest.approx(cost_of_two, abs=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(examples())
 def test_the_optimum_is_that_of_brute_force(example):
     values, neighbours, largest = example
@@ -222,7 +222,7 @@ def test_neighbouring_floats_are_never_cut_at_the_minimum():
     assert np.isfinite(cost)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(examples(max_rows=40), st.integers(0, 2**32 - 1))
 def test_rows_order_names_of_levels_and_units_do_not_matter(example, seed):
     values, neighbours, largest = example

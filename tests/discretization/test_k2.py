@@ -55,7 +55,7 @@ def slow_k2(rows, cardinalities, order, max_indegree):
     return found, total
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3))
 def test_k2_finds_what_a_slow_twin_finds(seed, max_indegree):
     rng = np.random.default_rng(seed)

@@ -76,7 +76,7 @@ def soft_rows(n, n_classes, n_values, seed):
     return values, shares / shares.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.integers(2, 90),
     st.integers(1, 5),
@@ -96,7 +96,7 @@ def test_cuts_are_those_of_a_slow_twin(n, n_classes, n_values, class_counts, see
     assert cutter.expected_entropy(cuts) == pytest.approx(entropy, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(3, 60), st.integers(1, 5), st.integers(2, 20), st.integers(0, 2**32 - 1))
 def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)
@@ -119,7 +119,7 @@ def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed
         assert costs[place - low - 1] == pytest.approx(min(costs), abs=1e-7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 80), st.integers(1, 4), st.integers(2, 25), st.integers(0, 2**32 - 1))
 def test_hard_memberships_give_the_cuts_of_mdlp(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)

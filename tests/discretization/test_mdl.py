@@ -116,7 +116,7 @@ def examples(draw: st.DrawFn, *, max_rows: int = 24, max_values: int = 8) -> Exa
     return Example(values.tolist(), discrete, levels, parents, children)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(examples(), st.sampled_from(["mdl", "bic", "aic"]))
 def test_the_local_length_is_equation_14(example: Example, criterion: str) -> None:
     problem = example.problem(criterion)
@@ -124,7 +124,7 @@ def test_the_local_length_is_equation_14(example: Example, criterion: str) -> No
         assert problem.value(np.array(cuts)) == pytest.approx(example.length(cuts, criterion), abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(examples())
 def test_every_search_finds_what_its_plain_form_finds(example: Example) -> None:
     """Lengths are compared, since ties may be broken either way; the exact one is brute force."""

@@ -137,7 +137,7 @@ def test_the_whole_length_counts_groups_of_levels() -> None:
             description_length(network, frame, level_groups=groups)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from(SEARCHES), st.sampled_from([None, 4]))
 def test_the_description_never_grows_and_ends_in_a_fixpoint(
     seed: int, n_rows: int, search: str, n_cells: int | None

@@ -142,7 +142,7 @@ def climbed(
         return Graph(names, search.climb(start.parents, task))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from(CRITERIA), st.integers(20, 300))
 def test_no_single_change_improves_the_greedy_graph(seed: int, criterion: str, n_rows: int) -> None:
     """Against the length of every neighbouring graph, counted from scratch."""
@@ -202,7 +202,7 @@ def test_graph_and_bins_of_random_networks_are_recovered(seed: int) -> None:
     assert learner.stopped_by_ == "fixpoint"
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(30, 300), st.sampled_from(["exact", "merge"]))
 def test_the_description_never_grows_over_rounds(seed: int, n_rows: int, search: str) -> None:
     truth = random_network(5, random_state=seed)

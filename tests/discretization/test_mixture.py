@@ -149,7 +149,7 @@ tables = st.tuples(
 ).filter(lambda drawn: drawn[1] + len(drawn[2]) > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables, st.floats(1e-6, 3))
 def test_steps_are_those_of_a_slow_twin(drawn, pseudo_count):
     n, n_columns, sizes, n_classes, seed = drawn
@@ -170,7 +170,7 @@ def test_steps_are_those_of_a_slow_twin(drawn, pseudo_count):
         np.testing.assert_allclose(out, memberships, atol=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables, st.sampled_from([1e-6, 0.5, 2.0]), st.sampled_from([1e-4, 0.3]))
 def test_no_step_lowers_the_objective(drawn, pseudo_count, least_variance):
     n, n_columns, sizes, n_classes, seed = drawn

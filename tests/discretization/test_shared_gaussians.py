@@ -82,7 +82,7 @@ def slow_em(values, codes, start, floor, iterations):
         deviations = np.maximum(deviations, floor)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 6), st.booleans())
 def test_em_is_the_slow_twin_and_never_goes_downhill(seed, n_components, n_configurations, tied):
     rng = np.random.default_rng(seed)
@@ -104,7 +104,7 @@ def test_em_is_the_slow_twin_and_never_goes_downhill(seed, n_components, n_confi
     assert (np.diff(trace) >= -1e-9 * np.maximum(1, np.abs(trace[1:]))).all()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30))
 def test_cells_bound_the_likelihood_from_below_and_em_in_cells_goes_uphill(seed, n_cells):
     values, codes = truncated_gaussians(seed, 300)
@@ -140,7 +140,7 @@ def test_the_cut_between_two_gaussians(gaussians, cut):
 positive = st.floats(0.01, 30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(positive, positive, positive, st.floats(-50, 50), st.floats(0.02, 0.98) | st.just(0.5))
 def test_the_cut_puts_least_mass_on_the_wrong_side(deviation_0, deviation_1, distance, mean, weight):
     high = mean + distance
@@ -193,7 +193,7 @@ def test_the_score_of_a_mixture_is_its_likelihood_less_the_price_of_its_paramete
         assert mixture.score == pytest.approx(mixture.log_likelihood - price, rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=30), st.lists(st.floats(-1, 13), max_size=8))
 def test_cuts_keep_the_papers_bins_where_rows_are(values, cuts):
     values = np.array([*values, 0, 12], float)

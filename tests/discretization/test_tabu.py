@@ -107,7 +107,7 @@ def slow_tabu(frame, length, patience):
     return best, best_edges, steps
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5))
 def test_it_walks_as_a_slow_twin(seed, length):
     frame = random_rows(seed)

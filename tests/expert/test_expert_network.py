@@ -228,7 +228,7 @@ def test_tables_are_counted_by_hand():
     }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5, 1.0, 7.0]))
 def test_counted_tables_equal_a_slow_count(seed, pseudo_count):
     frame = patients(30, seed)
@@ -322,7 +322,7 @@ def test_hostile_names_pass_through_everything():
 # ---------------------------------------------------------------- fitting with tables
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_given_tables_keep_their_density_in_any_order_of_columns(seed):
     network = small_network(seed, 5, max_parents=3)

@@ -26,7 +26,7 @@ EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 # ---------------------------------------------------------------- JSON
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.booleans())
 def test_json_keeps_everything(seed, with_tables):
     network = small_network(seed, names=HOSTILE_NAMES[seed % 20 : seed % 20 + 5], levels=HOSTILE_LEVELS)
@@ -176,7 +176,7 @@ def test_files_that_cannot_be_read(tmp_path):
 # ---------------------------------------------------------------- BIF
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
     path = tmp_path_factory.mktemp("own") / "own.bif"

@@ -423,7 +423,7 @@ def test_libraries_merge_equal_cuts_and_stay_in_order():
     assert merged_library([fixed], [np.array([0.5])]) == (fixed,)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.floats(0.001, 0.999), max_size=30, unique=True), st.floats(0, 0.5))
 def test_no_bin_is_narrower_than_the_floor(cuts, floor):
     given_cuts = np.sort(np.array(cuts, float))

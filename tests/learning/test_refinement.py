@@ -58,7 +58,7 @@ def example(seed: int, n_rows: int = 800, n_variables: int = 5) -> tuple[Discret
 
 
 @given(st.integers(0, 1000), st.sampled_from(METHODS), st.sampled_from(["fixed", "free"]), st.integers(1, 6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_score_never_drops_and_is_that_of_the_result(
     seed: int, method: str, bin_counts: str, n_bins: int
 ) -> None:

@@ -129,7 +129,7 @@ def test_no_bin_has_fewer_rows_than_the_least(network, frame, least):
         assert len(cuts) >= 3
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(0, 12), min_size=2, max_size=60), st.lists(st.integers(-1, 13), unique=True),
     st.integers(1, 20),

@@ -43,7 +43,7 @@ def cardinalities(genotypes: NDArray[np.int16]) -> NDArray[np.int64]:
 # ---------------------------------------------------------------- bias correction
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 64, 100]), st.sampled_from([2, 3, 15]))
 def test_corrected_similarity_equals_its_definition(seed: int, n: int, largest: int) -> None:
     rng = np.random.default_rng(seed)
@@ -91,7 +91,7 @@ def test_correction_finds_narrow_pairs_among_wide_genes_in_small_populations() -
 # ---------------------------------------------------------------- size limits
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 20), st.integers(1, 20), st.sampled_from(["mi", "nmi"]))
 def test_a_size_limit_leaves_out_large_subsets_only(
     seed: int, n_genes: int, limit: int, measure: str
@@ -140,7 +140,7 @@ def description_bits(
     return total
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 40, 300]), st.integers(1, 8), st.sampled_from([2, 3, 8])
 )
@@ -171,7 +171,7 @@ def test_blocks_are_found_and_independent_genes_stay_single() -> None:
 # ---------------------------------------------------------------- interaction graphs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 16))
 def test_the_static_tree_is_average_linkage_within_components(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

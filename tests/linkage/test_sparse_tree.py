@@ -50,7 +50,7 @@ def related(seed: int, n: int, n_genes: int, n_alleles: int = 3) -> NDArray[np.i
     return columns.T.astype(np.int16).copy()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 25), st.sampled_from([0.1, 0.3, 1.0]))
 def test_merges_are_average_linkage_of_a_matrix_with_zeros(seed: int, n: int, density: float) -> None:
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_clusters_of_several_genes_count_as_often() -> None:
     assert found[frozenset([0, 1, 2])] == pytest.approx((3 * 0.5 + 0.2) / 4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.sampled_from([1, 2, 4]))
 def test_ties_and_hubs_are_still_average_linkage(seed: int, n: int, n_values: int) -> None:
     rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ def test_ties_and_hubs_are_still_average_linkage(seed: int, n: int, n_values: in
         assert all(value <= found.get(part, np.inf) + 1e-12 for part in (a, b))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 70), st.integers(1, 12), st.integers(1, 6))
 def test_neighbours_are_the_most_similar_genes(seed: int, n: int, n_genes: int, k: int) -> None:
     genotypes = related(seed, n, n_genes)
@@ -143,7 +143,7 @@ def test_with_all_neighbours_the_tree_is_that_of_the_full_matrix(measure: str, s
         assert len(learned[2].sizes) == len(learned[3].sizes) < 78
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(3, 60), st.integers(1, 5))
 def test_few_neighbours_give_nested_sets_over_all_varying_genes(
     seed: int, n: int, n_genes: int, k: int

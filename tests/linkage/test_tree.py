@@ -63,7 +63,7 @@ def test_entropies_and_similarities_of_three_short_vectors() -> None:
     assert nmi[np.triu_indices(3, 1)] == pytest.approx([0.611316, 0.024511, 0.025606], abs=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 3, 16, 63, 64, 65, 128, 130]),
@@ -109,7 +109,7 @@ def test_normalised_similarity_is_1_for_relabelled_genes_and_0_for_constant_ones
 # ---------------------------------------------------------------- average linkage
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 25))
 def test_the_tree_equals_average_linkage_by_definition(seed: int, n: int) -> None:
     raw = np.random.default_rng(seed).random((n, n))
@@ -121,7 +121,7 @@ def test_the_tree_equals_average_linkage_by_definition(seed: int, n: int) -> Non
     assert strength == pytest.approx([by_set[members] for members in sets])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.sampled_from([1, 2, 4]))
 def test_a_tree_with_ties_is_still_average_linkage(seed: int, n: int, n_values: int) -> None:
     rng = np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def test_a_tree_with_ties_is_still_average_linkage(seed: int, n: int, n_values: 
         assert strength[merge] <= min(strengths[a], strengths[b]) + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 64), st.integers(1, 20))
 def test_a_learned_tree_has_all_nodes_over_varying_genes_but_the_root(
     seed: int, n: int, n_genes: int
@@ -216,7 +216,7 @@ def test_equal_genes_merge_into_a_tree_of_small_depth() -> None:
 # ---------------------------------------------------------------- filter
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(3, 15))
 def test_the_filter_drops_the_children_of_identical_merges_only(seed: int, n: int, n_genes: int) -> None:
     genotypes = random_population(np.random.default_rng(seed), n, n_genes, 3)

@@ -84,7 +84,7 @@ def test_discretize_gives_codes_on_the_frames_index(network):
     assert codes.to_dict("list") == {"rain": [0, 1, 1], "height": [0, 1, 2]}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), n_variables=st.integers(1, 5), zeros=st.booleans())
 def test_log_density_equals_the_plain_twin(seed, n_variables, zeros):
     network = small_network(seed, n_variables, zeros=zeros)

@@ -34,7 +34,7 @@ def exact(network):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     names=st.lists(st.text(min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=5, unique=True),
     levels=st.lists(

@@ -96,7 +96,6 @@ def cuts_and_values(draw):
 
 
 @given(cuts_and_values())
-@settings(deadline=None)
 def test_every_value_has_the_same_bin_in_pyagrum(case):
     cuts, support, values = case
     network = network_with_cuts(cuts, support)
@@ -107,7 +106,7 @@ def test_every_value_has_the_same_bin_in_pyagrum(case):
 
 @pytest.mark.parametrize("ending", ["bifxml", "jgum", "bgum", "pkl"])
 @given(case=cuts_and_values())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_every_value_has_the_same_bin_in_files_of_pyagrum(ending, case):
     cuts, support, values = case
     network = network_with_cuts(cuts, support)

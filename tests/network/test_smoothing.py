@@ -113,7 +113,7 @@ def smoothings(draw, parents):
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_tables_are_those_of_a_walk_over_the_rows(data):
     counts = data.draw(tables_of_counts(most=3))
     smoothing = data.draw(smoothings(tuple(range(counts.ndim - 1))))
@@ -132,7 +132,7 @@ def test_the_weights_are_those_of_removing_every_row(shape):
 
 
 @given(tables_of_counts(most=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_rows_sum_to_one_and_no_probability_is_zero(counts):
     smoothing = fitted_smoothing(counts)
     table = smoothed(counts, smoothing)

@@ -252,7 +252,7 @@ def as_slow(clusters: Clusters) -> SlowClusters:
 # ---------------------------------------------------------------- a generation, step by step
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     what=st.sampled_from(list(PROBLEMS)),
     seed=st.integers(0, 2**32 - 1),

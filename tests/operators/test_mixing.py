@@ -133,7 +133,7 @@ def make_bench(seed: int, n: int, kinds: str, *, random_repair: bool = True) -> 
 # ---------------------------------------------------------------- a generation, step by step
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 9),
@@ -188,7 +188,7 @@ def test_generations_equal_their_twin(
             bench.set_elite(best)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), forced=st.booleans(), climb=st.booleans(), immediate=st.booleans())
 def test_no_solution_ever_gets_worse_or_breaks_a_rule(
     seed: int, forced: bool, climb: bool, immediate: bool

@@ -46,7 +46,7 @@ drawings = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(drawings, st.data())
 def test_crossings_are_those_counted_edge_by_edge(drawn, data):
     rows, pieces = drawn
@@ -55,7 +55,7 @@ def test_crossings_are_those_counted_edge_by_edge(drawn, data):
     assert _count(_links(rows, pieces), [np.arange(len(row)) for row in rows]) == counted(rows, pieces)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(drawings)
 def test_orders_keep_every_row_and_never_cross_more_than_the_given_one(drawn):
     rows, pieces = drawn

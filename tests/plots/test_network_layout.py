@@ -36,7 +36,7 @@ def rows_of(layout, widths):
     return {y: sorted(row) for y, row in rows.items()}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graphs(), st.randoms(use_true_random=False))
 def test_layouts_keep_everything_apart_and_give_edges_a_bend_per_layer(graph, random):
     n, edges = graph

@@ -105,7 +105,7 @@ def test_trap_values() -> None:
     assert full(OneMax(4), [1, 0, 1, 1]) == (-3, 4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_objectives_equal_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -135,7 +135,7 @@ def test_objectives_equal_their_definitions(seed: int) -> None:
 # ---------------------------------------------------------------- partial evaluation
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_partial_evaluation_equals_a_whole_one_to_the_last_bit(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -83,7 +83,7 @@ def test_the_chain_is_the_overlapping_chain_of_the_published_library() -> None:
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_partial_equals_full_evaluation_along_random_steps(name: str, seed: int) -> None:
     problem, slow = PROBLEMS[name]

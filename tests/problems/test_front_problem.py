@@ -73,7 +73,7 @@ def sample_frame(table, sample):
     )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 1000), st.sampled_from([0.25, 1.0, 8.0]))
 def test_objectives_are_those_of_the_network_that_the_genotype_means(seed, pseudo_count):
     problem, table, frame, expert, sample = make_case(seed, pseudo_count=pseudo_count)
@@ -104,7 +104,7 @@ def test_large_tables_are_counted_sparsely_with_the_same_result():
     assert max(sizes) > 1344
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 1000), st.integers(1, 12))
 def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed, n_changes):
     problem, *_ = make_case(seed % 7)

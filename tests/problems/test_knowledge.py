@@ -143,7 +143,7 @@ def test_allowed_alleles_follow_the_rules() -> None:
     }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
 def test_broken_rules_are_reported(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -180,7 +180,7 @@ def test_a_table_may_be_as_large_as_its_limit() -> None:
     assert "16 cells" in broken
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from(["tree", "univariate"]))
 def test_whatever_is_learned_honours_the_knowledge(seed: int, n: int, linkage: str) -> None:
     rng = np.random.default_rng(seed)

@@ -136,7 +136,7 @@ def front_of(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
 # ---------------------------------------------------------------- definitions
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_objectives_and_repair_equal_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -210,7 +210,7 @@ def dependent_terms(problem: KernelProblem, before: Any, after: Any, flipped: se
     return None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -188,7 +188,7 @@ def test_a_density_counts_widths_and_parameters_of_bins() -> None:
     assert score == pytest.approx(3.354728, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(10, 150), st.sampled_from(range(len(RULES))))
 def test_scores_equal_their_twin(seed: int, n_rows: int, rule: int) -> None:
     method, options = RULES[rule]
@@ -244,7 +244,7 @@ def test_dense_and_sparse_counting_equal_the_twin(n_rows: int, cards: tuple[int,
         assert scored == pytest.approx(expected, rel=1e-10, abs=1e-8), method
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300))
 def test_both_ways_of_counting_find_the_same_tables(seed: int, n_rows: int) -> None:
     rng = np.random.default_rng(seed)

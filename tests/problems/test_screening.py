@@ -87,7 +87,7 @@ def slow_strength(
     return (more - less - half) / math.sqrt(half), more - less - price * freedom
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
 def test_pairwise_strengths_equal_their_definition(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -103,7 +103,7 @@ def test_pairwise_strengths_equal_their_definition(seed: int, n: int) -> None:
         assert found[i, j] == found[j, i] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(0, 4))
 def test_conditional_strengths_equal_their_definition(seed: int, n: int, limit: int) -> None:
     rng = np.random.default_rng(seed)
@@ -174,7 +174,7 @@ def test_no_pair_is_left_out_of_small_tables_unless_asked() -> None:
     assert 101 * 10 / 2 <= np.count_nonzero(np.triu(kept)) < 101 * 100 / 2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 12), st.integers(1, 4))
 def test_candidates_are_symmetric_the_best_and_within_the_rules(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)

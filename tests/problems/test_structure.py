@@ -86,7 +86,7 @@ def test_sampling_is_sparse_even_and_keeps_the_rules() -> None:
 # ---------------------------------------------------------------- full evaluation
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9))
 def test_repair_in_index_order_equals_its_twin(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ def test_repair_in_index_order_equals_its_twin(seed: int, n: int) -> None:
     assert set(problem.edges(repaired)) == slow_break_cycles(n, problem.edges(genotype))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.booleans())
 def test_evaluation_repairs_keeps_the_rules_and_scores(seed: int, n: int, random_repair: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -270,7 +270,7 @@ def test_partial_evaluation_equals_full_evaluation(n: int, steps: int, random_re
         walk.step(subsets(rng, problem.n_variables, problem.n_edge_genes))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.booleans())
 def test_partial_evaluation_keeps_the_rules(seed: int, n: int, random_repair: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ def arc_shares(draw):
     return shares, np.triu(expert)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arc_shares())
 def test_boxes_stand_apart_and_edges_pass_under_none(drawn):
     shares, expert = drawn
@@ -52,7 +52,7 @@ def test_boxes_stand_apart_and_edges_pass_under_none(drawn):
         assert points[:, 1].max() <= found.height
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(arc_shares())
 def test_consensus_has_no_cycle_and_ties_in_what_can_be(drawn):
     shares, expert = drawn

@@ -25,7 +25,7 @@ def is_acyclic(edges, names):
     return True
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**6),
     st.integers(2, 14),

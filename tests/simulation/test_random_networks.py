@@ -79,7 +79,7 @@ def allowed_graphs(bounds: GraphBounds) -> set[frozenset[tuple[int, int]]]:
     discrete_fraction=st.floats(0, 1),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_network_keeps_the_bounds(
     n, law, kind, rows, max_indegree, max_edge_fraction, max_table_rows, discrete_fraction, seed
 ):

@@ -120,7 +120,7 @@ def test_fixed_cuts_and_levels_never_grow() -> None:
 @given(
     st.integers(0, 10_000), st.lists(st.sampled_from(["enter", "leave", "score"]), min_size=5, max_size=60)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_reused_place_never_finds_old_scores(seed: int, steps: list[str]) -> None:
     rng = np.random.default_rng(seed)
     variables = tied_variables(seed, 40, "ccd", n_distinct=12)
@@ -263,7 +263,7 @@ def test_one_climb_tries_at_most_six_policies_of_a_library() -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_coarsening_keeps_table_limits_in_libraries_without_order(seed: int) -> None:
     """Under required edges bins must give way, whatever the order in which policies entered."""
     rng = np.random.default_rng(seed)

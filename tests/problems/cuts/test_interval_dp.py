@@ -142,7 +142,7 @@ def test_toy_table_has_its_known_values(
     st.sampled_from([0.0, 1e-3, 0.1]),
     st.sampled_from([0, 1, 3]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_optimum_equals_brute_force_over_all_sets_of_mid_points(
     seed: int,
     method: str,

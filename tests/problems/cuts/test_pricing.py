@@ -56,7 +56,7 @@ def score(problem: StructureProblem, genotype: NDArray[np.int16]) -> float:
 
 
 @given(st.integers(0, 10_000), METHODS, LIMITS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_priced_variable_has_the_best_cuts_of_all(
     seed: int, method: tuple[str, float], limits: CutLimits
 ) -> None:
@@ -85,7 +85,7 @@ def test_priced_variable_has_the_best_cuts_of_all(
 
 
 @given(st.integers(0, 10_000), METHODS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_pricing_all_variables_in_turn_ends_where_none_alone_can_be_cut_better(
     seed: int, method: tuple[str, float]
 ) -> None:
