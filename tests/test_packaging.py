@@ -19,9 +19,9 @@ LINKED = ("linkage", "operators", "problems")
 
 def python_files(*folders):
     for folder in folders:
-        for place, names, files in os.walk(ROOT / folder, followlinks=False):
+        for path, names, files in os.walk(ROOT / folder, followlinks=False):
             names[:] = [name for name in names if not name.startswith((".", "__pycache__"))]
-            yield from (Path(place) / file for file in files if file.endswith(".py"))
+            yield from (Path(path) / file for file in files if file.endswith(".py"))
 
 
 @pytest.mark.parametrize("name", LINKED)
@@ -46,13 +46,13 @@ def test_setuptools_maps_every_package_to_the_folder_that_the_link_leads_to():
 
 
 def test_every_folder_with_python_files_is_listed_as_a_package():
-    found = set()
-    for place, names, files in os.walk(ROOT / "gomea_bn", followlinks=True):
+    packages = set()
+    for path, names, files in os.walk(ROOT / "gomea_bn", followlinks=True):
         names[:] = [name for name in names if name != "__pycache__"]
         if any(file.endswith(".py") for file in files):
-            assert "__init__.py" in files, place
-            found.add(Path(place).relative_to(ROOT).as_posix().replace("/", "."))
-    assert found == set(SETUPTOOLS["packages"])
+            assert "__init__.py" in files, path
+            packages.add(Path(path).relative_to(ROOT).as_posix().replace("/", "."))
+    assert packages == set(SETUPTOOLS["packages"])
 
 
 @pytest.mark.parametrize("package", SETUPTOOLS["packages"])

@@ -69,10 +69,10 @@ def test_the_first_screen_has_the_two_commands_before_the_call():
 
 @pytest.mark.parametrize("words", list(commands()), ids=" ".join)
 def test_every_command_and_option_exists(words):
-    told = CliRunner().invoke(cli.main, [words[0], "--help"])
-    assert told.exit_code == 0
+    result = CliRunner().invoke(cli.main, [words[0], "--help"])
+    assert result.exit_code == 0
     for option in [word for word in words[1:] if word.startswith("--")]:
-        assert option in told.stdout
+        assert option in result.stdout
 
 
 def test_every_linked_file_exists():

@@ -28,8 +28,8 @@ class PlainArchive:
             old = self.members[same[0]][0]
             others = [g for i, (g, _) in enumerate(self.members) if i != same[0]]
 
-            def nearest(one):
-                return min([int((one != g).sum()) for g in others], default=len(one))
+            def nearest(member):
+                return min([int((member != g).sum()) for g in others], default=len(member))
 
             if nearest(genotype) > nearest(old):
                 self.members[same[0]] = (genotype, f)
@@ -73,10 +73,10 @@ def test_with_many_blocks_the_front_is_the_nondominated_set(seed, m):
     canonical_f = np.array([[canonical(float(x)) for x in row] for row in f])
     distinct = np.unique(canonical_f, axis=0)
     dominated = [((distinct <= x).all(axis=1) & (distinct < x).any(axis=1)).any() for x in distinct]
-    wanted = {tuple(x) for x, worse in zip(distinct, dominated, strict=True) if not worse}
-    found = [tuple(x) for x in archive.objectives.tolist()]
-    assert len(found) == len(set(found))
-    assert set(found) == wanted
+    expected = {tuple(x) for x, worse in zip(distinct, dominated, strict=True) if not worse}
+    held_objectives = [tuple(x) for x in archive.objectives.tolist()]
+    assert len(held_objectives) == len(set(held_objectives))
+    assert set(held_objectives) == expected
     for j in range(m):
         assert archive.objectives[archive.data.best[j], j] == archive.objectives[:, j].min()
 

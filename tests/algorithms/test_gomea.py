@@ -346,12 +346,12 @@ def test_a_second_interrupt_interrupts_at_once() -> None:
 
 
 def test_a_run_outside_the_main_thread_works() -> None:
-    found: list[Result] = []
+    results: list[Result] = []
     limits = Limits(max_evaluations=3000)
-    thread = threading.Thread(target=lambda: found.append(GOMEA().run(example(), limits, random_state=0)))
+    thread = threading.Thread(target=lambda: results.append(GOMEA().run(example(), limits, random_state=0)))
     thread.start()
     thread.join()
-    assert same(found[0], GOMEA().run(example(), limits, random_state=0))
+    assert same(results[0], GOMEA().run(example(), limits, random_state=0))
 
 
 def test_errors_of_a_callback_come_through() -> None:
@@ -474,5 +474,5 @@ def test_the_order_of_columns_does_not_matter() -> None:
     assert len(set(scores[0])) > 50  # too few evaluations to end in one optimum
     assert ks_2samp(scores[0], scores[1]).pvalue > 1e-3
     for arc in itertools.permutations([v.name for v in variables], 2):
-        with_arc = np.array([found[arc] for found in edges])
+        with_arc = np.array([runs[arc] for runs in edges])
         assert fisher_exact(np.array([with_arc, 200 - with_arc])).pvalue > 1e-4

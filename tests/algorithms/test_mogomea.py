@@ -61,9 +61,9 @@ KNOWN = {
 
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("mixing", ["weights", "dominance"])
-@pytest.mark.parametrize("what", KNOWN)
-def test_whole_fronts_are_found(what: str, mixing: str, update: str) -> None:
-    problem, n_eval = KNOWN[what]
+@pytest.mark.parametrize("name", KNOWN)
+def test_whole_fronts_are_found(name: str, mixing: str, update: str) -> None:
+    problem, n_eval = KNOWN[name]
     front = brute_force_front(problem)
     assert len(front) > 2
     settings = MOGOMEA(mixing=mixing, archive_update=update)
@@ -160,7 +160,7 @@ def test_the_schedule_of_two_generations_per_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "wanted"),
+    ("options", "expected"),
     [
         ({}, [3, 4, 5, 6, 7]),
         ({"max_clusters": 5}, [3, 4, 5, 5, 5]),
@@ -168,10 +168,10 @@ def test_the_schedule_of_two_generations_per_step() -> None:
         ({"base_population": 2, "base_clusters": 6}, [2, 4, 8, 9, 10]),
     ],
 )
-def test_every_population_has_one_cluster_more(options: dict[str, int], wanted: list[int]) -> None:
+def test_every_population_has_one_cluster_more(options: dict[str, int], expected: list[int]) -> None:
     run = FrontRun(replace(STILL, **options), OneMaxZeroMax(30), Limits(max_generations=31), random_state=0)
     run.finish()
-    assert [population.n_clusters for population in run.populations] == wanted
+    assert [population.n_clusters for population in run.populations] == expected
 
 
 def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
@@ -220,10 +220,10 @@ def test_from_infeasible_networks_feasible_ones_are_found(update: str) -> None:
 
 def test_given_genotypes_come_first_in_every_population() -> None:
     problem = LOTZ(30)
-    given = np.repeat(np.array([[1] * 30, [1] * 12 + [0] * 18]), [1, 1], axis=0)
-    first = MOGOMEA().run(problem, Limits(max_evaluations=2), random_state=3, initial=given)
+    initial = np.repeat(np.array([[1] * 30, [1] * 12 + [0] * 18]), [1, 1], axis=0)
+    first = MOGOMEA().run(problem, Limits(max_evaluations=2), random_state=3, initial=initial)
     assert first.F.tolist() == [[-30.0, 0.0], [-12.0, -18.0]]
-    many = np.repeat(given, 20, axis=0)
+    many = np.repeat(initial, 20, axis=0)
     run = FrontRun(STILL, problem, Limits(max_generations=3), random_state=0, initial=many)
     run.finish()
     for population in run.populations:

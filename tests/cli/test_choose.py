@@ -28,19 +28,19 @@ def front():
 
 @pytest.fixture(scope="module")
 def folder(front, tmp_path_factory):
-    place = tmp_path_factory.mktemp("fronts") / "front"
-    write_front(place, front, networks=4)
-    return place
+    path = tmp_path_factory.mktemp("fronts") / "front"
+    write_front(path, front, networks=4)
+    return path
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """Return the folder of a run of `learn`, and its table beside it."""
-    place = tmp_path_factory.mktemp("runs")
-    small_frame().to_csv(place / "rows.csv", index=False)
+    path = tmp_path_factory.mktemp("runs")
+    small_frame().to_csv(path / "rows.csv", index=False)
     arguments = ["--max-evaluations", "500", "--seed", "1", "--quiet", "--max-levels", "7"]
-    ok("learn", place / "rows.csv", "--out", place / "run", *arguments)
-    return place / "run"
+    ok("learn", path / "rows.csv", "--out", path / "run", *arguments)
+    return path / "run"
 
 
 @pytest.mark.parametrize("ending", ["json", "bif", "dot"])
@@ -64,7 +64,7 @@ def test_export_gives_the_table(front, folder, tmp_path):
     text = ok("export", folder, "--to", "csv").stdout
     frame = pd.read_csv(io.StringIO(text), index_col="id")
     assert np.allclose(frame[list(front.names)], front.values, rtol=1e-12)
-    assert frame["n_edges"].tolist() == [len(one.network.edges) for one in front]
+    assert frame["n_edges"].tolist() == [len(entry.network.edges) for entry in front]
     assert frame.index[frame["knee"]].tolist() == [front.knee().index]
     ok("export", folder, "-o", tmp_path / "table.parquet")
     assert pd.read_parquet(tmp_path / "table.parquet")["misfit"].tolist() == front.values[:, 0].tolist()
@@ -97,9 +97,9 @@ def test_networks_are_named_by_file_folder_or_id(front, folder, run, tmp_path):
     (tmp_path / "a.bif.gz").write_bytes(gzip.compress((tmp_path / "a.bif").read_bytes()))
     assert named_network(str(tmp_path / "a#1.json")) == twelfth
     for name in ("a.bif", "a.bif.gz"):
-        found = named_network(str(tmp_path / name))
-        assert found.edges == twelfth.edges
-        assert {key: cuts.tolist() for key, cuts in found.cut_points.items()} == {
+        network = named_network(str(tmp_path / name))
+        assert network.edges == twelfth.edges
+        assert {key: cuts.tolist() for key, cuts in network.cut_points.items()} == {
             key: cuts.tolist() for key, cuts in twelfth.cut_points.items()
         }
     assert named_network(f"{folder}#12") == twelfth
@@ -133,8 +133,8 @@ def test_the_launchers_are_the_same_commands(stand_in, data, folder, capsys, scr
     with pytest.raises(SystemExit) as ended:
         launcher["main"]([str(argument) for argument in arguments])
     assert ended.value.code == 0
-    printed, told = capsys.readouterr()
-    assert told == ""
+    printed, errors = capsys.readouterr()
+    assert errors == ""
     assert printed == ok(command, *arguments).stdout
     assert len((SCRIPTS / f"{script}.py").read_text().splitlines()) < 80
 
@@ -212,7 +212,7 @@ def test_compare_tells_the_difference_in_words(front, folder, tmp_path):
     assert result.stdout.startswith(f"A: {folder}#3\nB: {tmp_path / 'second.json'}\n")
     facts = json.loads(ok("compare", f"{folder}#3", tmp_path / "second.json", "--json").stdout)
     assert {tuple(edge) for edge in facts["common"]} == set(first.edges) & set(second.edges)
-    assert {one["name"]: one["n_b"] for one in facts["variables"]} == {
+    assert {variable["name"]: variable["n_b"] for variable in facts["variables"]} == {
         name: second.cardinality(name) for name in second.names
     }
     assert "equal in every probability" in ok("compare", f"{folder}#3", f"{folder}#3").stdout

@@ -29,10 +29,10 @@ def rows():
 
 @pytest.fixture
 def network(rows, tmp_path):
-    found = DiscretizedBayesNet.from_table(
+    network_with_fixed_cuts = DiscretizedBayesNet.from_table(
         read_table(rows), [("a", "long name"), ("long name", "c")], {"a": [0.0], "long name": [0.1, 0.7]}
     )
-    found.to_json(tmp_path / "network.json")
+    network_with_fixed_cuts.to_json(tmp_path / "network.json")
     return tmp_path / "network.json"
 
 
@@ -46,7 +46,7 @@ def test_it_prints_a_row_per_continuous_column(table, rows):
     cuts = EqualFrequency(n_bins=3).fit(rows).cut_points_
     assert result.stdout.splitlines() == [
         "column     bins  cuts",
-        *(f"{name:<9}     3  {one[0]:g}, {one[1]:g}" for name, one in cuts.items()),
+        *(f"{name:<9}     3  {cut_points[0]:g}, {cut_points[1]:g}" for name, cut_points in cuts.items()),
         "",
         result.stdout.splitlines()[-1],
     ]
@@ -80,12 +80,12 @@ def test_no_file_that_it_reads_is_replaced(table, network, tmp_path):
     link = tmp_path / "link.csv"
     link.symlink_to(table)
     before = table.read_bytes(), network.read_bytes()
-    given = (table, "--method", "mdl", "--network", network, "-q")
+    arguments = (table, "--method", "mdl", "--network", network, "-q")
     for option, target in (("-o", table), ("--codes", table), ("--codes", link), ("-o", network)):
-        result = discretize(*given, option, target)
+        result = discretize(*arguments, option, target)
         assert result.exit_code == 2
         assert "since the command reads it (" in result.stderr
-    both = discretize(*given, "-o", tmp_path / "x", "--codes", tmp_path / "x")
+    both = discretize(*arguments, "-o", tmp_path / "x", "--codes", tmp_path / "x")
     assert both.exit_code == 2
     assert "must be two files" in both.stderr
     assert (table.read_bytes(), network.read_bytes()) == before
@@ -142,9 +142,9 @@ def test_what_repeats_a_run_is_said_where_it_does(table, rows):
     assert "with --seed 1 give this network again" in _cli_learn.report(learner)
     learner.statistics_["discretizer_cut_short"] = 1
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"] is None
-    told = _cli_learn.report(learner)
-    assert "The clock ended the discretizer in 1 of " in told
-    assert "again" not in told
+    text = _cli_learn.report(learner)
+    assert "The clock ended the discretizer in 1 of " in text
+    assert "again" not in text
 
 
 def test_classes_come_from_a_column(table, rows):
@@ -157,13 +157,13 @@ def test_kinds_and_fixed_cuts_of_a_network_hold(table, rows, tmp_path):
     saved = tmp_path / "fixed.json"
     whole = rows.assign(d=np.arange(200) % 4)
     whole.to_csv(table, index=False)
-    found = DiscretizedBayesNet.from_table(
+    whole_number_network = DiscretizedBayesNet.from_table(
         read_table(whole, kinds={"d": "continuous"}),
         [("a", "d")],
         {"a": [0.0], "long name": [], "d": [1.5]},
         metadata={"fixed_cut_points": ["a"]},
     )
-    found.to_json(saved)
+    whole_number_network.to_json(saved)
     result = discretize(table, "--method", "mdl", "--network", saved, "--json", "-q")
     assert result.exit_code == 0, result.stderr
     cuts = json.loads(result.stdout)["cut_points"]

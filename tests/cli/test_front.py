@@ -25,21 +25,21 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def folder(tmp_path_factory):
     """Return a folder with a table and an expert's edges."""
-    found = tmp_path_factory.mktemp("search")
-    rows().to_csv(found / "rows.csv", index=False)
-    (found / "expert.csv").write_text("parent,child\na,b\nd,c\n")
-    return found
+    path = tmp_path_factory.mktemp("search")
+    rows().to_csv(path / "rows.csv", index=False)
+    (path / "expert.csv").write_text("parent,child\na,b\nd,c\n")
+    return path
 
 
 @pytest.fixture(scope="module")
-def found(place):
+def learned(folder):
     """Return the folder of a front, and what the command printed."""
-    out = place / "front"
+    out = folder / "front"
     arguments = [
         "--expert",
-        place / "expert.csv",
+        folder / "expert.csv",
         "--max-evaluations",
         "3000",
         "--seed",
@@ -47,38 +47,43 @@ def found(place):
         "--jobs",
         "2",
     ]
-    result = invoke("front", place / "rows.csv", *arguments, "--out", out)
+    result = invoke("front", folder / "rows.csv", *arguments, "--out", out)
     assert result.exit_code == 0, result.stderr
     return out, result
 
 
 def test_the_defaults_are_the_learners():
-    given = {name: p.default for name, p in inspect.signature(front).parameters.items()}
+    defaults = {name: p.default for name, p in inspect.signature(front).parameters.items()}
     learner = ParetoBayesNetLearner().get_params()
-    names = set(given) & set(learner)
+    names = set(defaults) & set(learner)
     assert {"discretizer", "max_bins", "max_seconds", "missing", "max_complexity", "pseudo_count"} <= names
     for name in names - {"cut_points", "patience"}:
-        assert given[name] == learner[name], name
-    assert (given["patience"], learner["patience"]) == (0, None)
-    assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
+        assert defaults[name] == learner[name], name
+    assert (defaults["patience"], learner["patience"]) == (0, None)
+    assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
 
 
-def test_the_values_are_those_of_the_networks(place, found):
-    out, result = found
+def test_the_values_are_those_of_the_networks(folder, learned):
+    out, result = learned
     whole = read_front(out)
     frame = rows()
     assert len(whole) > 20
-    for one in (whole.knee(), whole.closest_to_expert(), whole.best("complexity"), whole[len(whole) // 2]):
-        assert one.objectives["misfit"] == pytest.approx(-one.network.score(frame), rel=1e-9)
-        assert one.objectives["complexity"] == one.network.n_parameters
+    for candidate in (
+        whole.knee(),
+        whole.closest_to_expert(),
+        whole.best("complexity"),
+        whole[len(whole) // 2],
+    ):
+        assert candidate.objectives["misfit"] == pytest.approx(-candidate.network.score(frame), rel=1e-9)
+        assert candidate.objectives["complexity"] == candidate.network.n_parameters
     assert {frozenset(edge) for edge in whole.closest_to_expert().network.edges} >= {frozenset("ab")}
     assert whole.record["counts"]["n_eval"] == 3000
     assert f"The front has {len(whole):,} networks" in result.stdout
     assert "Stopped by max_evaluations" in result.stdout
 
 
-def test_the_record_repeats_the_front(place, found):
-    whole = read_front(found[0])
+def test_the_record_repeats_the_front(folder, learned):
+    whole = read_front(learned[0])
     parameters = whole.record["parameters"]
     expert = ExpertNetwork.from_file(whole.record["expert_source"]["path"])
     knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
@@ -89,8 +94,8 @@ def test_the_record_repeats_the_front(place, found):
     assert front.knee().network == whole.knee().network
 
 
-def test_a_page_and_a_model_follow(place, found):
-    out, _ = found
+def test_a_page_and_a_model_follow(folder, learned):
+    out, _ = learned
     assert invoke("review", out).exit_code == 0
     page = (out / "review.html").read_text()
     assert read_front(out).run_hash in page
@@ -107,17 +112,17 @@ def test_a_page_and_a_model_follow(place, found):
         (["--cut-points", "a=99"], "must lie inside the range"),
     ],
 )
-def test_wrong_use_is_told_before_the_search(place, tmp_path, arguments, message):
-    result = invoke("front", place / "rows.csv", *arguments, "--out", tmp_path / "out")
+def test_wrong_use_is_told_before_the_search(folder, tmp_path, arguments, message):
+    result = invoke("front", folder / "rows.csv", *arguments, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.stderr
     assert "Searching" not in result.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_keeps_the_front_so_far(place, tmp_path):
+def test_ctrl_c_keeps_the_front_so_far(folder, tmp_path):
     out = tmp_path / "front"
-    process = searching("front", place / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)
+    process = searching("front", folder / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=180)
     assert process.returncode == 0, stderr
@@ -144,8 +149,8 @@ def test_advice_names_options(tmp_path, command):
 
 
 def test_the_default_of_the_limit_is_told():
-    told = " ".join(invoke("front", "--help").stdout.split())
-    assert "10 times that of the network without edges, or the number of rows if that is larger" in told
+    text = " ".join(invoke("front", "--help").stdout.split())
+    assert "10 times that of the network without edges, or the number of rows if that is larger" in text
 
 
 def test_help_imports_nothing_heavy():
@@ -154,12 +159,12 @@ def test_help_imports_nothing_heavy():
     assert "--max-complexity" in text
 
 
-def test_json_is_for_programs(place):
+def test_json_is_for_programs(folder):
     arguments = ["--max-evaluations", "500", "--seed", "3", "--json", "--quiet"]
-    result = invoke("front", place / "rows.csv", *arguments)
+    result = invoke("front", folder / "rows.csv", *arguments)
     assert (result.exit_code, result.stderr) == (0, "")
     summary = json.loads(result.stdout)
-    assert [one["name"] for one in summary["objectives"]] == ["misfit", "complexity"]
+    assert [objective["name"] for objective in summary["objectives"]] == ["misfit", "complexity"]
     assert summary["record"]["seed"] == 3
 
 
@@ -167,15 +172,15 @@ def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
     out = tmp_path / "new" / "front"
     result = ok("front", data, "--out", out, "--networks", 3, "--parquet")
     whole = example_front(9)
-    found = read_front(out)
-    assert found.values.tolist() == whole.values.tolist()
-    assert found.record["source"] == {
+    written = read_front(out)
+    assert written.values.tolist() == whole.values.tolist()
+    assert written.record["source"] == {
         "path": str(data),
         "file_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
     }
-    assert found.record["n_rows"] == 60
-    assert found.record["seconds"] == {"compile": 0.5}
-    assert "expert_source" not in found.record
+    assert written.record["n_rows"] == 60
+    assert written.record["seconds"] == {"compile": 0.5}
+    assert "expert_source" not in written.record
     assert {"front.parquet", "front.csv", "expert_completed.json", "networks"} <= {
         path.name for path in out.iterdir()
     }
@@ -208,7 +213,7 @@ def test_front_without_out_says_so_and_json_is_for_programs(stand_in, data):
     summary = json.loads(result.stdout)
     whole = example_front(9)
     assert summary["n_networks"] == 9
-    assert [one["least"] for one in summary["objectives"]] == whole.values.min(axis=0).tolist()
+    assert [objective["least"] for objective in summary["objectives"]] == whole.values.min(axis=0).tolist()
     assert summary["choices"][0]["what"] == "knee"
     assert summary["choices"][0]["id"] == whole.knee().index
     assert summary["choices"][0]["edges"] == [list(edge) for edge in whole.knee().network.edges]
@@ -228,14 +233,14 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7",
         "--pseudo-count", "0.5", "--patience", "3", "--quiet", "--out", tmp_path / "front",
     )  # fmt: skip
-    given = stand_in.given
-    assert given.pop("expert").edges == [("a", "b")]
-    knowledge = given.pop("knowledge")
+    options = stand_in.given
+    assert options.pop("expert").edges == [("a", "b")]
+    knowledge = options.pop("knowledge")
     assert knowledge.required_edges == (("a", "b"),)
     assert knowledge.forbidden_edges == (("b", "c"),)
     assert knowledge.temporal_order == (("a",), ("b", "c"))
     assert knowledge.max_table_cells == 60
-    assert given == {
+    assert options == {
         "objectives": ["misfit", "expert_distance"], "discretizer": "equal-width", "max_bins": 5,
             "min_width": 0.02, "min_bin_count": 7,
         "max_complexity": 40.5, "max_indegree": 2, "max_candidates": None, "max_seconds": None, "max_evaluations": 9,
@@ -319,19 +324,19 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     assert Path("rows.csv").read_bytes() == before
     assert Path("expert.json").read_text() == "what the expert said"
     completed = Path("expert_completed.json").read_bytes()
-    told = refused(2, "front", "rows.csv", "--expert", "expert_completed.json", "--out", ".")
-    assert "expert_completed.json', since the command reads it (--expert)" in told
+    message = refused(2, "front", "rows.csv", "--expert", "expert_completed.json", "--out", ".")
+    assert "expert_completed.json', since the command reads it (--expert)" in message
     assert Path("expert_completed.json").read_bytes() == completed
 
 
 def test_the_result_is_printed_before_it_is_written(stand_in, data, tmp_path):
     output = ok("front", data, "--out", tmp_path / "front").output
-    told = (
+    parts = (
         "The front has 9",
         f"Writing 9 networks to {tmp_path / 'front'} ...",
         f"Wrote {tmp_path / 'front'}",
     )
-    assert sorted(told, key=output.index) == list(told)
+    assert sorted(parts, key=output.index) == list(parts)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -380,12 +385,12 @@ def test_the_limit_on_parameters_is_printed(stand_in, data):
         assert f"At most {int(most)} free parameters (--max-complexity)." in printed
         warnings = [line for line in printed.splitlines() if line.startswith("Warning: ")]
         assert len(warnings) == bool(near)
-        for what, size in (("the knee", knee), ("the best fit", best)):
-            assert (f"{what} ({size})" in printed) == (size in near)
+        for name, size in (("the knee", knee), ("the best fit", best)):
+            assert (f"{name} ({size})" in printed) == (size in near)
 
 
-def test_limits_hold_for_optimal_cuts(place):
-    given = [
+def test_limits_hold_for_optimal_cuts(folder):
+    limits = [
         "--discretizer",
         "optimal",
         "--min-bin-count",
@@ -393,15 +398,17 @@ def test_limits_hold_for_optimal_cuts(place):
         "--min-width",
         "0.2",
     ]
-    result = invoke("front", place / "rows.csv", *given, "--max-evaluations", "2000", "--out", place / "wide")
+    result = invoke(
+        "front", folder / "rows.csv", *limits, "--max-evaluations", "2000", "--out", folder / "wide"
+    )
     assert result.exit_code == 0, result.stderr
-    whole, frame = read_front(place / "wide"), rows()
+    whole, frame = read_front(folder / "wide"), rows()
     assert whole.record["counts"]["variables_priced"] > 0
     n_cuts = 0
-    for one in whole:
-        for name, cuts in one.network.cut_points.items():
+    for candidate in whole:
+        for name, cuts in candidate.network.cut_points.items():
             n_cuts += len(cuts)
-            low, high = one.network.support[name]
+            low, high = candidate.network.support[name]
             assert np.diff([low, *cuts, high]).min() >= 0.2 * (high - low) * (1 - 1e-9)
             bins = np.searchsorted(cuts, frame[name], side="left")
             assert np.bincount(bins, minlength=len(cuts) + 1).min() >= 40

@@ -40,15 +40,15 @@ def rows():
 
 
 def test_the_defaults_are_the_learners():
-    given = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
+    defaults = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
     learner = BayesNetLearner().get_params()
-    names = set(given) & set(learner)
+    names = set(defaults) & set(learner)
     assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
-    assert options.read_pseudo_count(given["pseudo_count"]) == learner["pseudo_count"]
+    assert options.read_pseudo_count(defaults["pseudo_count"]) == learner["pseudo_count"]
     for name in names - {"cut_points", "pseudo_count"}:
-        assert given[name] == learner[name], name
-    assert given["ess"] == learner["equivalent_sample_size"]
-    assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
+        assert defaults[name] == learner[name], name
+    assert defaults["ess"] == learner["equivalent_sample_size"]
+    assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
 
 
 def test_learn_prints_the_kinds_then_the_network(table, rows):
@@ -385,8 +385,8 @@ def test_the_launcher_is_the_same_command(table, capsys):
     with pytest.raises(SystemExit) as ended:
         script["main"]([str(table), *QUICK, "--quiet"])
     assert ended.value.code == 0
-    printed, told = capsys.readouterr()
-    assert told == ""
+    printed, errors = capsys.readouterr()
+    assert errors == ""
     same = [line for line in learn(table, *QUICK, "--quiet").stdout.splitlines() if "Stopped" not in line]
     assert [line for line in printed.splitlines() if "Stopped" not in line] == same
 

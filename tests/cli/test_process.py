@@ -78,20 +78,20 @@ def test_ctrl_c_keeps_the_best_so_far(table, rows, tmp_path):
 
 
 def test_a_terminal_gets_the_live_table(table):
-    own, theirs = pty.openpty()
+    controller, theirs = pty.openpty()
     command = [COMMAND, "learn", str(table), "--max-seconds", "0.5", "--patience", "0", "--jobs", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
     os.close(theirs)
     seen = b""
-    while select.select([own], [], [], 30)[0]:
+    while select.select([controller], [], [], 30)[0]:
         try:
-            chunk = os.read(own, 65536)
+            chunk = os.read(controller, 65536)
         except OSError:  # the other end is closed
             break
         if not chunk:
             break
         seen += chunk
-    os.close(own)
+    os.close(controller)
     stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert b"families/s" in seen

@@ -75,9 +75,9 @@ def test_frames_tables_arrays_and_files_are_read_alike(frame, tmp_path):
     numbers.to_csv(path, index=False, float_format="%.17g")
     expected = list(Recorder().fit(numbers).cut_points_.values())
     for source in (read_table(numbers), numbers.to_numpy(), path, str(path)):
-        found = Recorder().fit(source)
-        np.testing.assert_array_equal(list(found.cut_points_.values()), expected)
-    assert found.transform(path).equals(found.transform(numbers))
+        fitted = Recorder().fit(source)
+        np.testing.assert_array_equal(list(fitted.cut_points_.values()), expected)
+    assert fitted.transform(path).equals(fitted.transform(numbers))
     assert Recorder().fit(numbers.to_numpy()).feature_names_in_.tolist() == ["x0", "x1", "x2"]
 
 

@@ -76,9 +76,9 @@ def test_k_means_cuts_are_scikit_learns():
 
 def test_k_means_takes_no_more_bins_than_values():
     frame = pd.DataFrame({"x": [0.5, 1.5, 1.5, 7.5] * 5, "y": np.arange(20.0)})
-    found = KMeans(n_bins=6).fit(frame)
-    np.testing.assert_allclose(found.cut_points_["x"], [1.0, 4.5])
-    assert len(found.cut_points_["y"]) == 5
+    fitted = KMeans(n_bins=6).fit(frame)
+    np.testing.assert_allclose(fitted.cut_points_["x"], [1.0, 4.5])
+    assert len(fitted.cut_points_["y"]) == 5
     assert KMeans(n_bins=1).fit(frame).cut_points_["x"].tolist() == []
 
 
@@ -99,8 +99,8 @@ def test_k_means_runs_on_one_thread(monkeypatch):
 
 def test_k_means_takes_any_seed():
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=50)})
-    found = [KMeans(random_state=seed).fit(frame).cut_points_["x"].tolist() for seed in (3, 2**80 + 3)]
-    assert found[0] == found[1]
+    cuts = [KMeans(random_state=seed).fit(frame).cut_points_["x"].tolist() for seed in (3, 2**80 + 3)]
+    assert cuts[0] == cuts[1]
 
 
 @pytest.mark.parametrize("exponent", [-1000, -320, 1000])
@@ -108,8 +108,8 @@ def test_k_means_knows_no_units(exponent):
     values = np.random.default_rng(0).normal(size=200)
     plain = KMeans(n_bins=4).fit(pd.DataFrame({"x": values})).cut_points_["x"]
     assert len(plain) == 3
-    found = KMeans(n_bins=4).fit(pd.DataFrame({"x": np.ldexp(values, exponent)})).cut_points_["x"]
-    np.testing.assert_array_equal(found, np.ldexp(plain, exponent))
+    cuts = KMeans(n_bins=4).fit(pd.DataFrame({"x": np.ldexp(values, exponent)})).cut_points_["x"]
+    np.testing.assert_array_equal(cuts, np.ldexp(plain, exponent))
 
 
 def test_k_means_leaves_no_bin_without_rows():
@@ -154,8 +154,8 @@ def test_mdlp_finds_what_a_slow_twin_finds(n, n_classes, n_values, seed):
     classes = np.minimum(values.astype(int) // 2 + (rng.random(n) < 0.2), n_classes - 1)
     if len(set(values)) < 2:
         values[0] = -1.0
-    found = MDLP().fit(pd.DataFrame({"x": values}), classes).cut_points_["x"]
-    assert found.tolist() == slow_mdlp(values.tolist(), classes.tolist())
+    cuts = MDLP().fit(pd.DataFrame({"x": values}), classes).cut_points_["x"]
+    assert cuts.tolist() == slow_mdlp(values.tolist(), classes.tolist())
 
 
 def test_mdlp_splits_again_and_does_not_see_monotone_changes_of_scale():
@@ -184,14 +184,14 @@ def test_mdlp_needs_classes():
 def test_few_rows_ties_many_rows_and_deadlines(name):
     for n in range(2, 11):
         frame = pd.DataFrame({"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n]})
-        found = discretizer(name).fit(frame, np.arange(n) % 2)
-        assert found.transform(frame).shape == (n, 2)
+        fitted = discretizer(name).fit(frame, np.arange(n) % 2)
+        assert fitted.transform(frame).shape == (n, 2)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(50_000, 2)))
     classes = (frame[0] + rng.normal(size=50_000) > 0).to_numpy()
     with at_most(10):
-        found = discretizer(name).fit(frame, classes)
-    assert len(found.cut_points_["0"]) >= 1
+        fitted = discretizer(name).fit(frame, classes)
+    assert len(fitted.cut_points_["0"]) >= 1
     stopped = discretizer(name, max_seconds=1e-9).fit(frame, classes)
     assert stopped.stopped_by_ == "max_seconds"
     assert stopped.cut_points_["0"].tolist() == []

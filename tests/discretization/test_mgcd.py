@@ -23,10 +23,10 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 def test_borders_of_truncated_gaussians_are_found_given_the_blanket(n, error):
     values, codes = truncated_gaussians(0, n, 10, spread=6.0)
     frame = pd.DataFrame({"y": codes, "x": values})
-    found = MGCDiscretizer(random_state=0).fit(frame, network=[("y", "x")])
-    np.testing.assert_allclose(found.cut_points_["x"], [1.0, 2.5, 3.0], atol=error)
-    assert found.stopped_by_ == "fixpoint"
-    assert found.mixtures_["x"].weights.shape == (10, 4)
+    fitted = MGCDiscretizer(random_state=0).fit(frame, network=[("y", "x")])
+    np.testing.assert_allclose(fitted.cut_points_["x"], [1.0, 2.5, 3.0], atol=error)
+    assert fitted.stopped_by_ == "fixpoint"
+    assert fitted.mixtures_["x"].weights.shape == (10, 4)
 
 
 def test_a_blanket_tells_apart_what_one_column_alone_hides():
@@ -64,44 +64,44 @@ def chain(n, seed):
 )
 def test_graph_and_bins_are_learned_in_turn(options):
     frame = chain(1500, 0)
-    found = MGCDiscretizer(random_state=0, **options).fit(frame)
-    assert {frozenset(edge) for edge in found.edges_} == {frozenset("ab"), frozenset("bc")}
+    fitted = MGCDiscretizer(random_state=0, **options).fit(frame)
+    assert {frozenset(edge) for edge in fitted.edges_} == {frozenset("ab"), frozenset("bc")}
     for name in "abc":
-        np.testing.assert_allclose(found.cut_points_[name], [0.5, 1.5], atol=0.1)
-    np.testing.assert_allclose(found.cut_points_["d"], [0.5], atol=0.1)
-    assert found.network_.edges == found.edges_
-    assert found.stopped_by_ == "fixpoint"
-    assert found.score_ in found.round_scores_
-    known = DiscretizedBayesNet.from_table(found.table_, found.edges_, found.cut_points_)
-    assert found.network_ == DiscretizedBayesNet.from_table(
-        found.table_, found.edges_, found.cut_points_, metadata=found.network_.metadata
+        np.testing.assert_allclose(fitted.cut_points_[name], [0.5, 1.5], atol=0.1)
+    np.testing.assert_allclose(fitted.cut_points_["d"], [0.5], atol=0.1)
+    assert fitted.network_.edges == fitted.edges_
+    assert fitted.stopped_by_ == "fixpoint"
+    assert fitted.score_ in fitted.round_scores_
+    network = DiscretizedBayesNet.from_table(fitted.table_, fitted.edges_, fitted.cut_points_)
+    assert fitted.network_ == DiscretizedBayesNet.from_table(
+        fitted.table_, fitted.edges_, fitted.cut_points_, metadata=fitted.network_.metadata
     )
-    assert known.score(frame) > DiscretizedBayesNet.from_table(found.table_, [], found.cut_points_).score(
+    assert network.score(frame) > DiscretizedBayesNet.from_table(fitted.table_, [], fitted.cut_points_).score(
         frame
     )
-    again = clone(found).fit(frame)
-    assert again.network_ == found.network_
-    fixed = found.fit(frame, network=found.network_)
+    again = clone(fitted).fit(frame)
+    assert again.network_ == fitted.network_
+    fixed = fitted.fit(frame, network=fitted.network_)
     assert not hasattr(fixed, "network_")
 
 
 def test_rounds_that_change_nothing_end_at_a_fixpoint():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(400, 3))).add_prefix("x")
-    found = MGCDiscretizer(start="univariate", random_state=0).fit(frame)
-    assert found.edges_ == []
-    assert found.stopped_by_ == "fixpoint"
-    assert len(found.round_scores_) == 1
+    fitted = MGCDiscretizer(start="univariate", random_state=0).fit(frame)
+    assert fitted.edges_ == []
+    assert fitted.stopped_by_ == "fixpoint"
+    assert len(fitted.round_scores_) == 1
 
 
 def test_the_kept_round_is_the_best_and_its_score_that_of_the_network():
     frame = chain(600, 3)
-    found = MGCDiscretizer(random_state=0).fit(frame)
-    assert found.score_ == max(found.round_scores_)
-    exact = DiscretizedBayesNet.from_table(found.table_, found.edges_, found.cut_points_, pseudo_count=0.0)
+    fitted = MGCDiscretizer(random_state=0).fit(frame)
+    assert fitted.score_ == max(fitted.round_scores_)
+    exact = DiscretizedBayesNet.from_table(fitted.table_, fitted.edges_, fitted.cut_points_, pseudo_count=0.0)
     ranges = sum(math.log(np.ptp(frame[name])) for name in frame)
     expected = 600 * (exact.score(frame) + ranges) - exact.n_parameters * math.log(600) / 2
-    assert found.score_ == pytest.approx(expected, rel=1e-9)
+    assert fitted.score_ == pytest.approx(expected, rel=1e-9)
 
 
 def test_an_experts_rules_hold_and_tables_stay_within_their_limit():
@@ -109,10 +109,10 @@ def test_an_experts_rules_hold_and_tables_stay_within_their_limit():
     knowledge = ExpertKnowledge(
         required_edges=[("d", "a")], forbidden_edges=[("a", "b"), ("b", "a")], max_table_cells=6
     )
-    found = MGCDiscretizer(knowledge=knowledge, random_state=0).fit(frame)
-    assert ("d", "a") in found.edges_
-    assert frozenset("ab") not in {frozenset(edge) for edge in found.edges_}
-    assert max(table.size for table in found.network_.tables.values()) <= 6
+    fitted = MGCDiscretizer(knowledge=knowledge, random_state=0).fit(frame)
+    assert ("d", "a") in fitted.edges_
+    assert frozenset("ab") not in {frozenset(edge) for edge in fitted.edges_}
+    assert max(table.size for table in fitted.network_.tables.values()) <= 6
 
 
 def test_it_is_a_discretizer_by_name_and_keeps_cuts_that_a_user_has_fixed():
@@ -128,9 +128,9 @@ def test_it_is_a_discretizer_by_name_and_keeps_cuts_that_a_user_has_fixed():
         {**made.cut_points_, "a": [0.3]},
         metadata={"fixed_cut_points": ["a"]},
     )
-    kept = MGCDiscretizer(random_state=0, start="network").fit(frame, network=network)
-    assert kept.cut_points_["a"].tolist() == [0.3]
-    assert sorted(kept.mixtures_) == ["b", "c", "d"]
+    fitted = MGCDiscretizer(random_state=0, start="network").fit(frame, network=network)
+    assert fitted.cut_points_["a"].tolist() == [0.3]
+    assert sorted(fitted.mixtures_) == ["b", "c", "d"]
 
 
 def test_units_do_not_matter():
@@ -140,8 +140,8 @@ def test_units_do_not_matter():
     assert len(plain) >= 2
     for scale in (1e-300, 1e300, 1e-9):
         scaled = frame.assign(x=values * scale)
-        found = MGCDiscretizer(random_state=0).fit(scaled, network=[("y", "x")]).cut_points_["x"]
-        np.testing.assert_allclose(found, plain * scale, rtol=1e-6)
+        cuts = MGCDiscretizer(random_state=0).fit(scaled, network=[("y", "x")]).cut_points_["x"]
+        np.testing.assert_allclose(cuts, plain * scale, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])
@@ -150,22 +150,22 @@ def test_tiny_tables_and_tables_without_continuous_columns_are_cut(n):
     frame = pd.DataFrame({"x": rng.normal(size=n), "y": np.arange(n) % 2})
     kinds = {"x": "continuous", "y": "discrete"}
     for options in ({}, {"min_bins": 2}):
-        found = MGCDiscretizer(random_state=0, kinds=kinds, **options).fit(frame)
-        assert len(found.cut_points_["x"]) < n
+        fitted = MGCDiscretizer(random_state=0, kinds=kinds, **options).fit(frame)
+        assert len(fitted.cut_points_["x"]) < n
         assert MGCDiscretizer(kinds=kinds, **options).fit(frame, network=[("y", "x")]).cut_points_
     words = pd.DataFrame({"a": list("uv") * 20, "b": list("uv") * 20})
-    found = MGCDiscretizer().fit(words)
-    assert found.cut_points_ == {}
-    assert len(found.edges_) == 1
+    fitted = MGCDiscretizer().fit(words)
+    assert fitted.cut_points_ == {}
+    assert len(fitted.edges_) == 1
 
 
 def test_repeated_values_part_between_them_and_a_column_of_one_value_is_refused():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.choice([0.0, 0.0, 1.0, 7.0], 300), "z": rng.integers(0, 9, 300) + 0.5})
-    found = MGCDiscretizer(random_state=0, kinds={"x": "continuous", "z": "continuous"}).fit(
+    fitted = MGCDiscretizer(random_state=0, kinds={"x": "continuous", "z": "continuous"}).fit(
         frame, network=[]
     )
-    codes = found.transform(frame)
+    codes = fitted.transform(frame)
     assert codes.groupby(frame["x"])["x"].nunique().eq(1).all()
     assert codes["x"].nunique() >= 2
     kinds = {"x": "continuous"}
@@ -182,11 +182,11 @@ def test_narrow_bins_and_bins_of_few_rows_join_a_neighbour():
     assert len(edges) == 4
     assert np.diff(edges).min() < 1e-3 * np.ptp(x)
     for floor, least in ((1e-3, 1), (0.1, 1), (0.0, 120)):
-        found = MGCDiscretizer(random_state=0, min_width=floor, min_bin_count=least, min_deviation=1e-6).fit(
+        fitted = MGCDiscretizer(random_state=0, min_width=floor, min_bin_count=least, min_deviation=1e-6).fit(
             frame
         )
-        assert len(found.cut_points_["x"]) == 1
-        for name, cuts in found.cut_points_.items():
+        assert len(fitted.cut_points_["x"]) == 1
+        for name, cuts in fitted.cut_points_.items():
             values = frame[name].to_numpy()
             assert np.diff([values.min(), *cuts, values.max()]).min() >= floor * np.ptp(values)
             assert np.bincount(np.searchsorted(cuts, values)).min() >= least
@@ -207,13 +207,13 @@ def test_an_unfinished_round_counts_where_it_is_better(monkeypatch):
         return state
 
     monkeypatch.setattr(MGCDColumns, "discretized", expire)
-    found = MGCDiscretizer(random_state=0).fit(frame)
-    assert found.stopped_by_ == "max_seconds"
-    assert found.round_scores_ == []
-    assert {frozenset(edge) for edge in found.edges_} & {frozenset(edge) for edge in whole.edges_}
-    plain = DiscretizedBayesNet.from_table(found.table_, [], found.cut_points_, pseudo_count=0.0)
+    fitted = MGCDiscretizer(random_state=0).fit(frame)
+    assert fitted.stopped_by_ == "max_seconds"
+    assert fitted.round_scores_ == []
+    assert {frozenset(edge) for edge in fitted.edges_} & {frozenset(edge) for edge in whole.edges_}
+    plain = DiscretizedBayesNet.from_table(fitted.table_, [], fitted.cut_points_, pseudo_count=0.0)
     ranges = sum(math.log(np.ptp(frame[name])) for name in frame)
-    assert found.score_ > 900 * (plain.score(frame) + ranges) - plain.n_parameters * math.log(900) / 2
+    assert fitted.score_ > 900 * (plain.score(frame) + ranges) - plain.n_parameters * math.log(900) / 2
 
 
 def test_limits_on_bins_and_passes_hold():
@@ -254,9 +254,9 @@ def test_the_deadline_holds_and_leaves_a_usable_result():
     frame = pd.DataFrame(rng.uniform(size=(30_000, 8))).add_prefix("x")
     MGCDiscretizer(max_seconds=0.01).fit(frame.iloc[:50])  # compiles
     with at_most(4):
-        found = MGCDiscretizer(max_seconds=0.3, random_state=0).fit(frame)
-    assert found.stopped_by_ == "max_seconds"
-    assert found.network_.score(frame) > -1
+        fitted = MGCDiscretizer(max_seconds=0.3, random_state=0).fit(frame)
+    assert fitted.stopped_by_ == "max_seconds"
+    assert fitted.network_.score(frame) > -1
     with at_most(4):
         many = MGCDiscretizer(max_seconds=0.2, n_starts=10**9).fit(frame, network=[("x0", "x1")])
     assert many.stopped_by_ == "max_seconds"

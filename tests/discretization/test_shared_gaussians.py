@@ -45,9 +45,9 @@ def search(values, codes, *, n_cells=10**6, min_deviation=1e-3, seed=0, **option
     )
 
 
-def em(found, start, iterations, tolerance=-math.inf):
+def em(mixtures, start, iterations, tolerance=-math.inf):
     """Run the kernel from a start; returns the mixture and the trace."""
-    data = found.data
+    data = mixtures.data
     shape = (len(data.means), len(start.means))
     mixture = SharedGaussians(*(part.copy() for part in start))
     work = EMWork(
@@ -59,7 +59,7 @@ def em(found, start, iterations, tolerance=-math.inf):
         np.empty(iterations + 1),
         np.zeros(1, np.uint8),
     )
-    done = expectation_maximisation(data, mixture, work, found.cells.floor, tolerance)
+    done = expectation_maximisation(data, mixture, work, mixtures.cells.floor, tolerance)
     return mixture, work.trace[: done + 1]
 
 
@@ -92,12 +92,12 @@ def test_em_is_the_slow_twin_and_never_goes_downhill(seed, n_components, n_confi
     if tied:
         values = np.round(values * 2)
     values[1] = values[0] - 1
-    found = search(values, codes)
-    codes = found._configurations.codes
-    start = found._started(np.sort(rng.normal(size=n_components - 1)))
-    mixture, trace = em(found, start, 12)
-    standard = found.cells.means[found.cells.cell_of_row]
-    slow, slow_trace = slow_em(standard, codes, start, found.cells.floor, 12)
+    mixtures = search(values, codes)
+    codes = mixtures._configurations.codes
+    start = mixtures._started(np.sort(rng.normal(size=n_components - 1)))
+    mixture, trace = em(mixtures, start, 12)
+    standard = mixtures.cells.means[mixtures.cells.cell_of_row]
+    slow, slow_trace = slow_em(standard, codes, start, mixtures.cells.floor, 12)
     np.testing.assert_allclose(trace, slow_trace, rtol=1e-8, atol=1e-8)
     for part, slow_part in zip(mixture, slow):
         np.testing.assert_allclose(part, slow_part, rtol=1e-5, atol=1e-7)
@@ -184,9 +184,9 @@ def test_the_score_of_a_mixture_is_its_likelihood_less_the_price_of_its_paramete
     n_all = 10.0
     around = Configurations(codes.astype(np.int32), np.bincount(codes), n_all)
     for penalty, q in (("observed", 4), ("all", n_all)):
-        found = search(values, codes, penalty=penalty)
-        found._configurations = around
-        mixture = found.fitted(3)
+        mixtures = search(values, codes, penalty=penalty)
+        mixtures._configurations = around
+        mixture = mixtures.fitted(3)
         density = mixture.weights[codes] * norm.pdf(values[:, None], mixture.means, mixture.deviations)
         assert mixture.log_likelihood == pytest.approx(np.log(density.sum(axis=1)).sum(), rel=1e-9)
         price = (q * 2 + 2 * 3) / 2 * math.log(400)
@@ -198,17 +198,17 @@ def test_the_score_of_a_mixture_is_its_likelihood_less_the_price_of_its_paramete
 def test_cuts_keep_the_papers_bins_where_rows_are(values, cuts):
     values = np.array([*values, 0, 12], float)
     ordered = np.sort(np.round(np.array(cuts) * 4) / 4)
-    kept = separating_cuts(ordered, SortedColumn(values))
+    separating = separating_cuts(ordered, SortedColumn(values))
     paper = np.searchsorted(ordered, values, side="right")  # [a, b)
-    ours = np.searchsorted(kept, values, side="left")  # (a, b]
+    ours = np.searchsorted(separating, values, side="left")  # (a, b]
     np.testing.assert_array_equal(np.unique(paper, return_inverse=True)[1], ours)
-    assert len(kept) == len(set(paper)) - 1
-    assert ((kept >= 0) & (kept < 12)).all()
-    assert (np.diff(kept) > 0).all()
+    assert len(separating) == len(set(paper)) - 1
+    assert ((separating >= 0) & (separating < 12)).all()
+    assert (np.diff(separating) > 0).all()
 
 
 @pytest.mark.parametrize("n_values", [2, 30, 2000])
 def test_noise_stays_whole_whatever_the_blanket(n_values):
     rng = np.random.default_rng(1)
-    found = search(rng.normal(size=1000), rng.integers(0, n_values, 1000)).best()
-    assert len(found.means) == 1
+    mixture = search(rng.normal(size=1000), rng.integers(0, n_values, 1000)).best()
+    assert len(mixture.means) == 1

@@ -102,10 +102,10 @@ def test_fit_never_changes_the_frame(mixed):
 
 def test_fit_only_stores_what_ends_in_an_underscore(mixed):
     learner = BayesNetLearner(**QUICK)
-    given = dict(vars(learner))
+    before = dict(vars(learner))
     learner.fit(mixed)
     after = {name: value for name, value in vars(learner).items() if not name.endswith("_")}
-    assert after == given
+    assert after == before
 
 
 @pytest.mark.parametrize(
@@ -252,8 +252,10 @@ def test_knowledge_is_honoured(mixed):
 
 
 def test_the_tighter_indegree_holds(mixed):
-    for own, known in ((1, 3), (3, 1)):
-        learner = BayesNetLearner(max_indegree=own, knowledge=ExpertKnowledge(max_indegree=known), **QUICK)
+    for of_learner, of_knowledge in ((1, 3), (3, 1)):
+        learner = BayesNetLearner(
+            max_indegree=of_learner, knowledge=ExpertKnowledge(max_indegree=of_knowledge), **QUICK
+        )
         network = learner.fit(mixed).network_
         assert max(len(network.parents(name)) for name in network.names) <= 1
     alone = BayesNetLearner(max_indegree=0, **QUICK).fit(mixed).network_

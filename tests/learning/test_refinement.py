@@ -43,7 +43,7 @@ def quantile_network(
     columns = {column.name: column.values for column in table.columns}
     cuts = {
         name: np.unique(np.quantile(columns[name], np.arange(1, k) / k))
-        for name, k in ((name, n_bins or len(own) + 1) for name, own in truth.cut_points.items())
+        for name, k in ((name, n_bins or len(true_cuts) + 1) for name, true_cuts in truth.cut_points.items())
     }
     return DiscretizedBayesNet.from_table(table, truth.edges, cuts)
 
@@ -111,14 +111,14 @@ def test_floors_hold_for_chosen_bins_and_narrower_own_bins_may_stay() -> None:
     frame = pd.DataFrame({"x": np.concatenate([np.full(400, 3.0), rng.uniform(0, 10, 400)])})
     table = read_table(frame)
     plain = DiscretizedBayesNet.from_table(table, [], {"x": [5.0]})
-    found = refine_boundaries(plain, frame, "dp", "free", min_width=0.05, min_bin_count=30).network
-    edges = [found.support["x"][0], *found.cut_points["x"], found.support["x"][1]]
+    refined = refine_boundaries(plain, frame, "dp", "free", min_width=0.05, min_bin_count=30).network
+    edges = [refined.support["x"][0], *refined.cut_points["x"], refined.support["x"][1]]
     assert np.diff(edges).min() >= 0.05 * (edges[-1] - edges[0])
-    assert np.bincount(bin_codes(table.columns[0].values, found.cut_points["x"])).min() >= 30
+    assert np.bincount(bin_codes(table.columns[0].values, refined.cut_points["x"])).min() >= 30
     narrow = DiscretizedBayesNet.from_table(table, [], {"x": [3.0 - 1e-6, 3.0 + 1e-6]})
-    kept = refine_boundaries(narrow, frame, "dp", "free", min_width=0.05)
-    assert kept.network == narrow
-    assert kept.score_after == kept.score_before
+    unchanged = refine_boundaries(narrow, frame, "dp", "free", min_width=0.05)
+    assert unchanged.network == narrow
+    assert unchanged.score_after == unchanged.score_before
 
 
 def test_only_the_named_variables_move() -> None:
@@ -228,10 +228,10 @@ def test_metadata_says_what_was_done_and_keeps_the_rest() -> None:
     truth, frame = example(4)
     network = quantile_network(truth, read_table(frame))
     result = refine_boundaries(network, frame, scoring_method="density-bd", pseudo_count=2.0)
-    known = result.network.metadata
-    assert known["scoring_method"] == "density-bd"
-    assert known["score"] == result.score_after
-    assert known["refinement"]["method"] == "dp"
+    metadata = result.network.metadata
+    assert metadata["scoring_method"] == "density-bd"
+    assert metadata["score"] == result.score_after
+    assert metadata["refinement"]["method"] == "dp"
     assert result.network.pseudo_count == 2.0
 
 
@@ -344,18 +344,18 @@ def test_genes_are_floored_sorted_and_bounded() -> None:
     assert (problem.lower == 0).all()
     x = problem.sample(rng, 1)[0]
     cuts = problem.cut_points(x)
-    v, own = next((v, own) for v, own in cuts.items() if len(own) == 3)
+    v, positions = next((v, positions) for v, positions in cuts.items() if len(positions) == 3)
     values = np.asarray(problem.variables[v].values)
     distinct = np.unique(values)
     first = sum(len(cuts[w]) for w in cuts if w < v)
     genes = x[first : first + 3]
     middles = (distinct[1:] + distinct[:-1]) / 2
-    assert own == pytest.approx(middles[np.floor(genes).astype(int)])
+    assert positions == pytest.approx(middles[np.floor(genes).astype(int)])
     assert problem.upper[first] == len(distinct) - 2
     mixed = x.copy()
     mixed[first : first + 3] = genes[::-1]
     assert problem.evaluate(mixed)[0] == problem.evaluate(x)[0]
-    assert problem.cut_points(problem.encode(cuts))[v] == pytest.approx(own)
+    assert problem.cut_points(problem.encode(cuts))[v] == pytest.approx(positions)
     assert problem.cut_points(problem.upper)[v] == pytest.approx(np.full(3, middles[-1]))
 
 
@@ -375,32 +375,32 @@ def test_equal_cuts_and_bins_below_the_floors_are_infeasible() -> None:
 def test_interactions_are_pairs_of_cuts_in_one_family() -> None:
     problem = boundary_problem(6)
     cuts = problem.cut_points(problem.lower)
-    owner = [v for v, own in cuts.items() for _ in own]
+    owner = [v for v, positions in cuts.items() for _ in positions]
     families = [{*parents, v} for v, parents in enumerate(problem.parents)]
-    wanted = {
+    expected = {
         (g, h)
         for g in range(len(owner))
         for h in range(g + 1, len(owner))
         if any({owner[g], owner[h]} <= family for family in families)
     }
     assert problem.interactions is not None
-    assert set(problem.interactions) == wanted
-    assert 0 < len(wanted) < len(owner) * (len(owner) - 1) / 2
+    assert set(problem.interactions) == expected
+    assert 0 < len(expected) < len(owner) * (len(owner) - 1) / 2
 
 
 def test_rv_gomea_comes_close_to_the_dynamic_programme_and_keeps_the_counts() -> None:
     truth, frame = example(3)
     network = quantile_network(truth, read_table(frame))
     exact = refine_boundaries(network, frame, "dp", "fixed")
-    found = refine_boundaries(network, frame, "rv-gomea", "fixed", max_seconds=3, random_state=1)
-    assert found.network.edges == network.edges
-    assert [found.network.cardinality(n) for n in network.names] == [
+    refined = refine_boundaries(network, frame, "rv-gomea", "fixed", max_seconds=3, random_state=1)
+    assert refined.network.edges == network.edges
+    assert [refined.network.cardinality(n) for n in network.names] == [
         network.cardinality(n) for n in network.names
     ]
-    assert found.score_after == pytest.approx(
-        slow_refined_score(found.network, frame, "density-bic"), abs=1e-7
+    assert refined.score_after == pytest.approx(
+        slow_refined_score(refined.network, frame, "density-bic"), abs=1e-7
     )
-    assert found.score_after - found.score_before > 0.8 * (exact.score_after - exact.score_before)
+    assert refined.score_after - refined.score_before > 0.8 * (exact.score_after - exact.score_before)
 
 
 def test_rv_gomea_repeats_with_the_seed() -> None:

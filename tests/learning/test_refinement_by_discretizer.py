@@ -63,9 +63,9 @@ def test_the_result_has_the_discretizers_cuts_and_both_scores(frame, network, me
     assert result.score_after == pytest.approx(
         slow_refined_score(result.network, frame, scoring_method), abs=1e-7
     )
-    known = result.network.metadata
-    assert known["score"] == result.score_after
-    assert known["refinement"] == {
+    metadata = result.network.metadata
+    assert metadata["score"] == result.score_after
+    assert metadata["refinement"] == {
         "method": method,
         "bin_counts": "free",
         "score_before": result.score_before,
@@ -82,10 +82,10 @@ def test_a_score_that_drops_is_told_and_kept(frame, network):
 
 
 def test_options_of_a_discretizer_count_and_it_is_left_as_it_was(frame, network):
-    given = MDLDiscretizer("merge", max_bins=3, max_seconds=50.0)
-    result = refine_boundaries(network, frame, given)
+    method = MDLDiscretizer("merge", max_bins=3, max_seconds=50.0)
+    result = refine_boundaries(network, frame, method)
     assert max(map(len, result.network.cut_points.values())) == 2
-    assert not hasattr(given, "cut_points_")
+    assert not hasattr(method, "cut_points_")
     assert refine_boundaries(network, frame, "mdl", max_bins=3).network.n_parameters <= 4**4
 
 
@@ -98,12 +98,12 @@ def test_cuts_that_the_user_fixed_stay_and_so_do_those_not_named(frame):
     result = refine_boundaries(learned.network_, frame, EqualWidth(n_bins=4))
     assert result.network.cut_points[fixed].tolist() == [0.25, 0.5]
     assert len(result.network.cut_points[other]) == 3
-    one = refine_boundaries(learned.network_, frame, EqualWidth(n_bins=4), variables=[other]).network
+    refined = refine_boundaries(learned.network_, frame, EqualWidth(n_bins=4), variables=[other]).network
     for name in continuous:
         if name == other:
-            assert len(one.cut_points[name]) == 3
+            assert len(refined.cut_points[name]) == 3
         else:
-            assert one.cut_points[name].tolist() == learned.network_.cut_points[name].tolist()
+            assert refined.cut_points[name].tolist() == learned.network_.cut_points[name].tolist()
     assert refine_boundaries(
         learned.network_, frame, "bayesian", variables=[]
     ).network.cut_points.keys() == set(continuous)
@@ -134,15 +134,15 @@ def test_no_bin_has_fewer_rows_than_the_least(network, frame, least):
     st.lists(st.integers(0, 12), min_size=2, max_size=60), st.lists(st.integers(-1, 13), unique=True),
     st.integers(1, 20),
 )  # fmt: skip
-def test_joined_bins_have_rows_enough_and_full_ones_stay(values, places, least):
-    values, cuts = np.array(values, float), np.sort(np.array(places, float)) + 0.5
-    kept = with_full_bins(cuts, values, least)
-    assert set(kept.tolist()) <= set(cuts.tolist())
+def test_joined_bins_have_rows_enough_and_full_ones_stay(values, positions, least):
+    values, cuts = np.array(values, float), np.sort(np.array(positions, float)) + 0.5
+    full = with_full_bins(cuts, values, least)
+    assert set(full.tolist()) <= set(cuts.tolist())
     counts = np.bincount(np.searchsorted(cuts, values), minlength=len(cuts) + 1)
-    if least > 1 and len(kept):
-        assert np.bincount(np.searchsorted(kept, values), minlength=len(kept) + 1).min() >= least
+    if least > 1 and len(full):
+        assert np.bincount(np.searchsorted(full, values), minlength=len(full) + 1).min() >= least
     if counts.min() >= least or least == 1:
-        assert kept.tolist() == cuts.tolist()
+        assert full.tolist() == cuts.tolist()
 
 
 def test_a_clock_ends_it(network, frame):
@@ -197,7 +197,7 @@ def test_commands_take_it_by_name(network, frame, tmp_path):
 
 def test_levels_that_no_row_has_stay(network):
     frame = pd.DataFrame({"x": np.arange(60.0), "c": ["a", "b"] * 30})
-    given = DiscretizedBayesNet(
+    unrefined = DiscretizedBayesNet(
         ["x", "c"],
         [("c", "x")],
         cut_points={"x": [20.5]},
@@ -205,4 +205,4 @@ def test_levels_that_no_row_has_stay(network):
         levels={"c": ("a", "b", "z")},
         tables={"x": [[0.5, 0.5]] * 3, "c": [0.3, 0.3, 0.4]},
     )
-    assert refine_boundaries(given, frame, "mdl").network.levels == {"c": ("a", "b", "z")}
+    assert refine_boundaries(unrefined, frame, "mdl").network.levels == {"c": ("a", "b", "z")}

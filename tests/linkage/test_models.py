@@ -48,14 +48,14 @@ def cardinalities(genotypes: NDArray[np.int16]) -> NDArray[np.int64]:
 def test_corrected_similarity_equals_its_definition(seed: int, n: int, largest: int) -> None:
     rng = np.random.default_rng(seed)
     genotypes = dependent(rng, n, 5, largest)
-    found = LinkageTree("corrected").similarities(genotypes, cardinalities(genotypes) + 1)
-    assert (found == found.T).all()
+    similarities = LinkageTree("corrected").similarities(genotypes, cardinalities(genotypes) + 1)
+    assert (similarities == similarities.T).all()
     for g, h in itertools.combinations(range(5), 2):
         x, y = genotypes[:, g].tolist(), genotypes[:, h].tolist()
         bias = (len(set(x)) - 1) * (len(set(y)) - 1) / (2 * n * math.log(2))
         both = slow_entropy(list(zip(x, y, strict=True)))
         expected = max(slow_similarity(x, y, "mi") - bias, 0) / both if both > 0 else 0
-        assert found[g, h] == pytest.approx(expected, abs=1e-9)
+        assert similarities[g, h] == pytest.approx(expected, abs=1e-9)
 
 
 def test_correction_removes_the_preference_for_wide_genes() -> None:
@@ -66,8 +66,8 @@ def test_correction_removes_the_preference_for_wide_genes() -> None:
         alphabet = np.array([3, 3, 15, 15])
         genotypes = rng.integers(0, alphabet, (256, 4)).astype(np.int16)
         for measure, mean in means.items():
-            found = LinkageTree(measure).similarities(genotypes, alphabet)
-            mean += np.array([found[0, 1], found[2, 3]]) / 100
+            similarities = LinkageTree(measure).similarities(genotypes, alphabet)
+            mean += np.array([similarities[0, 1], similarities[2, 3]]) / 100
     assert means["nmi"][0] == pytest.approx(0.003, abs=0.001)
     assert means["nmi"][1] == pytest.approx(0.092, abs=0.004)
     # the expectation is one of large samples: 14 * 14 cells of 256 solutions still keep a little
@@ -151,8 +151,8 @@ def test_the_partition_is_the_greedy_one(seed: int, n: int, n_genes: int, limit:
     subsets = MarginalProduct(limit).learn(genotypes, alphabet, rng).subsets()
     assert sorted(gene for subset in subsets for gene in subset) == list(range(n_genes))
     assert max(map(len, subsets)) <= limit
-    found = description_bits(subsets, genotypes, alphabet)
-    assert found == pytest.approx(slow_partition(genotypes, alphabet, limit), rel=1e-9)
+    bits = description_bits(subsets, genotypes, alphabet)
+    assert bits == pytest.approx(slow_partition(genotypes, alphabet, limit), rel=1e-9)
 
 
 def test_blocks_are_found_and_independent_genes_stay_single() -> None:

@@ -19,9 +19,9 @@ def test_marginals_are_sums_over_all_states(seed):
         expected = np.zeros(network.cardinality(name))
         for codes in all_states(network):
             expected[codes[name]] += joint_probability(network, codes)
-        found = marginal(network, name)
-        assert found.is_exact
-        np.testing.assert_allclose(found.probabilities, expected, atol=1e-12)
+        computed = marginal(network, name)
+        assert computed.is_exact
+        np.testing.assert_allclose(computed.probabilities, expected, atol=1e-12)
 
 
 def test_marginals_agree_with_pyagrum_on_twenty_variables():
@@ -35,7 +35,7 @@ def test_marginals_agree_with_pyagrum_on_twenty_variables():
 
 def test_a_sample_stands_in_where_tables_would_grow_too_large():
     network = random_network(12, random_state=3)
-    name = max(network.names, key=lambda one: len(network.parents(one)))
+    name = max(network.names, key=lambda variable: len(network.parents(variable)))
     exact, sampled = marginal(network, name), marginal(network, name, max_cells=3)
     assert exact.is_exact
     assert not sampled.is_exact

@@ -211,8 +211,8 @@ def test_no_solution_ever_gets_worse_or_breaks_a_rule(
             assert bench.values[i] == pytest.approx(full.objectives[0], abs=1e-9)
             if (genotype == genotypes[i]).all():
                 assert bench.values[i] == before[i]
-        wanted = min(best, float(bench.values.min())) if immediate else best
-        assert bench.elite.objectives[0] == wanted
+        expected = min(best, float(bench.values.min())) if immediate else best
+        assert bench.elite.objectives[0] == expected
 
 
 def test_the_best_solution_does_not_drift_to_equal_ones() -> None:
@@ -329,9 +329,9 @@ def test_stalled_solutions_are_forced_beyond_the_limit_only() -> None:
         before = bench.values.copy()
         # single genes of donors change most solutions, so the number of stalls decides
         bench.generation(learned(Univariate(), bench), bench.rules(forced=True, stall_limit=3))
-        kept = (population.tallies[:, COPIES] == 0) & others
+        unforced = (population.tallies[:, COPIES] == 0) & others
         if not forced:
-            assert kept.sum() > 5
+            assert unforced.sum() > 5
         else:
             elite = float(bench.elite.objectives[0])
             assert ((bench.values < before) | (bench.values <= elite))[others].all()

@@ -118,8 +118,8 @@ def test_objectives_equal_their_definitions(seed: int) -> None:
     edges = [(i, j) for i, j in itertools.combinations(range(16), 2) if rng.random() < 0.3]
     weights = rng.normal(size=len(edges))
     cut = sum(w for (i, j), w in zip(edges, weights, strict=True) if x[i] != x[j])
-    found, touched = full(MaxCut(16, np.array(edges).reshape(-1, 2), weights), x)
-    assert found == pytest.approx(-cut, abs=1e-12)
+    objective, touched = full(MaxCut(16, np.array(edges).reshape(-1, 2), weights), x)
+    assert objective == pytest.approx(-cut, abs=1e-12)
     assert touched == len(edges)
 
     glass = IsingSpinGlass(4, random_state=seed)

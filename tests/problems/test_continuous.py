@@ -158,10 +158,10 @@ def test_known_optima() -> None:
 )
 def test_known_packings_meet_the_target(points: list[tuple[float, float]], distance: float) -> None:
     problem = circles_in_a_square(len(points))
-    found = evaluated(problem, np.array(points, np.float64).ravel()).objectives[0]
-    assert -found == pytest.approx(distance, abs=1e-6)
+    radius = evaluated(problem, np.array(points, np.float64).ravel()).objectives[0]
+    assert -radius == pytest.approx(distance, abs=1e-6)
     assert problem.target is not None
-    assert found <= problem.target <= found + 2e-5
+    assert radius <= problem.target <= radius + 2e-5
 
 
 def test_interactions_are_the_pairs_that_share_a_term() -> None:

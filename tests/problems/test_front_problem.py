@@ -83,8 +83,8 @@ def test_objectives_are_those_of_the_network_that_the_genotype_means(seed, pseud
         drawn = sample_frame(table, sample)
         assert solution.objectives[0] == pytest.approx(-network.score(frame), abs=1e-10)
         assert solution.objectives[1] == network.n_parameters
-        wanted = expert.score(drawn) - network.score(drawn)
-        assert solution.objectives[2] == pytest.approx(wanted, abs=1e-10)
+        expected = expert.score(drawn) - network.score(drawn)
+        assert solution.objectives[2] == pytest.approx(expected, abs=1e-10)
 
 
 def test_large_tables_are_counted_sparsely_with_the_same_result():
@@ -96,7 +96,7 @@ def test_large_tables_are_counted_sparsely_with_the_same_result():
         genotype[problem.n_edge_genes :] = problem.alphabet[problem.n_edge_genes :] - 1
         solution = full(problem, genotype)
         network = network_of(problem, table, solution.genotype, 1.0)
-        sizes.append(max(one.size for one in network.tables.values()))
+        sizes.append(max(probabilities.size for probabilities in network.tables.values()))
         drawn = sample_frame(table, sample)
         assert solution.objectives[0] == pytest.approx(-network.score(frame), abs=1e-10)
         assert solution.terms[12:].sum() == pytest.approx(-network.score(drawn), abs=1e-9)
@@ -118,11 +118,11 @@ def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed
             set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
         evaluate_partial(data, solution, journal, generator)
         again = full(problem, solution.genotype)
-        for found, wanted in zip(solution, again, strict=True):
-            assert (found == wanted).all()
+        for array_now, expected in zip(solution, again, strict=True):
+            assert (array_now == expected).all()
         undo(solution, journal)
-        for found, wanted in zip(solution[:3], before[:3], strict=True):
-            assert (found == wanted).all()
+        for array_now, expected in zip(solution[:3], before[:3], strict=True):
+            assert (array_now == expected).all()
         for array, old in zip(solution, before, strict=True):
             array[:] = old
         for gene in generator.choice(problem.n_variables, 2, replace=False):
@@ -144,10 +144,10 @@ def exact_kl(expert, network):
         else:
             pieces.append([(level, 1.0) for level in expert.levels[name]])
     cells = list(product(*pieces))
-    frame = pd.DataFrame([[one[0] for one in cell] for cell in cells], columns=list(expert.names))
+    frame = pd.DataFrame([[part[0] for part in cell] for cell in cells], columns=list(expert.names))
     for name, levels in expert.levels.items():
         frame[name] = pd.Categorical(frame[name], categories=list(levels))
-    volume = np.array([np.prod([one[1] for one in cell]) for cell in cells])
+    volume = np.array([np.prod([part[1] for part in cell]) for cell in cells])
     p, q = expert.log_density(frame), network.log_density(frame)
     mass = np.exp(p) * volume
     assert mass.sum() == pytest.approx(1.0)
@@ -181,8 +181,8 @@ def test_a_network_equal_to_the_experts_has_distance_zero():
     genotype = full(problem, problem.sample(np.random.default_rng(5), 1)[0]).genotype
     same = network_of(problem, table, genotype, 1.0)
     sample = draw_expert_sample(same, 512, 3)
-    own = FrontProblem(problem.scorer, problem.edge_rules, ALL_THREE, expert=sample)
-    assert full(own, genotype).objectives[2] == pytest.approx(0.0, abs=1e-12)
+    expert_problem = FrontProblem(problem.scorer, problem.edge_rules, ALL_THREE, expert=sample)
+    assert full(expert_problem, genotype).objectives[2] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_columns_that_the_expert_does_not_mention_do_not_count():

@@ -132,8 +132,8 @@ def test_allowed_alleles_follow_the_rules() -> None:
         temporal_order=[["cough", "smoker"], ["x-ray"]],
     )
     allowed = edge_rules(knowledge, NAMES, FEWEST).allowed
-    found = {(i, j): np.flatnonzero(allowed[i, j]).tolist() for i, j in itertools.combinations(range(4), 2)}
-    assert found == {
+    alleles = {(i, j): np.flatnonzero(allowed[i, j]).tolist() for i, j in itertools.combinations(range(4), 2)}
+    assert alleles == {
         (0, 1): [0, 2],
         (0, 2): [2],
         (0, 3): [0, 1, 2],  # age is in no tier

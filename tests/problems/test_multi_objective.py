@@ -43,13 +43,13 @@ def onemax_zeromax(x: Sequence[int]) -> tuple[tuple[float, ...], list[int]]:
 
 
 def trap_inverse_trap(k: int) -> Twin:
-    def trap(block: Sequence[int], wanted: int) -> int:
-        u = list(block).count(wanted)
+    def trap(block: Sequence[int], bit: int) -> int:
+        u = list(block).count(bit)
         return k if u == k else k - 1 - u
 
     def twin(x: Sequence[int]) -> tuple[tuple[float, ...], list[int]]:
         blocks = [x[b : b + k] for b in range(0, len(x), k)]
-        return tuple(-float(sum(trap(block, wanted) for block in blocks)) for wanted in (1, 0)), list(x)
+        return tuple(-float(sum(trap(block, bit) for block in blocks)) for bit in (1, 0)), list(x)
 
     return twin
 
@@ -188,10 +188,8 @@ def dependent_terms(problem: KernelProblem, before: Any, after: Any, flipped: se
     n = problem.n_variables
     if isinstance(problem, LOTZ):
         count = 0
-        for wanted, order in ((1, list(range(n))), (0, list(range(n))[::-1])):
-            products = [
-                [all(x[g] == wanted for g in order[: i + 1]) for i in range(n)] for x in (before, after)
-            ]
+        for bit, order in ((1, list(range(n))), (0, list(range(n))[::-1])):
+            products = [[all(x[g] == bit for g in order[: i + 1]) for i in range(n)] for x in (before, after)]
             moved = {i for i in range(n) if products[0][i] != products[1][i]}
             count += sum(1 for i in range(n) if order[i] in flipped or i - 1 in moved)
         return count
@@ -223,24 +221,26 @@ def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> N
             flipped = rng.permutation(n)[:size].tolist()
             for gene in flipped:
                 set_gene(solution, journal, gene, 1 - solution.genotype[gene])
-            asked = solution.genotype.tolist()
+            requested = solution.genotype.tolist()
             touched = evaluate_partial(problem.data, solution, journal, rng)
 
-            whole, _ = full(problem, asked)
-            for found, expected in zip(solution, whole, strict=True):
-                np.testing.assert_array_equal(found[: problem.n_objectives], expected[: problem.n_objectives])
-            assert solution.genotype.tolist() == whole.genotype.tolist() == twin(asked)[1]
-            assert tuple(solution.objectives.tolist()) == twin(asked)[0]
+            whole, _ = full(problem, requested)
+            for values, expected in zip(solution, whole, strict=True):
+                np.testing.assert_array_equal(
+                    values[: problem.n_objectives], expected[: problem.n_objectives]
+                )
+            assert solution.genotype.tolist() == whole.genotype.tolist() == twin(requested)[1]
+            assert tuple(solution.objectives.tolist()) == twin(requested)[0]
             expected_touched = dependent_terms(problem, former[0], solution.genotype, set(flipped))
             if expected_touched is None:
-                dropped = sum(a != b for a, b in zip(asked, solution.genotype.tolist(), strict=True))
+                dropped = sum(a != b for a, b in zip(requested, solution.genotype.tolist(), strict=True))
                 expected_touched = size + dropped + problem.n_objectives
             assert touched == expected_touched
             if rng.random() < 0.5:
                 undo(solution, journal)
                 solution.objectives[:] = former[3]
-                for found, before in zip(solution, former, strict=True):
-                    np.testing.assert_array_equal(found, before)
+                for values, before in zip(solution, former, strict=True):
+                    np.testing.assert_array_equal(values, before)
             journal.counts[:] = 0
 
 

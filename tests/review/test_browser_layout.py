@@ -24,11 +24,11 @@ def test_hostile_names_are_shown_literally(browser, tmp_path):
     review_page(front, tmp_path / "page.html", title="<b>Study</b>")
     with opened(browser, tmp_path / "page.html") as page:
         assert page.title().startswith("<b>Study</b>")
-        for place, name in enumerate(names):
-            page.locator(f".node[data-variable='{place}']").press("Enter")
+        for position, name in enumerate(names):
+            page.locator(f".node[data-variable='{position}']").press("Enter")
             assert page.locator(".variable-name").evaluate("one => one.textContent") == name
             assert (
-                page.locator(f".node[data-variable='{place}'] title").evaluate("one => one.textContent")
+                page.locator(f".node[data-variable='{position}'] title").evaluate("one => one.textContent")
                 == name
             )
         page.click("#tab-about")
@@ -57,9 +57,9 @@ def test_any_number_of_objectives_with_and_without_an_expert(browser, tmp_path, 
         page.locator(".node").last.click()
         assert page.locator("#weights input").count() == (n_objectives if n_objectives > 1 else 0)
         assert page.locator("#filter-labels li").count() == n_objectives + 2
-        found = saved(page)
-        assert found["weights"] == {}
-        assert read_decision(json.dumps(found)).weights == {}
+        content = saved(page)
+        assert content["weights"] == {}
+        assert read_decision(json.dumps(content)).weights == {}
 
 
 @needs_browser

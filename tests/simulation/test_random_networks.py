@@ -51,7 +51,7 @@ def allowed_graphs(bounds: GraphBounds) -> set[frozenset[tuple[int, int]]]:
     """Every connected acyclic graph within the bounds, by going through all orientations of all pairs."""
     n = bounds.n_variables
     pairs = list(itertools.combinations(range(n), 2))
-    found = set()
+    graphs = set()
     for marks in itertools.product((0, 1, 2), repeat=len(pairs)):
         edges = [(i, j) if mark == 1 else (j, i) for (i, j), mark in zip(pairs, marks) if mark]
         parents = [[i for i, j in edges if j == child] for child in range(n)]
@@ -64,8 +64,8 @@ def allowed_graphs(bounds: GraphBounds) -> set[frozenset[tuple[int, int]]]:
             and all(len(of) <= bounds.max_indegree for of in parents)
             and all(math.prod(bounds.cardinalities[p] for p in of) <= bounds.max_table_rows for of in parents)
         ):
-            found.add(frozenset(edges))
-    return found
+            graphs.add(frozenset(edges))
+    return graphs
 
 
 @given(
