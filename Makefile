@@ -36,7 +36,7 @@ test: lint kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses $(MOST_WORKERS) --dist worksteal
 
 test-all: lint kernels
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses $(MOST_WORKERS) --dist worksteal -m ''
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses $(MOST_WORKERS) --dist worksteal -m '' --hypothesis-profile=random
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

@@ -44,8 +44,10 @@ def _named(rows: np.ndarray, discrete: str) -> tuple[pd.DataFrame, dict[str, str
     return frame, {name: "discrete" if name in discrete else "continuous" for name in frame}
 
 
-def assert_cuts(found: dict[str, np.ndarray], expected: dict[str, str]) -> None:
+def assert_cuts(cut_points: dict[str, np.ndarray], expected: dict[str, str]) -> None:
     """Compare cuts by name with cuts as printed."""
-    assert list(found) == list(expected)
+    assert list(cut_points) == list(expected)
     for name, cuts in expected.items():
-        np.testing.assert_allclose(found[name], [float(c) for c in cuts.split()], rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            cut_points[name], [float(c) for c in cuts.split()], rtol=1e-12, err_msg=name
+        )

@@ -38,11 +38,10 @@ from gomea_bn.cli.options import (
     Tiers,
     read_candidates,
     read_cut_points,
-    read_edges,
+    read_jobs,
     read_kinds,
+    read_knowledge,
     read_missing,
-    read_tiers,
-    renamed,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
 from gomea_bn.cli.running import announcement, compile_first, finishing, limit, read_data
@@ -123,9 +122,7 @@ def front(
     try:
         from gomea_bn.expert.expert_network import ExpertNetwork
         from gomea_bn.front.folder import FILES, NETWORKS
-        from gomea_bn.learning.options import thread_count
         from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
-        from gomea_bn.problems.knowledge import ExpertKnowledge
 
         if out is not None:
             check_targets(
@@ -143,11 +140,8 @@ def front(
             min_bin_count=min_bin_count,
             max_indegree=max_indegree,
             max_candidates=read_candidates(max_candidates),
-            knowledge=ExpertKnowledge(
-                required_edges=read_edges("--require", require or ()),
-                forbidden_edges=read_edges("--forbid", forbid or ()),
-                temporal_order=read_tiers(tier or (), tiers),
-                max_table_cells=max_table_cells,
+            knowledge=read_knowledge(
+                require=require, forbid=forbid, tier=tier, tiers=tiers, max_table_cells=max_table_cells
             ),
             pseudo_count=pseudo_count,
             kinds=read_kinds(kind or ()),
@@ -157,7 +151,7 @@ def front(
             max_evaluations=max_evaluations,
             max_generations=max_generations,
             patience=limit(patience),
-            n_jobs=thread_count(renamed("--jobs", jobs, "--threads", threads, 0) or -1),
+            n_jobs=read_jobs(jobs, threads),
             random_state=seed,
             verbose=not quiet,
         )

@@ -35,13 +35,12 @@ from gomea_bn.cli.options import (
     Tiers,
     all_cut_points,
     read_candidates,
-    read_edges,
+    read_jobs,
     read_kinds,
+    read_knowledge,
     read_missing,
     read_penalty,
     read_pseudo_count,
-    read_tiers,
-    renamed,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
 from gomea_bn.cli.running import announcement, compile_first, limit, read_data
@@ -125,9 +124,7 @@ def learn(
     """
     try:
         from gomea_bn.learning.learner import BayesNetLearner
-        from gomea_bn.learning.options import thread_count
         from gomea_bn.learning.run_folder import FILES
-        from gomea_bn.problems.knowledge import ExpertKnowledge
 
         if out is not None:
             check_targets(
@@ -145,11 +142,8 @@ def learn(
             edge_cost=edge_cost,
             max_indegree=max_indegree,
             max_candidates=read_candidates(max_candidates),
-            knowledge=ExpertKnowledge(
-                required_edges=read_edges("--require", require or ()),
-                forbidden_edges=read_edges("--forbid", forbid or ()),
-                temporal_order=read_tiers(tier or (), tiers),
-                max_table_cells=max_table_cells,
+            knowledge=read_knowledge(
+                require=require, forbid=forbid, tier=tier, tiers=tiers, max_table_cells=max_table_cells
             ),
             pseudo_count=read_pseudo_count(pseudo_count),
             penalty=read_penalty(penalty),
@@ -162,7 +156,7 @@ def learn(
             max_evaluations=max_evaluations,
             max_generations=max_generations,
             patience=limit(patience),
-            n_jobs=thread_count(renamed("--jobs", jobs, "--threads", threads, 0) or -1),
+            n_jobs=read_jobs(jobs, threads),
             random_state=seed,
             verbose=not quiet,
         )

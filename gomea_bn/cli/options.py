@@ -15,6 +15,7 @@ from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.problems.knowledge import ExpertKnowledge
 
 __all__ = [
     "AsJson",
@@ -46,7 +47,9 @@ __all__ = [
     "read_candidates",
     "read_cut_points",
     "read_edges",
+    "read_jobs",
     "read_kinds",
+    "read_knowledge",
     "read_missing",
     "read_penalty",
     "read_pseudo_count",
@@ -226,6 +229,32 @@ def read_tiers(texts: Iterable[str], file: Path | None) -> list[list[str]]:
             f"--tiers: file '{file}' names no column; write one tier per line, its names separated by commas."
         )
     return tiers
+
+
+def read_knowledge(
+    *,
+    require: Iterable[str] | None,
+    forbid: Iterable[str] | None,
+    tier: Iterable[str] | None,
+    tiers: Path | None,
+    max_table_cells: int,
+) -> ExpertKnowledge:
+    """Return the rules on edges that the options of these names state."""
+    from gomea_bn.problems.knowledge import ExpertKnowledge
+
+    return ExpertKnowledge(
+        required_edges=read_edges("--require", require or ()),
+        forbidden_edges=read_edges("--forbid", forbid or ()),
+        temporal_order=read_tiers(tier or (), tiers),
+        max_table_cells=max_table_cells,
+    )
+
+
+def read_jobs(jobs: int, threads: int | None) -> int:
+    """Return the number of threads that --jobs, or its former name --threads, stands for; 0 is all cores."""
+    from gomea_bn.learning.options import thread_count
+
+    return thread_count(renamed("--jobs", jobs, "--threads", threads, 0) or -1)
 
 
 def read_candidates(text: str) -> int | str | None:

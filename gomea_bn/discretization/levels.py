@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import Level, column_positions
+from gomea_bn.data.columns import Level
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 __all__ = ["LevelGroups", "group_cuts", "grouped_columns", "level_groups", "network_over_levels"]
 
@@ -22,9 +22,7 @@ LevelGroups = tuple[tuple[Level, ...], ...]
 """The groups of a column's levels, in code order."""
 
 
-def grouped_columns(
-    option: str | Iterable[str] | None, table: Table, frame: pd.DataFrame | None
-) -> tuple[int, ...]:
+def grouped_columns(option: str | Iterable[str] | None, table: Table) -> tuple[int, ...]:
     """Return the positions of the discrete columns whose adjacent levels may be grouped.
 
     Parameters
@@ -33,8 +31,7 @@ def grouped_columns(
         None: no column. "ordered": every discrete column with at least three levels that have an order: numbers, or the
         levels of an ordered pandas categorical. Names: these columns, whose levels must have an order.
     table : Table
-    frame : DataFrame or None
-        Source of the table, which has the ordered categoricals; without it only numbers have an order.
+        Rows to discretize.
 
     Raises
     ------
@@ -43,7 +40,7 @@ def grouped_columns(
     """
     if option is None:
         return ()
-    ordered = [v for v, column in enumerate(table.columns) if _is_ordered(column, frame)]
+    ordered = [v for v, column in enumerate(table.columns) if _is_ordered(column)]
     if isinstance(option, str):
         if option != "ordered":
             raise GomeaBnError(
@@ -73,15 +70,12 @@ def grouped_columns(
     return tuple(sorted(positions))
 
 
-def _is_ordered(column: Column, frame: pd.DataFrame | None) -> bool:
+def _is_ordered(column: Column) -> bool:
     if column.levels is None:
         return False
     if all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels):
         return all(a < b for a, b in zip(column.levels, column.levels[1:]))  # type: ignore[operator]
-    if frame is None:
-        return column.ordered
-    dtype = frame.dtypes.iloc[column_positions(frame)[column.name]]
-    return bool(getattr(dtype, "ordered", False))
+    return column.ordered
 
 
 def level_groups(levels: Sequence[Level], cut_points: NDArray[np.float64]) -> LevelGroups:

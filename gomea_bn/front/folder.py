@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -172,18 +172,17 @@ def front_table(front: Front) -> pd.DataFrame:
     return frame
 
 
-def check_front_folder(folder: Path, *, parquet: bool = False, inputs: Iterable[Path] = ()) -> None:
+def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
     """Raise `GomeaBnError` if a front cannot be written to `folder` without loss; writes nothing.
 
-    Only files of an earlier front may be replaced, which are recognised by its front.json. `inputs`, the files that the
-    front comes from, must not be replaced.
+    Only files of an earlier front may be replaced, which are recognised by its front.json.
     """
     inside = folder / NETWORKS
     if os.path.lexists(inside) and not inside.is_dir():
         raise GomeaBnError(f"Cannot write '{inside}': a file of that name is in the way.")
     existing = sorted(os.listdir(inside)) if inside.is_dir() else []
     replaced = [*FILES, *(f"{NETWORKS}/{name}" for name in existing)]
-    check_folder(folder, replaced, inputs=inputs)
+    check_folder(folder, replaced)
     if others := [name for name in existing if not _OWN_NETWORK.fullmatch(name)]:
         raise GomeaBnError(
             f"Cannot write '{inside}': '{others[0]}' in it is not a network of a front and would be lost; move it, or "

@@ -258,19 +258,8 @@ class BayesNetLearner(LearnerParameters):
                 **method.charges,
             },
         )
-        self.table_ = table
         self.history_: list[HistoryEntry] = result.history
-        self.n_eval_ = result.n_eval
-        self.n_eval_full_ = result.n_eval_full
-        self.n_generations_ = result.n_generations
-        self.fit_seconds_ = result.exec_time
-        self.time_to_best_ = result.time_to_best
-        self.stopped_by_ = result.stopped_by
-        self.statistics_ = result.statistics
-        self.n_candidate_pairs_ = problem.n_edge_genes
-        self.seed_ = seed
-        self.feature_names_in_ = np.array(table.names, dtype=object)
-        self.n_features_in_ = len(table.names)
+        self._keep_search(table, problem.n_edge_genes, result, seed)
 
     def score(
         self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None

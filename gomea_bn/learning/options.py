@@ -15,11 +15,12 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.errors import GomeaBnError, check_number, is_integer
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters
-from gomea_bn.runtime.limits import Callback, Limits
+from gomea_bn.runtime.limits import Callback, Limits, Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.data.table import Table
     from gomea_bn.network.smoothing import PseudoCount
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
@@ -60,6 +61,21 @@ class LearnerParameters(Parameters):
     random_state: Any = None
     callback: Callback | None = None
     verbose: bool = False
+
+    def _keep_search(self, table: Table, n_candidate_pairs: int, result: Result, seed: int) -> None:
+        """Set the fitted attributes that describe the table and the search; the classes document them."""
+        self.table_ = table
+        self.n_eval_ = result.n_eval
+        self.n_eval_full_ = result.n_eval_full
+        self.n_generations_ = result.n_generations
+        self.fit_seconds_ = result.exec_time
+        self.time_to_best_ = result.time_to_best
+        self.stopped_by_ = result.stopped_by
+        self.statistics_ = result.statistics
+        self.n_candidate_pairs_ = n_candidate_pairs
+        self.seed_ = seed
+        self.feature_names_in_ = np.array(table.names, dtype=object)
+        self.n_features_in_ = len(table.names)
 
 
 def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:

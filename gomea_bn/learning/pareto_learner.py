@@ -236,20 +236,9 @@ class ParetoBayesNetLearner(LearnerParameters):
                 f"{result.n_eval:,} evaluations.",
                 [Setting("max_complexity"), "raise the limits of the search"],
             )
-        self.table_ = table
         self.expert_ = completed
         self.history_: list[FrontHistoryEntry] = result.history
-        self.n_eval_ = result.n_eval
-        self.n_eval_full_ = result.n_eval_full
-        self.n_generations_ = result.n_generations
-        self.fit_seconds_ = result.exec_time
-        self.time_to_best_ = result.time_to_best
-        self.stopped_by_ = result.stopped_by
-        self.statistics_ = result.statistics
-        self.n_candidate_pairs_ = problem.n_edge_genes
-        self.seed_ = seed
-        self.feature_names_in_ = np.array(table.names, dtype=object)
-        self.n_features_in_ = len(table.names)
+        self._keep_search(table, problem.n_edge_genes, result, seed)
         shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": table_digest(table)}
         structures = [
             (_edges(problem, table, genotype), problem.policy_indices(genotype)) for genotype in result.X

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,9 +31,9 @@ RECORD_FORMAT_VERSION = 1
 FILES = ("network.json", "network.bif", "network.dot", "run.json")
 
 
-def check_run_folder(folder: Path, *, inputs: Iterable[Path] = ()) -> None:
+def check_run_folder(folder: Path) -> None:
     """Raise `GomeaBnError` if the files of a run cannot be written to a folder; see `check_folder`."""
-    check_folder(folder, FILES, inputs=inputs)
+    check_folder(folder, FILES)
 
 
 def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[str, Any]) -> list[Path]:

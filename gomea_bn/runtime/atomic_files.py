@@ -47,8 +47,8 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
     return Path(path)
 
 
-def check_folder(folder: Path, files: Iterable[str], *, inputs: Iterable[Path] = ()) -> None:
-    """Raise `GomeaBnError` if files cannot be written to a folder or would replace an input; writes nothing.
+def check_folder(folder: Path, files: Iterable[str]) -> None:
+    """Raise `GomeaBnError` if files cannot be written to a folder; writes nothing.
 
     Parameters
     ----------
@@ -56,8 +56,6 @@ def check_folder(folder: Path, files: Iterable[str], *, inputs: Iterable[Path] =
         Folder, which need not exist.
     files : iterable of str
         Names of files in the folder.
-    inputs : iterable of Path
-        Files that the run reads, for example the table.
     """
     existing = Path(os.path.abspath(folder))
     while not os.path.lexists(existing):
@@ -66,12 +64,7 @@ def check_folder(folder: Path, files: Iterable[str], *, inputs: Iterable[Path] =
         raise GomeaBnError(f"Cannot write to folder '{folder}': '{existing}' is not a folder.")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise GomeaBnError(f"Cannot write to folder '{folder}': no permission to write in '{existing}'.")
-    read = [path for path in inputs if path.exists()]
     for name in files:
         target = folder / name
         if target.is_dir():
             raise GomeaBnError(f"Cannot write '{target}': a folder has this name.")
-        if target.exists() and any(target.samefile(path) for path in read):
-            raise GomeaBnError(
-                f"Cannot write '{target}': this run reads the file, which would be lost; choose another folder."
-            )

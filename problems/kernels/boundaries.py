@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
+from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
 from gomea_bn.problems.kernels.score import RowData, ScoreRule, ScoreScratch, family_score
 from gomea_bn.runtime.jit import kernel
 
@@ -179,7 +179,7 @@ def evaluate_boundaries_partial(
     columns, graph, work = data.columns, data.graph, data.work
     decode(columns, solution.genotype, work.indices)
     work.due[:] = 0
-    for k in range(journal.counts[0]):
+    for k in range(journal.counts[GENES]):
         gene = journal.genes[k]
         if np.int64(floor(journal.gene_values[k])) == np.int64(floor(solution.genotype[gene])):
             continue

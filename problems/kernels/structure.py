@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.base import Journal, Solution, register_problem, set_aux, set_gene, set_term
+from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_aux, set_gene, set_term
 from gomea_bn.problems.kernels.score import (
     FamilyCache,
     RowData,
@@ -395,7 +395,7 @@ def follow_changes(
     """Bring parent sets up to the journal's gene changes, repair what these broke, and mark the touched families."""
     rules, work = data.rules, data.work
     n_edges = rules.first.shape[0]
-    n_changes = journal.counts[0]
+    n_changes = journal.counts[GENES]
     work.dirty[:] = ZERO
     n_added = 0
     for k in range(n_changes):

@@ -5,18 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import invoke
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.cli import app as cli
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.discretization import MDLP, BayesianDiscretizer, EqualFrequency, MDLDiscretizer
 from gomea_bn.discretization.cut_files import read_cut_file, write_cut_file
 from gomea_bn.learning.run_folder import run_record
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
 
 
 def discretize(*arguments):
@@ -33,18 +28,11 @@ def rows():
 
 
 @pytest.fixture
-def table(rows, tmp_path):
-    path = tmp_path / "rows.csv"
-    rows.to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
 def network(rows, tmp_path):
-    found = DiscretizedBayesNet.from_table(
+    network_with_fixed_cuts = DiscretizedBayesNet.from_table(
         read_table(rows), [("a", "long name"), ("long name", "c")], {"a": [0.0], "long name": [0.1, 0.7]}
     )
-    found.to_json(tmp_path / "network.json")
+    network_with_fixed_cuts.to_json(tmp_path / "network.json")
     return tmp_path / "network.json"
 
 
@@ -58,7 +46,7 @@ def test_it_prints_a_row_per_continuous_column(table, rows):
     cuts = EqualFrequency(n_bins=3).fit(rows).cut_points_
     assert result.stdout.splitlines() == [
         "column     bins  cuts",
-        *(f"{name:<9}     3  {one[0]:g}, {one[1]:g}" for name, one in cuts.items()),
+        *(f"{name:<9}     3  {cut_points[0]:g}, {cut_points[1]:g}" for name, cut_points in cuts.items()),
         "",
         result.stdout.splitlines()[-1],
     ]
@@ -92,12 +80,12 @@ def test_no_file_that_it_reads_is_replaced(table, network, tmp_path):
     link = tmp_path / "link.csv"
     link.symlink_to(table)
     before = table.read_bytes(), network.read_bytes()
-    given = (table, "--method", "mdl", "--network", network, "-q")
+    arguments = (table, "--method", "mdl", "--network", network, "-q")
     for option, target in (("-o", table), ("--codes", table), ("--codes", link), ("-o", network)):
-        result = discretize(*given, option, target)
+        result = discretize(*arguments, option, target)
         assert result.exit_code == 2
         assert "since the command reads it (" in result.stderr
-    both = discretize(*given, "-o", tmp_path / "x", "--codes", tmp_path / "x")
+    both = discretize(*arguments, "-o", tmp_path / "x", "--codes", tmp_path / "x")
     assert both.exit_code == 2
     assert "must be two files" in both.stderr
     assert (table.read_bytes(), network.read_bytes()) == before
@@ -154,9 +142,9 @@ def test_what_repeats_a_run_is_said_where_it_does(table, rows):
     assert "with --seed 1 give this network again" in _cli_learn.report(learner)
     learner.statistics_["discretizer_cut_short"] = 1
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"] is None
-    told = _cli_learn.report(learner)
-    assert "The clock ended the discretizer in 1 of " in told
-    assert "again" not in told
+    text = _cli_learn.report(learner)
+    assert "The clock ended the discretizer in 1 of " in text
+    assert "again" not in text
 
 
 def test_classes_come_from_a_column(table, rows):
@@ -169,13 +157,13 @@ def test_kinds_and_fixed_cuts_of_a_network_hold(table, rows, tmp_path):
     saved = tmp_path / "fixed.json"
     whole = rows.assign(d=np.arange(200) % 4)
     whole.to_csv(table, index=False)
-    found = DiscretizedBayesNet.from_table(
+    whole_number_network = DiscretizedBayesNet.from_table(
         read_table(whole, kinds={"d": "continuous"}),
         [("a", "d")],
         {"a": [0.0], "long name": [], "d": [1.5]},
         metadata={"fixed_cut_points": ["a"]},
     )
-    found.to_json(saved)
+    whole_number_network.to_json(saved)
     result = discretize(table, "--method", "mdl", "--network", saved, "--json", "-q")
     assert result.exit_code == 0, result.stderr
     cuts = json.loads(result.stdout)["cut_points"]
@@ -227,7 +215,9 @@ def test_mistakes_have_a_message_and_a_code(table, arguments, code, message):
 
 
 def test_data_that_cannot_be_used(table, tmp_path, network):
-    assert discretize(tmp_path / "none.csv", "--method", "mdl").exit_code == 3
+    absent = discretize(tmp_path / "none.csv", "--method", "mdl")
+    assert absent.exit_code == 3
+    assert "none.csv' does not exist" in absent.stderr
     pd.DataFrame({"a": [1.5] * 20, "b": [2] * 20}).to_csv(table, index=False)
     constant = discretize(table, "--method", "mdl")
     assert constant.exit_code == 3

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import invoke
 from network_examples import HOSTILE_NAMES
-from typer.testing import CliRunner
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, cli, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.cli import options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
@@ -23,10 +23,6 @@ from gomea_bn.runtime.environment import cpu_name, installed_version
 
 FILES = {"network.json", "network.bif", "network.dot", "run.json"}
 QUICK = ["--max-evaluations", "2000", "--seed", "1"]
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
 
 
 def learn(*arguments):
@@ -43,23 +39,16 @@ def rows():
     return frame
 
 
-@pytest.fixture
-def table(rows, tmp_path):
-    path = tmp_path / "rows.csv"
-    rows.to_csv(path, index=False)
-    return path
-
-
 def test_the_defaults_are_the_learners():
-    given = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
+    defaults = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
     learner = BayesNetLearner().get_params()
-    names = set(given) & set(learner)
+    names = set(defaults) & set(learner)
     assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
-    assert options.read_pseudo_count(given["pseudo_count"]) == learner["pseudo_count"]
+    assert options.read_pseudo_count(defaults["pseudo_count"]) == learner["pseudo_count"]
     for name in names - {"cut_points", "pseudo_count"}:
-        assert given[name] == learner[name], name
-    assert given["ess"] == learner["equivalent_sample_size"]
-    assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
+        assert defaults[name] == learner[name], name
+    assert defaults["ess"] == learner["equivalent_sample_size"]
+    assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
 
 
 def test_learn_prints_the_kinds_then_the_network(table, rows):
@@ -396,8 +385,8 @@ def test_the_launcher_is_the_same_command(table, capsys):
     with pytest.raises(SystemExit) as ended:
         script["main"]([str(table), *QUICK, "--quiet"])
     assert ended.value.code == 0
-    printed, told = capsys.readouterr()
-    assert told == ""
+    printed, errors = capsys.readouterr()
+    assert errors == ""
     same = [line for line in learn(table, *QUICK, "--quiet").stdout.splitlines() if "Stopped" not in line]
     assert [line for line in printed.splitlines() if "Stopped" not in line] == same
 
@@ -430,7 +419,7 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     out = tmp_path / "refined.json"
 
     def refine(*arguments):
-        return CliRunner().invoke(cli.main, ["refine", str(saved), *map(str, arguments)])
+        return invoke("refine", saved, *arguments)
 
     done = refine(data, "--out", out, "--bin-counts", "free")
     assert done.exit_code == 0, done.stderr

@@ -61,7 +61,7 @@ def column_of(values, **options):
 def test_discrete_columns_have_their_levels_in_order(values, levels):
     column = column_of(values)
     assert column.levels == levels
-    assert all(type(level) is type(wanted) for level, wanted in zip(column.levels, levels))
+    assert all(type(level) is type(expected) for level, expected in zip(column.levels, levels))
     assert column.values.dtype == np.int32
     assert decoded(column) == list(values)
 
@@ -239,11 +239,11 @@ def test_files_give_the_same_table_as_the_frame(tmp_path, frame, ending):
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False, sep="," if "csv" in ending.lower() else "\t")
-    table, wanted = read_table(path), read_table(frame)
-    assert table.names == wanted.names
-    for one, other in zip(table.columns, wanted.columns):
-        assert one.levels == other.levels
-        np.testing.assert_array_equal(one.values, other.values)
+    table, expected = read_table(path), read_table(frame)
+    assert table.names == expected.names
+    for column, other in zip(table.columns, expected.columns):
+        assert column.levels == other.levels
+        np.testing.assert_array_equal(column.values, other.values)
 
 
 def test_whole_numbers_beside_missing_ones_stay_whole(tmp_path):
@@ -294,7 +294,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
         read_table(str(tmp_path))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     numbers=st.lists(st.floats(-1e100, 1e100), min_size=10, max_size=30, unique=True),
     words=st.lists(st.text(TEXT, max_size=5), min_size=10, max_size=30),

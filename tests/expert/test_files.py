@@ -26,7 +26,7 @@ EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 # ---------------------------------------------------------------- JSON
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.booleans())
 def test_json_keeps_everything(seed, with_tables):
     network = small_network(seed, names=HOSTILE_NAMES[seed % 20 : seed % 20 + 5], levels=HOSTILE_LEVELS)
@@ -176,23 +176,23 @@ def test_files_that_cannot_be_read(tmp_path):
 # ---------------------------------------------------------------- BIF
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
     path = tmp_path_factory.mktemp("own") / "own.bif"
     levels = [levels for levels in HOSTILE_LEVELS if len(set(map(str, levels))) == len(levels)]
     network = small_network(seed, names=HOSTILE_NAMES[seed % 24 : seed % 24 + 6], levels=levels)
     to_bif(network, path)
-    found = ExpertNetwork.from_file(path).network
-    assert found.names == network.names
-    assert found.edges == network.edges
-    assert found.support == network.support
+    network_read = ExpertNetwork.from_file(path).network
+    assert network_read.names == network.names
+    assert network_read.edges == network.edges
+    assert network_read.support == network.support
     for name, cuts in network.cut_points.items():
-        np.testing.assert_array_equal(found.cut_points[name], cuts)
+        np.testing.assert_array_equal(network_read.cut_points[name], cuts)
     for name, levels in network.levels.items():
-        assert found.levels[name] == tuple(str(level) for level in levels)
+        assert network_read.levels[name] == tuple(str(level) for level in levels)
     for name, table in network.tables.items():
-        np.testing.assert_array_equal(found.tables[name], table)
+        np.testing.assert_array_equal(network_read.tables[name], table)
 
 
 def test_our_own_bif_is_fitted_to_data_of_any_level_type(tmp_path):
@@ -288,13 +288,13 @@ def test_states_of_a_foreign_bif_become_bins(tmp_path, write, digits, with_suppo
 def test_bins_and_values_may_stand_side_by_side(tmp_path):
     network = ground_truth(5, random_state=3)
     write_with_pgmpy(network, tmp_path / "n.bif")
-    one, *others = network.cut_points
+    cut, *others = network.cut_points
     expert = ExpertNetwork.from_bif(
-        tmp_path / "n.bif", cut_points=network.cut_points, support={one: (-1.0, 2.0)}
+        tmp_path / "n.bif", cut_points=network.cut_points, support={cut: (-1.0, 2.0)}
     )
-    assert set(expert.network.cut_points) == {one}
+    assert set(expert.network.cut_points) == {cut}
     fitted = expert.fitted(read_table(network.sample(100, 1)))
-    assert fitted.support[one] == (-1.0, 2.0)
+    assert fitted.support[cut] == (-1.0, 2.0)
     assert all(fitted.support[name] != (-1.0, 2.0) for name in others)
 
 

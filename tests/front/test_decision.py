@@ -13,7 +13,7 @@ from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 
 FRONT = Front(
     [MISFIT, COMPLEXITY],
-    [[place, (19 - place) ** 2] for place in range(20)],
+    [[number, (19 - number) ** 2] for number in range(20)],
     lambda row: small_network(row, 3),
     record={"seed": 5, "data_sha256": "ab", "n_rows": 30},
 )
@@ -39,9 +39,9 @@ def text_of(**changes):
 def test_a_decision_of_the_page_is_read_from_file_and_text(tmp_path):
     path = tmp_path / "decision.json"
     path.write_text(text_of(), encoding="utf-8")
-    found = read_decision(path)
-    assert found == read_decision(str(path)) == read_decision("\n" + text_of())
-    assert found == Decision(
+    decision = read_decision(path)
+    assert decision == read_decision(str(path)) == read_decision("\n" + text_of())
+    assert decision == Decision(
         run_hash=FRONT.run_hash,
         network=12,
         made="2026-11-05T14:30:00.123Z",
@@ -51,7 +51,7 @@ def test_a_decision_of_the_page_is_read_from_file_and_text(tmp_path):
         filters={"misfit": (0.0, 1.5), "n_edges": (2.0, 4.0)},
     )
     path.write_bytes(b"\xef\xbb\xbf" + text_of().encode())
-    assert read_decision(path) == found
+    assert read_decision(path) == decision
 
 
 def test_half_a_character_in_a_note_does_no_harm():
@@ -61,8 +61,8 @@ def test_half_a_character_in_a_note_does_no_harm():
 
 
 def test_fields_that_say_nothing_may_be_missing():
-    found = read_decision(text_of(shortlist=..., notes=..., weights=..., filters=...))
-    assert (found.shortlist, found.notes, found.weights, found.filters) == ((), {}, {}, {})
+    decision = read_decision(text_of(shortlist=..., notes=..., weights=..., filters=...))
+    assert (decision.shortlist, decision.notes, decision.weights, decision.filters) == ((), {}, {}, {})
 
 
 @given(
@@ -218,10 +218,10 @@ def test_a_thinned_front_answers_for_the_whole_one():
     for position, number in enumerate(thin.original_index):
         whole = Decision(FRONT.run_hash, number, "2026-11-05", shortlist=(19,))
         assert accept(thin, whole) == accept(FRONT, whole) == FRONT[number].network
-        own = replace(whole, run_hash=thin.run_hash, network=position, shortlist=())
-        assert accept(thin, own) == FRONT[number].network
+        thinned = replace(whole, run_hash=thin.run_hash, network=position, shortlist=())
+        assert accept(thin, thinned) == FRONT[number].network
         with pytest.raises(GomeaBnError, match="about another front"):
-            accept(FRONT, own)
+            accept(FRONT, thinned)
     left_out = next(number for number in range(20) if number not in thin.original_index)
     with pytest.raises(GomeaBnError, match=f"Network {left_out} was left out when .* thinned from 20 to 8"):
         accept(thin, Decision(FRONT.run_hash, left_out, "2026-11-05"))

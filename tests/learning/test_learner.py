@@ -26,18 +26,6 @@ QUICK = {"max_evaluations": 3000, "random_state": 1}
 
 
 @pytest.fixture(scope="module")
-def mixed():
-    """Return 240 rows of a chain a -> b -> c with a level column, an integer column and noise."""
-    rng = np.random.default_rng(7)
-    a = rng.normal(size=240)
-    b = a + rng.normal(scale=0.4, size=240)
-    frame = pd.DataFrame({"a": a, "b": b, "c": np.where(b > 0, "high", "low")})
-    frame["d"] = rng.integers(0, 4, 240)
-    frame["e"] = np.exp(rng.normal(size=240)) * 1000
-    return frame
-
-
-@pytest.fixture(scope="module")
 def fitted(mixed):
     return BayesNetLearner(**QUICK).fit(mixed)
 
@@ -114,10 +102,10 @@ def test_fit_never_changes_the_frame(mixed):
 
 def test_fit_only_stores_what_ends_in_an_underscore(mixed):
     learner = BayesNetLearner(**QUICK)
-    given = dict(vars(learner))
+    before = dict(vars(learner))
     learner.fit(mixed)
     after = {name: value for name, value in vars(learner).items() if not name.endswith("_")}
-    assert after == given
+    assert after == before
 
 
 @pytest.mark.parametrize(
@@ -264,8 +252,10 @@ def test_knowledge_is_honoured(mixed):
 
 
 def test_the_tighter_indegree_holds(mixed):
-    for own, known in ((1, 3), (3, 1)):
-        learner = BayesNetLearner(max_indegree=own, knowledge=ExpertKnowledge(max_indegree=known), **QUICK)
+    for of_learner, of_knowledge in ((1, 3), (3, 1)):
+        learner = BayesNetLearner(
+            max_indegree=of_learner, knowledge=ExpertKnowledge(max_indegree=of_knowledge), **QUICK
+        )
         network = learner.fit(mixed).network_
         assert max(len(network.parents(name)) for name in network.names) <= 1
     alone = BayesNetLearner(max_indegree=0, **QUICK).fit(mixed).network_
@@ -299,6 +289,7 @@ def test_fixed_cuts_stay_beside_learned_ones(mixed):
 @pytest.mark.parametrize("discretizer", ["equal-frequency", "equal-width"])
 def test_learned_bins_are_of_their_family(mixed, discretizer):
     network = BayesNetLearner(discretizer, max_bins=6, **QUICK).fit(mixed).network_
+    assert set(network.cut_points) == set("abe")
     for name, cuts in network.cut_points.items():
         assert 1 <= len(cuts) <= 5
         edges = np.array([network.support[name][0], *cuts, network.support[name][1]])

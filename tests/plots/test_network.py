@@ -112,8 +112,8 @@ def test_boxes_stand_apart_and_no_edge_passes_under_one(case, size):
     ax = plot_network(network, reference=reference, ax=ax)
     extents = dict(zip(network.names, box_extents(ax), strict=True))
     frame = ax.get_window_extent()
-    for one, other in itertools.combinations(extents.values(), 2):
-        assert not one.overlaps(other)
+    for box, other in itertools.combinations(extents.values(), 2):
+        assert not box.overlaps(other)
     for extent in extents.values():
         assert frame.x0 <= extent.x0 < extent.x1 <= frame.x1
         assert frame.y0 <= extent.y0 < extent.y1 <= frame.y1
@@ -135,8 +135,8 @@ def test_texts_stay_in_their_boxes_and_above_the_legend(size):
     ax = plot_network(network, reference=reference, ax=ax)
     extents = box_extents(ax)
     renderer = ax.figure.canvas.get_renderer()
-    for place, text in enumerate(ax.texts):
-        inner, outer = text.get_window_extent(renderer), extents[place // 2].padded(1)
+    for position, text in enumerate(ax.texts):
+        inner, outer = text.get_window_extent(renderer), extents[position // 2].padded(1)
         assert outer.x0 <= inner.x0
         assert inner.x1 <= outer.x1
         assert outer.y0 <= inner.y0

@@ -73,17 +73,20 @@ def front(networks, frame):
 
 def test_densities_are_marginals_over_bin_widths(truth, frame):
     expert = fitted(frame, [], 3)
+    assert len(truth.cut_points) == 5
     for name in truth.cut_points:
         bins = density_bins(truth, name, table=frame, expert=expert)
         assert set(bins["source"]) == {"network", "data", "expert"}
         for source, part in bins.groupby("source"):
             assert (part["density"] * (part["high"] - part["low"])).sum() == pytest.approx(1), source
-        own = bins[bins["source"] == "network"]
-        np.testing.assert_array_equal(own["high"].iloc[:-1], truth.cut_points[name])
+        of_network = bins[bins["source"] == "network"]
+        np.testing.assert_array_equal(of_network["high"].iloc[:-1], truth.cut_points[name])
         np.testing.assert_allclose(
-            own["density"] * (own["high"] - own["low"]), truth.query(name).to_numpy(), atol=1e-12
+            of_network["density"] * (of_network["high"] - of_network["low"]),
+            truth.query(name).to_numpy(),
+            atol=1e-12,
         )
-        assert set(own["how"]) == {"exact"}
+        assert set(of_network["how"]) == {"exact"}
         data = bins[bins["source"] == "data"]
         for low, high, density in data[["low", "high", "density"]].itertuples(index=False):
             inside = ((frame[name] > low) & (frame[name] <= high)).sum() + (frame[name] == low).sum() * (
@@ -95,10 +98,10 @@ def test_densities_are_marginals_over_bin_widths(truth, frame):
 def test_probabilities_of_levels_come_with_the_data_s_shares(truth, frame):
     (name,) = truth.levels
     bins = density_bins(truth, name, table=read_table(frame), expert=truth)
-    own, data, expert = (bins[bins["source"] == source] for source in ("network", "data", "expert"))
-    assert list(own["level"]) == list(truth.levels[name])
-    np.testing.assert_allclose(own["probability"], truth.query(name).to_numpy(), atol=1e-12)
-    np.testing.assert_array_equal(expert["probability"], own["probability"])
+    of_network, data, expert = (bins[bins["source"] == source] for source in ("network", "data", "expert"))
+    assert list(of_network["level"]) == list(truth.levels[name])
+    np.testing.assert_allclose(of_network["probability"], truth.query(name).to_numpy(), atol=1e-12)
+    np.testing.assert_array_equal(expert["probability"], of_network["probability"])
     for level, share in zip(data["level"], data["probability"], strict=True):
         assert share == pytest.approx((frame[name] == level).mean())
     pd.testing.assert_frame_equal(bins, density_bins(truth, name, table=frame, expert=truth))
@@ -127,10 +130,10 @@ def test_density_plots_draw_these_numbers(truth, frame):
     ax = plot_density(truth, name, table=frame, expert=expert)
     bins = density_bins(truth, name, table=frame, expert=expert)
     stairs = [patch.get_data() for patch in ax.patches]
-    for found, source in zip(stairs, ["data", "network", "expert"], strict=True):
+    for drawn, source in zip(stairs, ["data", "network", "expert"], strict=True):
         part = bins[bins["source"] == source]
-        np.testing.assert_array_equal(found.values, part["density"])
-        np.testing.assert_array_equal(found.edges, [*part["low"], part["high"].iloc[-1]])
+        np.testing.assert_array_equal(drawn.values, part["density"])
+        np.testing.assert_array_equal(drawn.edges, [*part["low"], part["high"].iloc[-1]])
     marks = [[segment[0][0] for segment in lines.get_segments()] for lines in ax.collections]
     np.testing.assert_array_equal(marks[0], truth.cut_points[name])
     np.testing.assert_array_equal(marks[1], expert.cut_points[name])
@@ -148,8 +151,8 @@ def test_bars_stand_for_levels(truth, frame):
     ax = plot_density(truth, name, table=frame)
     bins = density_bins(truth, name, table=frame)
     heights = [[bar.get_height() for bar in container] for container in ax.containers]
-    for found, source in zip(heights, ["data", "network"], strict=True):
-        np.testing.assert_array_equal(found, bins.loc[bins["source"] == source, "probability"])
+    for drawn, source in zip(heights, ["data", "network"], strict=True):
+        np.testing.assert_array_equal(drawn, bins.loc[bins["source"] == source, "probability"])
     assert [tick.get_text() for tick in ax.get_xticklabels()] == list(truth.levels[name])
     assert ax.get_ylabel() == "Probability"
     lefts = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for box in ax.containers for bar in box)
@@ -180,9 +183,9 @@ def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, 
     points = front_points(front, expert=True, truth=truth)
     assert list(points.columns) == ["source", "id", "misfit", "complexity", "expert_distance"]
     assert list(points["source"]) == ["front"] * len(front) + ["expert", "truth"]
-    own = points[points["source"] == "front"]
-    np.testing.assert_array_equal(own[list(front.names)], front.values)
-    assert own["id"].tolist() == list(range(len(front)))
+    of_front = points[points["source"] == "front"]
+    np.testing.assert_array_equal(of_front[list(front.names)], front.values)
+    assert of_front["id"].tolist() == list(range(len(front)))
     expert, other = points.iloc[-2], points.iloc[-1]
     assert points["id"].isna().tolist() == [False] * len(front) + [True, True]
     assert expert["misfit"] == pytest.approx(-front.expert.log_density(frame).mean())
@@ -204,10 +207,11 @@ def test_distances_to_an_expert_are_the_learner_s_objective(frame):
     learner = ParetoBayesNetLearner(
         expert=statement, max_evaluations=400, random_state=3, expert_sample_size=512
     ).fit(frame)
+    assert len(learner.front_) > 1
     for candidate in learner.front_:
         points = front_points(learner.front_, truth=candidate.network, objectives=["expert_distance"])
-        wanted = candidate.objectives["expert_distance"]
-        assert points.iloc[-1]["expert_distance"] == pytest.approx(wanted, abs=1e-9)
+        expected = candidate.objectives["expert_distance"]
+        assert points.iloc[-1]["expert_distance"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_front_s_own_network_falls_on_its_point(front, networks):
@@ -236,17 +240,17 @@ def test_a_front_of_two_objectives_is_a_scatter(front, truth):
     assert ax.get_xlabel() == "Misfit [nats per row]   ← fits the data better"
     assert ax.get_ylabel() == "Complexity [free parameters]   ← simpler"
     paths = [dots.get_paths()[0].vertices.tolist() for dots in ax.collections]
-    assert all(one != other for one, other in itertools.combinations(paths, 2))
+    assert all(path != other for path, other in itertools.combinations(paths, 2))
 
 
 def test_a_front_of_three_objectives_is_a_solid_scatter(front):
     ax = plot_front(front, expert=True)
-    found = np.column_stack([np.asarray(part) for part in ax.collections[0]._offsets3d])
-    np.testing.assert_array_equal(found, front.values)
+    positions = np.column_stack([np.asarray(part) for part in ax.collections[0]._offsets3d])
+    np.testing.assert_array_equal(positions, front.values)
     assert ax.get_xlabel() == "Misfit [nats per row]\nlower: fits the data better"
     assert ax.get_zlabel() == "Distance to the expert [nats]\nlower: closer to the expert's network"
-    own = plt.figure().add_subplot(projection="3d")
-    assert plot_front(front, ax=own) is own
+    axes = plt.figure().add_subplot(projection="3d")
+    assert plot_front(front, ax=axes) is axes
 
 
 def test_fronts_name_what_is_wrong(front, truth, networks):
@@ -422,7 +426,8 @@ def hostile_network():
         support=dict.fromkeys(continuous, (0.0, 1.0)),
         levels={HOSTILE[0]: HOSTILE},
         tables={
-            name: np.full([cards[one] for one in (*parents[name], name)], 1 / cards[name]) for name in HOSTILE
+            name: np.full([cards[member] for member in (*parents[name], name)], 1 / cards[name])
+            for name in HOSTILE
         },
     )
 

@@ -25,7 +25,7 @@ def is_acyclic(edges, names):
     return True
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**6),
     st.integers(2, 14),
@@ -33,16 +33,16 @@ def is_acyclic(edges, names):
     st.integers(2, 6),
     st.sampled_from(["tree", "ide-cozman"]),
 )
-def test_simulated_experts(seed, n_variables, known, max_bins, law):
+def test_simulated_experts(seed, n_variables, known_fraction, max_bins, law):
     truth = ground_truth(n_variables, law=law, random_state=seed, max_edge_fraction=0.3)
     true_edges = set(truth.edges)
-    n_right = math.floor(known * len(true_edges) + 0.5)
+    n_right = math.floor(known_fraction * len(true_edges) + 0.5)
     pairs = n_variables * (n_variables - 1) // 2
     if n_right > pairs - len(true_edges):
         with pytest.raises(GomeaBnError, match="truth allows only"):
-            simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed)
+            simulated_expert(truth, known=known_fraction, max_bins=max_bins, random_state=seed)
         return
-    expert = simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed)
+    expert = simulated_expert(truth, known=known_fraction, max_bins=max_bins, random_state=seed)
     assert expert.names == truth.names
     assert expert.network is None
     assert is_acyclic(expert.edges, expert.names)
@@ -59,7 +59,7 @@ def test_simulated_experts(seed, n_variables, known, max_bins, law):
         widths = np.diff([low, *cuts, high]) / (high - low)
         assert 2 <= len(widths) <= max_bins
         assert widths.min() >= 0.5 / len(widths) - 1e-12
-    assert simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed) == expert
+    assert simulated_expert(truth, known=known_fraction, max_bins=max_bins, random_state=seed) == expert
 
 
 def test_simulated_experts_vary_in_all_their_parts():
@@ -70,8 +70,8 @@ def test_simulated_experts_vary_in_all_their_parts():
     spread = 5 * math.sqrt(200 * share * (1 - share))
     assert all(abs(n_known[edge] - 200 * share) < spread for edge in truth.edges)
     wrong = Counter(edge for expert in experts for edge in expert.edges if edge not in set(truth.edges))
-    place = {name: position for position, name in enumerate(truth.names)}
-    forward = sum(count for (a, b), count in wrong.items() if place[a] < place[b])
+    position_of = {name: position for position, name in enumerate(truth.names)}
+    forward = sum(count for (a, b), count in wrong.items() if position_of[a] < position_of[b])
     assert 0.3 < forward / wrong.total() < 0.7
     n_bins = Counter(len(cuts) + 1 for expert in experts for cuts in expert.cut_points.values())
     assert set(n_bins) == {2, 3, 4}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import (
     Cuts,
@@ -181,9 +180,8 @@ class MDLDiscretizer(Discretizer):
 
     def read(self, source: Any, network: Network | None = None) -> Table:
         """Return the source as a table; see `Discretizer.read`."""
-        frame = None if isinstance(source, Table) else source_frame(source)
-        table = super().read(source if frame is None else frame, network)
-        self._grouped = grouped_columns(self.aggregate_levels, table, frame)
+        table = super().read(source, network)
+        self._grouped = grouped_columns(self.aggregate_levels, table)
         return table
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
