@@ -62,7 +62,7 @@ def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tupl
 
 
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the seeds of a run; raises `GomeaBnError` for a random state that is no valid seed."""
+    """Return the seeds of a run; raises `GomeaBnError` for a random state that is not a valid seed."""
     if isinstance(random_state, np.random.SeedSequence):
         # spawning counts up inside a sequence, so a copy lets the same sequence be used again
         return np.random.SeedSequence(

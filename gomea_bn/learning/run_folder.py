@@ -61,18 +61,18 @@ def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[st
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
+        temporary = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
     except OSError as error:
         raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
     try:
         for name, text in texts.items():
-            write_text(beside / name, text)
+            write_text(temporary / name, text)
         for name in texts:
-            os.replace(beside / name, folder / name)
+            os.replace(temporary / name, folder / name)
     except OSError as error:
         raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return [folder / name for name in texts]
 
 

@@ -131,7 +131,7 @@ def test_the_whole_length_counts_groups_of_levels() -> None:
     assert grouped.total < description_length(network, frame).total
     for groups, message in (
         ({"size": [["s"], ["xs", "m", "l", "xl"]]}, "must hold its levels"),
-        ({"siz": [["s"]]}, "no discrete variable 'siz'. Did you mean 'size'"),
+        ({"siz": [["s"]]}, "unknown discrete variable 'siz'. Did you mean 'size'"),
     ):
         with pytest.raises(GomeaBnError, match=message):
             description_length(network, frame, level_groups=groups)

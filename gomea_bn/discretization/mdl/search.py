@@ -118,7 +118,7 @@ class ThresholdProblem:
         self.n_tables = len(tables)
         self.child_parameters = parameters_per_bin if child_parameters is None else child_parameters
         self._counts = IntervalCounts(column, tables)
-        # between two neighbouring floats the only cut is the lower one: as the minimum it is no cut
+        # between two neighbouring floats the cut is the lower one, but the minimum itself cannot be a cut
         self._candidates = np.flatnonzero(column.cuts > column.low)
 
     @property
