@@ -246,7 +246,7 @@ def report(plan: Plan, rows: Sequence[Row]) -> Report:
         "bins": mean_bins,
         "median s": seconds,
     }
-    heading = "Log density of held-out rows, nats a row"
+    heading = "Log density of held-out rows, nats per row"
     sheets: list[Sheet] = [summary_sheet(heading, ("table", "method"), densities, more_columns)]
     sheets.append(rank_tests("Pairs of methods", "table", nested(densities)))
     return Report(tuple(sheets), (), tuple(_claims(densities, plan.sizes)), (NOTE,))

@@ -175,7 +175,15 @@ def _findings(
             lower = is_lower(paired[ORACLE], paired[SINGLE], len(by_size))
             equal = is_even(paired[ORACLE], paired[SINGLE], len(by_size))
             findings.append(
-                Finding(quantity, setting, "equal", ours, equal, lower is True, f"the oracle's; {NOT_SAID}")
+                Finding(
+                    quantity,
+                    setting,
+                    "equal",
+                    ours,
+                    equal,
+                    lower is True,
+                    f"ours is the KL of the oracle; {NOT_SAID}",
+                )
             )
             lower = is_lower(paired[KNEE], paired[SINGLE], len(by_size))
             findings.append(

@@ -84,8 +84,8 @@ NOTE = (
     "of 2 to 5 values; every value is an interval with a normal distribution around its middle, truncated at two "
     "standard deviations. Child and Sachs: uniform values in random intervals, three variables drawn as targets stay "
     f"discrete, two thirds of the rows train, the first {MOST_TEST_ROWS} others test. A target is predicted by a draw "
-    "from its distribution given part of the true blanket; shown is the expected share of correct draws. The paper "
-    "does not publish its intervals and targets."
+    "from its distribution given part of the true blanket; the tables give the expected share of correct draws. "
+    "The paper does not publish its intervals and targets."
 )
 
 
@@ -302,7 +302,7 @@ def _gomea_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Find
             Finding(
                 f"true positives, {name} against MGCD, {size} rows",
                 "means; signed ranks of each cell alone",
-                f"ours of MGCD {means[0]}",
+                f"MGCD, our run: {means[0]}",
                 means[1],
                 is_lower(of_mgcd, ours),
                 reason=SHAPE_REASON,
@@ -332,7 +332,7 @@ def _order_findings(data: str, share: str, cells: Mapping[tuple[Any, ...], Seque
             above = numbers[0] > numbers[column]
             findings.append(
                 Finding(
-                    f"correct predictions, %, {setting_of_data}, sign of MGCD less {other}",
+                    f"correct predictions, %, {setting_of_data}, sign of MGCD minus {other}",
                     f"mean of {len(nets)} data sets, signed ranks of each cell alone",
                     number(numbers[0] - numbers[column]),
                     difference,

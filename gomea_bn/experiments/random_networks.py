@@ -305,7 +305,7 @@ def _experiments() -> tuple[Experiment, ...]:
         Experiment(
             name="table1",
             title="KL by the number of rows",
-            source=f"{SOURCE}, Table 1: 8 variables, 30 networks, 24 hours a run.",
+            source=f"{SOURCE}, Table 1: 8 variables, 30 networks, 24 hours per run.",
             plan=Plan(10, (200, 800, 3_200), all_learners, LAWS, 2.0),
             full=Plan(PAPER_NETS, TABLE_ROWS, all_learners, LAWS, 60.0),
             known_algorithms=all_learners,
@@ -319,7 +319,7 @@ def _experiments() -> tuple[Experiment, ...]:
         Experiment(
             name="table2",
             title="KL by the number of variables",
-            source=f"{SOURCE}, Table 2: 500 rows, 30 networks for each size, 24 hours a run.",
+            source=f"{SOURCE}, Table 2: 500 rows, 30 networks for each size, 24 hours per run.",
             plan=Plan(10, (4, 8, 12), all_learners, LAWS, 2.0),
             full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), all_learners, LAWS, 60.0),
             known_algorithms=all_learners,

@@ -114,7 +114,7 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         }
         means = {key: number(summarise(values).mean) for key, values in lengths.items()}
         median_seconds = {key: number(value) for key, value in seconds.items()}
-        more_columns = {"nats a row": means.__getitem__, "median s": median_seconds.__getitem__}
+        more_columns = {"nats per row": means.__getitem__, "median s": median_seconds.__getitem__}
         sheets.append(
             summary_sheet(f"Recovered columns, {graph}", ("rows", "search"), recovered, more_columns)
         )

@@ -339,7 +339,7 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     assert "| toy | a\\|b | 1 | 2 | here | 1 above: fewer rows |" in text
     assert "<details>" not in text
     million = settings_line(toy(), replace(toy().plan, seconds=None, evaluations=1_000_000))
-    assert "at most 1,000,000 evaluations a search" in million
+    assert "at most 1,000,000 evaluations per search" in million
     assert "[toy/report.md](../toy/report.md)" in text
     (tmp_path / "é sp (x)").mkdir()
     folder.rename(tmp_path / "é sp (x)" / "toy")
@@ -347,5 +347,5 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     assert "![own](../%C3%A9%20sp%20%28x%29/toy/own.png)" in (tmp_path / "docs" / "results.md").read_text()
     folder = tmp_path / "é sp (x)" / "toy"
     assert "## A <toy>: `gomea-bn bench toy`" in text
-    assert "3 repetitions; sizes 1, 2; algorithms a, b; at most 10 s a search; seed 0." in text
+    assert "3 repetitions; sizes 1, 2; algorithms a, b; at most 10 s per search; seed 0." in text
     assert sorted(path.name for path in folder.iterdir()) == ["claims.json", "report.html", "report.md"]

@@ -98,7 +98,7 @@ def settings_line(experiment: Experiment, plan: Plan) -> str:
         f"sizes {', '.join(map(str, plan.sizes))}",
         f"algorithms {', '.join(plan.algorithms)}",
         *([f"variants {', '.join(plan.variants)}"] if plan.variants else []),
-        f"at most {limit} a search",
+        f"at most {limit} per search",
         f"seed {plan.seed}",
     ]
     return "; ".join(parts) + "."
@@ -183,7 +183,7 @@ def _gaps(n_broken: int, n_missing: int) -> list[str]:
     sentences = []
     if n_broken:
         sentences.append(
-            f"{n_broken} tasks failed and count nowhere below; their tracebacks are in rows.jsonl."
+            f"{n_broken} tasks failed and are not counted below; their tracebacks are in rows.jsonl."
         )
     if n_missing:
         sentences.append(f"{n_missing} tasks have not been run yet.")
