@@ -52,12 +52,12 @@ class MergeWork(NamedTuple):
 
     after: NDArray[np.int64]  # (n_cells + 1,) next interval of an interval, both named by their first cell
     before: NDArray[np.int64]  # (n_cells + 1,)
-    loss: NDArray[np.float64]  # (n_leaves,) of merging an interval with the next
+    loss: NDArray[np.float64]  # (n_leaves,) loss by merging an interval with the next
     tree: NDArray[np.int64]  # (2 * n_leaves,) tournament of least losses; n_leaves is a power of two
     counted_entries: NDArray[np.int32]
     counted_amounts: NDArray[np.int32]
     removed: NDArray[np.int64]  # (n_cells - 1,) result: the cell whose left threshold goes, in order
-    lost: NDArray[np.float64]  # (n_cells - 1,) result: what that merge loses, in nats
+    lost: NDArray[np.float64]  # (n_cells - 1,) result: loss by that merge, in nats
 
 
 class SplitWork(NamedTuple):
@@ -65,7 +65,9 @@ class SplitWork(NamedTuple):
 
     left: NDArray[np.int32]  # (n_counters,) all 0 between calls
     right: NDArray[np.int32]  # (n_counters,) all 0 between calls
-    gain: NDArray[np.float64]  # (n_cells,) result: of the best split of the interval that begins at a cell
+    gain: NDArray[
+        np.float64
+    ]  # (n_cells,) result: gain of the best split of the interval that begins at a cell
     split: NDArray[np.int64]  # (n_cells,) result: the cell before which it is split; -1 for none
 
 
@@ -145,7 +147,7 @@ def best_split(
 
 @kernel
 def _pair_loss(data: MergeData, i: int, j: int) -> float:
-    """Return what the gain loses if the intervals with entries at `i` and `j` become one."""
+    """Return the loss of gain if the intervals with entries at `i` and `j` become one."""
     entries, amounts, table = data.entries, data.amounts, data.table
     x, y = data.start[i], data.start[j]
     x_end, y_end = x + data.length[i], y + data.length[j]
@@ -166,7 +168,7 @@ def _pair_loss(data: MergeData, i: int, j: int) -> float:
 
 @kernel
 def pair_losses(data: MergeData, losses: NDArray[np.float64]) -> None:
-    """Fill `losses` (n_cells - 1,) with what merging every cell with its right neighbour alone would lose."""
+    """Fill `losses` (n_cells - 1,) with the loss by merging every cell alone with its right neighbour."""
     for i in range(losses.shape[0]):
         losses[i] = _pair_loss(data, i, i + 1)
 
