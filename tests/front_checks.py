@@ -32,7 +32,7 @@ def family_density(network, name, rows):
     """Return the mean log density of a variable given its parents over rows, row by row."""
     codes = network.discretize(rows)
     total = 0.0
-    widths = {}
+    widths = np.empty(0)
     if name in network.cut_points:
         widths = np.diff([network.support[name][0], *network.cut_points[name], network.support[name][1]])
     for row in range(len(rows)):

@@ -168,7 +168,7 @@ def test_the_schedule_of_two_generations_per_step() -> None:
         ({"base_population": 2, "base_clusters": 6}, [2, 4, 8, 9, 10]),
     ],
 )
-def test_every_population_has_one_cluster_more(options: dict[str, int], expected: list[int]) -> None:
+def test_every_population_has_one_cluster_more(options: dict[str, Any], expected: list[int]) -> None:
     run = FrontRun(replace(STILL, **options), OneMaxZeroMax(30), Limits(max_generations=31), random_state=0)
     run.finish()
     assert [population.n_clusters for population in run.populations] == expected

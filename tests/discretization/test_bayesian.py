@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
-AUTO_GRAPH = [tuple(edge) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
+AUTO_GRAPH = [(edge[0], edge[1]) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
 
 
 def coded(codes, cardinality=None):
@@ -79,7 +80,8 @@ def slow_optimum(values, neighbours, largest):
     size = math.prod(p.cardinality for p in neighbours.parents)
     best, origin = [0.0] + [math.inf] * m, [0] * (m + 1)
     for a in range(m):
-        counts, cost = {}, 0.0
+        counts: Counter[object] = Counter()
+        cost = 0.0
         for b in range(a, m):
             for i in groups[b]:
                 blocks = [((-1,), tuple(p.codes[i] for p in neighbours.parents), size)]
@@ -87,7 +89,7 @@ def slow_optimum(values, neighbours, largest):
                     row = (c, *(s.codes[i] for s in family.spouses))
                     blocks.append((row, family.child.codes[i], family.child.cardinality))
                 for row, cell, cells in blocks:
-                    n_row, n_cell = counts.get(row, 0), counts.get((row, cell), 0)
+                    n_row, n_cell = counts[row], counts[row, cell]
                     cost += math.log(n_row + cells) - math.log(n_cell + 1)
                     counts[row], counts[row, cell] = n_row + 1, n_cell + 1
             edge = -math.log(-math.expm1(-scale * (distinct[b + 1] - distinct[b]))) if b < m - 1 else 0.0

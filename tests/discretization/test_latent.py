@@ -143,7 +143,7 @@ def test_bin_limits_keep_the_cuts_of_largest_gain():
     assert len(forced) == len(all_cuts) + 3
     assert set(all_cuts) <= set(forced)
     assert len(cutter.find(min_bins=200)) <= len(np.unique(values)) - 1
-    shares = [[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    shares = np.array([[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     blocks = ClassCuts(np.arange(500.0), np.repeat(shares, [200, 200, 50, 50], axis=0))
     assert blocks.find().tolist() == [199.5, 399.5, 449.5]
     assert blocks.find(max_bins=3).tolist() == [399.5, 449.5]  # worth 100 bits, 199.5 only 75
@@ -273,8 +273,8 @@ def test_class_probabilities_of_new_rows(frame):
 
 def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(frame):
     plain = LatentDiscretizer().fit(frame)
-    for network in ([("k", "x"), ("x", "y")], []):
-        again = LatentDiscretizer().fit(frame, network=network)
+    for edges in ([("k", "x"), ("x", "y")], []):
+        again = LatentDiscretizer().fit(frame, network=edges)
         assert {n: c.tolist() for n, c in again.cut_points_.items()} == {
             n: c.tolist() for n, c in plain.cut_points_.items()
         }

@@ -112,7 +112,9 @@ def examples(draw: st.DrawFn, *, max_rows: int = 24, max_values: int = 8) -> Exa
         for f, r in zip(follow, levels)
     ]
     parents = draw(st.sampled_from([[], [0], [0, 1]]))
-    children = draw(st.sampled_from([[], [(2, [])], [(2, [3])], [(2, [3]), (4, [])], [(2, [0, 3])]]))
+    families: list[list[tuple[int, list[int]]]]
+    families = [[], [(2, [])], [(2, [3])], [(2, [3]), (4, [])], [(2, [0, 3])]]
+    children = draw(st.sampled_from(families))
     return Example(values.tolist(), discrete, levels, parents, children)
 
 

@@ -151,7 +151,7 @@ def test_the_description_never_grows_and_ends_in_a_fixpoint(
         ("tied", next(iter(truth.cut_points)))
     ]
     kinds = {"tied": "continuous"}
-    options = {"kinds": kinds, "n_cells": n_cells}
+    options: dict[str, Any] = {"kinds": kinds, "n_cells": n_cells}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fitted = MDLDiscretizer(search, **options).fit(frame, network=edges)

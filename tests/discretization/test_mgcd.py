@@ -10,6 +10,7 @@ import pytest
 from gaussian_examples import truncated_gaussians
 from processor_time import at_most
 from sklearn.base import clone
+from wrong_input import untyped
 
 from gomea_bn.discretization import discretizer
 from gomea_bn.discretization.mgcd.columns import MGCDColumns
@@ -149,10 +150,10 @@ def test_tiny_tables_and_tables_without_continuous_columns_are_cut(n):
     rng = np.random.default_rng(n)
     frame = pd.DataFrame({"x": rng.normal(size=n), "y": np.arange(n) % 2})
     kinds = {"x": "continuous", "y": "discrete"}
-    for options in ({}, {"min_bins": 2}):
-        fitted = MGCDiscretizer(random_state=0, kinds=kinds, **options).fit(frame)
+    for least in (1, 2):
+        fitted = MGCDiscretizer(random_state=0, kinds=kinds, min_bins=least).fit(frame)
         assert len(fitted.cut_points_["x"]) < n
-        assert MGCDiscretizer(kinds=kinds, **options).fit(frame, network=[("y", "x")]).cut_points_
+        assert MGCDiscretizer(kinds=kinds, min_bins=least).fit(frame, network=[("y", "x")]).cut_points_
     words = pd.DataFrame({"a": list("uv") * 20, "b": list("uv") * 20})
     fitted = MGCDiscretizer().fit(words)
     assert fitted.cut_points_ == {}
@@ -245,7 +246,7 @@ def test_the_last_round_is_kept_if_asked_for_though_another_scores_higher():
 
 def test_the_former_name_of_the_smallest_width_warns():
     with pytest.warns(FutureWarning, match="width_floor is now called min_width"):
-        former = MGCDiscretizer(width_floor=0.2)
+        former = untyped(MGCDiscretizer)(width_floor=0.2)
     assert former.get_params()["min_width"] == 0.2
 
 

@@ -51,7 +51,8 @@ def em(mixtures, start, iterations, tolerance=-math.inf):
     shape = (len(data.means), len(start.means))
     mixture = SharedGaussians(*(part.copy() for part in start))
     work = EMWork(
-        *(np.empty(shape) for _ in range(2)),
+        np.empty(shape),
+        np.empty(shape),
         np.empty(shape[0]),
         np.empty(shape),
         np.empty_like(start.weights),

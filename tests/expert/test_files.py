@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
 from pgmpy.readwrite import BIFReader, BIFWriter
+from wrong_input import untyped
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -170,7 +171,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(GomeaBnError, match="cannot be read"):
         ExpertNetwork.from_file(tmp_path)
     with pytest.raises(GomeaBnError, match="needs a path, got 3"):
-        ExpertNetwork.from_file(3)
+        ExpertNetwork.from_file(untyped(3))
 
 
 # ---------------------------------------------------------------- BIF
@@ -189,8 +190,8 @@ def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
     assert network_read.support == network.support
     for name, cuts in network.cut_points.items():
         np.testing.assert_array_equal(network_read.cut_points[name], cuts)
-    for name, levels in network.levels.items():
-        assert network_read.levels[name] == tuple(str(level) for level in levels)
+    for name, own_levels in network.levels.items():
+        assert network_read.levels[name] == tuple(str(level) for level in own_levels)
     for name, table in network.tables.items():
         np.testing.assert_array_equal(network_read.tables[name], table)
 

@@ -16,6 +16,7 @@ from front_examples import contents, edited, example_front, rewritten
 from hypothesis import given
 from hypothesis import strategies as st
 from network_examples import HOSTILE_NAMES
+from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.column_summary import column_summary
@@ -238,9 +239,12 @@ def test_names_and_levels_that_formats_trip_over(tmp_path):
 def test_networks_are_read_when_asked_for(front, folder, monkeypatch):
     read = []
     original = DiscretizedBayesNet.from_json
-    monkeypatch.setattr(
-        DiscretizedBayesNet, "from_json", lambda source: read.append(str(source)[:20]) or original(source)
-    )
+
+    def from_json(source):
+        read.append(str(source)[:20])
+        return original(source)
+
+    monkeypatch.setattr(DiscretizedBayesNet, "from_json", from_json)
     written = read_front(folder)
     assert len(read) == 1  # the expert's
     for path in folder.glob("network*"):  # a front that was read needs its files no more
@@ -335,7 +339,7 @@ def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
         assert contents(tmp_path) == before
     for bad in (-1, 2.0, True, "all"):
         with pytest.raises(GomeaBnError, match="networks must be"):
-            write_front(tmp_path / "new", front, networks=bad)
+            write_front(tmp_path / "new", front, networks=untyped(bad))
     monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)
     with pytest.raises(GomeaBnError, match=r"pip install 'gomea-bn\[parquet\]'"):
         write_front(tmp_path / "new", front, parquet=True)

@@ -1,6 +1,7 @@
 """Constant columns: roots with one level, which get no edges."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from gomea_bn import (
 from gomea_bn.discretization import DISCRETIZERS, K2, LDBN, MDLNetwork, Tabu, discretizer
 
 WARNING = "columns of the table are constant and will have no edges: 'fixed' is 2.5, 'site' is 'north'"
-QUICK = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
 
 pytestmark = pytest.mark.filterwarnings("ignore:No column has a neighbour")
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from gomea_bn import (
 from gomea_bn.learning import discretizer_rounds
 from gomea_bn.learning import learner as learner_module
 
-QUICK = {"max_evaluations": 3000, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 3000, "random_state": 1}
 
 
 @pytest.fixture(scope="module")
@@ -159,13 +160,14 @@ def test_each_bad_option_is_named(mixed, options, message):
 
 
 def test_bad_sources_are_named(mixed, tmp_path):
-    for source, message in (
+    cases: list[tuple[Any, str]] = [
         ([[1.0, 2.0]], "must be a Table, a DataFrame, an array or the path of a file, got list"),
         (np.zeros(5), r"shape \(n_rows, n_columns\)"),
         (tmp_path / "none.csv", "does not exist"),
         (mixed.iloc[:5], "at least 10 rows"),
         (mixed.assign(b=np.where(np.arange(240) == 17, np.nan, 1.0)), "Column 'b' .*row 17"),
-    ):
+    ]
+    for source, message in cases:
         with pytest.raises(GomeaBnError, match=message):
             BayesNetLearner(**QUICK).fit(source)
 

@@ -82,9 +82,12 @@ def test_places_that_were_reused_keep_objectives_right(mixed, expert, monkeypatc
     """With room for ten policies they come and go; what is stored must stay what the networks have."""
     left = []
     leave = FamilyScorer.leave
-    monkeypatch.setattr(
-        FamilyScorer, "leave", lambda scorer, *slot: left.append(slot) or leave(scorer, *slot)
-    )
+
+    def noted(scorer, *slot):
+        left.append(slot)
+        return leave(scorer, *slot)
+
+    monkeypatch.setattr(FamilyScorer, "leave", noted)
     monkeypatch.setattr("gomea_bn.learning.learning_problem.library_capacity", lambda n_columns, n_rows: 10)
     learner = quick(4000, expert=expert, algorithm=MOGOMEA(archive_size=20)).fit(mixed)
     assert len(left) > 3

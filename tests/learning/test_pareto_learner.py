@@ -7,6 +7,7 @@ import json
 import pickle
 import signal
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from mo_oracles import dominates
 from oracles import all_dags
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from wrong_input import untyped
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.errors import GomeaBnError
@@ -29,7 +31,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.simulation.random_experts import simulated_expert
 from gomea_bn.simulation.random_networks import random_network
 
-QUICK = {"max_evaluations": 3000, "random_state": 1, "expert_sample_size": 256}
+QUICK: dict[str, Any] = {"max_evaluations": 3000, "random_state": 1, "expert_sample_size": 256}
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +105,8 @@ def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count):
     learner = ParetoBayesNetLearner(max_bins=3, pseudo_count=pseudo_count, **QUICK).fit(frame)
     libraries = [policy_library(frame[name].to_numpy(), "equal-frequency", 3) for name in "ab"]
     values = []
-    for dag, *cuts in product(all_dags(3), *libraries):
+    graphs_with_cuts: Any = product(all_dags(3), *libraries)
+    for dag, *cuts in graphs_with_cuts:
         network = DiscretizedBayesNet.from_table(
             learner.table_,
             [("abc"[i], "abc"[j]) for i, j in dag],
@@ -411,11 +414,14 @@ def test_verbose_is_silent_off_a_terminal(mixed, expert, fitted, capfd):
             "'expert_distance' needs the expert's network; pass expert=",
         ),
         (
-            {"objectives": ["misfit", OwnObjective("complexity", len)]},
+            {"objectives": ["misfit", OwnObjective("complexity", untyped(len))]},
             "must be text other than .* got 'complexity'",
         ),
-        ({"objectives": ["misfit", OwnObjective("price", 3)]}, "'price' must be callable, got 3"),
-        ({"objectives": ["misfit", OwnObjective(None, len)]}, "must be text other than .* got None"),
+        ({"objectives": ["misfit", OwnObjective("price", untyped(3))]}, "'price' must be callable, got 3"),
+        (
+            {"objectives": ["misfit", OwnObjective(untyped(None), untyped(len))]},
+            "must be text other than .* got None",
+        ),
         ({"max_complexity": 0}, "max_complexity must be a finite number above 0 or None, got 0"),
         ({"max_complexity": "much"}, "max_complexity must be a finite number above 0 or None, got 'much'"),
         ({"expert_sample_size": 1}, "expert_sample_size must be an integer from 2 to"),

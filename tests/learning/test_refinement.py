@@ -16,6 +16,7 @@ from processor_time import at_most
 from refinement_examples import slow_refined_score
 from search_examples import journal_of, unevaluated
 from typer.testing import CliRunner
+from wrong_input import untyped
 
 from gomea_bn.cli.app import main
 from gomea_bn.data.table import Table, read_table
@@ -262,7 +263,7 @@ def test_the_former_name_of_the_smallest_width_warns() -> None:
     truth, frame = example(4, n_rows=60)
     network = quantile_network(truth, read_table(frame))
     with pytest.warns(FutureWarning, match="width_floor is now called min_width"):
-        former = refine_boundaries(network, frame, width_floor=0.2)
+        former = untyped(refine_boundaries)(network, frame, width_floor=0.2)
     assert former.network == refine_boundaries(network, frame, min_width=0.2).network
 
 

@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import draw_codes, smoothed_table
 
-PARTS = {
+PARTS: dict[str, Any] = {
     "names": ["rain", "height"],
     "edges": [("rain", "height")],
     "cut_points": {"height": [1.0, 2.5]},
@@ -129,7 +130,7 @@ def test_density_integrates_to_one_over_the_support(seed):
 
 
 def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
-    tables = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
+    tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
     network = DiscretizedBayesNet(
         ["x", "y"],
         [("x", "y")],
@@ -221,7 +222,7 @@ def test_sample_never_draws_what_is_impossible():
 
 
 class LargestUniform(np.random.Generator):
-    def random(self, size):
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         return np.full(size, np.nextafter(1.0, 0.0))
 
 

@@ -1,6 +1,7 @@
 """Smoothing chosen by the data: against loops that really remove every row, and in every place that offers it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
+from wrong_input import untyped
 
 from gomea_bn import (
     BayesNetLearner,
@@ -22,7 +24,7 @@ from gomea_bn.cli.app import main
 from gomea_bn.network.smoothing import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
 from gomea_bn.simulation.random_networks import random_network
 
-QUICK = {"max_evaluations": 1500, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}
 
 
 def rows_of(counts):
@@ -190,7 +192,7 @@ def test_a_parent_that_decides_everything_is_hardly_smoothed():
 
 
 def test_it_is_near_the_best_fixed_amount_on_random_networks():
-    amounts = (1.0, 4.0, 8.0, 16.0, "auto")
+    amounts: tuple[Any, ...] = (1.0, 4.0, 8.0, 16.0, "auto")
     lost = np.zeros(len(amounts))
     for seed in range(1000, 1006):
         truth = random_network(6, random_state=seed)
@@ -308,6 +310,6 @@ def test_other_words_are_refused(frame):
         with pytest.raises(
             GomeaBnError, match="pseudo_count must be a finite number of at least 0 or 'auto'"
         ):
-            BayesNetLearner(pseudo_count=word, **QUICK).fit(frame)
+            BayesNetLearner(pseudo_count=untyped(word), **QUICK).fit(frame)
     with pytest.raises(GomeaBnError, match="all networks of a front are compared under one smoothing"):
-        ParetoBayesNetLearner(pseudo_count="auto", **QUICK).fit(frame)
+        ParetoBayesNetLearner(pseudo_count=untyped("auto"), **QUICK).fit(frame)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from network_examples import HOSTILE_NAMES, small_network
+from wrong_input import untyped
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -127,7 +129,7 @@ def test_an_expert_may_give_bins_without_tables_or_nothing(truth):
 def test_density_plots_draw_these_numbers(truth, frame):
     name = next(iter(truth.cut_points))
     expert = fitted(frame, [], 3)
-    ax = plot_density(truth, name, table=frame, expert=expert)
+    ax: Any = plot_density(truth, name, table=frame, expert=expert)
     bins = density_bins(truth, name, table=frame, expert=expert)
     stairs = [patch.get_data() for patch in ax.patches]
     for drawn, source in zip(stairs, ["data", "network", "expert"], strict=True):
@@ -141,7 +143,7 @@ def test_density_plots_draw_these_numbers(truth, frame):
     assert labels == ["data", f"network ({truth.cardinality(name)} bins)", "expert (3 bins)"]
     assert ax.get_xlabel() == name
     assert ax.get_ylabel() == "Density [per unit]"
-    ax.figure.draw_without_rendering()
+    untyped(ax.figure).draw_without_rendering()
     below = ax.transData.inverted().transform(ax.get_legend().get_window_extent())[0, 1]
     assert below >= bins["density"].max()
 
@@ -229,7 +231,7 @@ def test_an_expert_s_statement_is_fitted_to_the_front_s_table(front, truth):
 
 
 def test_a_front_of_two_objectives_is_a_scatter(front, truth):
-    ax = plot_front(front, expert=True, truth=truth, objectives=["misfit", "complexity"])
+    ax: Any = plot_front(front, expert=True, truth=truth, objectives=["misfit", "complexity"])
     points = front_points(front, expert=True, truth=truth, objectives=["misfit", "complexity"])
     for dots, source in zip(ax.collections, ["front", "expert", "truth"], strict=True):
         np.testing.assert_array_equal(
@@ -244,7 +246,7 @@ def test_a_front_of_two_objectives_is_a_scatter(front, truth):
 
 
 def test_a_front_of_three_objectives_is_a_solid_scatter(front):
-    ax = plot_front(front, expert=True)
+    ax: Any = plot_front(front, expert=True)
     positions = np.column_stack([np.asarray(part) for part in ax.collections[0]._offsets3d])
     np.testing.assert_array_equal(positions, front.values)
     assert ax.get_xlabel() == "Misfit [nats per row]\nlower: fits the data better"
@@ -257,11 +259,11 @@ def test_fronts_name_what_is_wrong(front, truth, networks):
     with pytest.raises(GomeaBnError, match=r"drawn over 2 or 3 objectives, got 1; the front has misfit"):
         plot_front(front, objectives=["misfit"])
     with pytest.raises(GomeaBnError, match=r"truth must be the DiscretizedBayesNet .* got int; leave it out"):
-        plot_front(front, truth=5)
+        plot_front(front, truth=untyped(5))
     with pytest.raises(GomeaBnError, match=r"truth must be the DiscretizedBayesNet .* got bool"):
-        front_points(front, truth=False)
+        front_points(front, truth=untyped(False))
     with pytest.raises(GomeaBnError, match=r"expert must be a DiscretizedBayesNet.* True, got str"):
-        plot_front(front, expert="mine.json")
+        plot_front(front, expert=untyped("mine.json"))
     extra = [Objective(f"o{i}", f"O{i}", "units", "smaller") for i in range(4)]
     wide = Front(extra, np.eye(4), networks[:4], table=front.table)
     with pytest.raises(GomeaBnError, match=r"got 4; .* Choose with objectives="):
@@ -340,7 +342,7 @@ def test_history_plots_draw_steps(x):
     assert ax.get_xlabel() == ("Evaluations" if x == "evaluations" else "Time [seconds]")
     assert ax.get_ylabel() == "Best score [nats], higher is better"
     assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 2
-    ax.figure.draw_without_rendering()
+    untyped(ax.figure).draw_without_rendering()
 
 
 def test_many_unnamed_runs_look_alike_and_one_needs_no_legend():
@@ -380,7 +382,7 @@ def test_histories_for_several_objectives_show_the_archive_s_size(x):
     assert ax.get_ylabel() == "Archive size [solutions that no other dominates]"
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [3, 7, 5])
     np.testing.assert_array_equal(ax.lines[1].get_xdata(), [10, 30] if x == "evaluations" else [0.1, 0.2])
-    ax.figure.draw_without_rendering()
+    untyped(ax.figure).draw_without_rendering()
 
 
 def test_a_run_of_a_learner_of_fronts_can_be_plotted(frame):

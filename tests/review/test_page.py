@@ -12,6 +12,7 @@ import re
 import numpy as np
 import pytest
 from review_examples import HOSTILE_NAMES, example_front, learned_table
+from wrong_input import untyped
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError
@@ -445,7 +446,7 @@ def test_refuses_a_table_without_the_networks_columns():
 
 def test_refuses_a_title_that_is_no_text():
     with pytest.raises(GomeaBnError, match="title must be text"):
-        review_page(example_front(), title=3)
+        review_page(example_front(), title=untyped(3))
 
 
 def test_front_without_bins_or_edges():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_simulations_that_cannot_be():
         levels=dict.fromkeys("abc", (0, 1)),
         tables={"a": [0.5, 0.5], "b": np.full((2, 2), 0.5), "c": np.full((2, 2, 2), 0.5)},
     )  # fmt: skip
-    for options, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"truth": full}, "truth allows only 0 of the 2 wrong edges: it has 3 edges, 0 pairs .* Lower known"),
         ({"truth": [("a", "b")]}, "truth must be a DiscretizedBayesNet, got list"),
         ({"known": 1.5}, "known must be a finite number of at least 0 and at most 1"),
@@ -127,7 +128,8 @@ def test_simulations_that_cannot_be():
         ({"max_indegree": 0}, "max_indegree must be an integer of at least 1"),
         ({"random_state": -1}, "random_state must be a non-negative integer"),
         ({"table": read_table(full.sample(50, 0))}, "table must have a continuous column 'X"),
-    ]:
+    ]
+    for options, message in cases:
         with pytest.raises(GomeaBnError, match=message):
             simulated_expert(**{"truth": truth, **options})
 

@@ -29,7 +29,10 @@ def table_with_an_unseen_level():
     a, b, c = rng.integers(0, 3, 300), rng.integers(0, 2, 300), rng.integers(0, 3, 300)
     columns = {"a": (a, "uvw"), "b": ((a + b) % 2, "xy"), "c": ((b + c) % 3, "pqrs")}  # no row has c = "s"
     return pd.DataFrame(
-        {name: pd.Categorical.from_codes(codes, list(levels)) for name, (codes, levels) in columns.items()}
+        {
+            name: pd.Categorical.from_codes(codes, pd.Index(levels))
+            for name, (codes, levels) in columns.items()
+        }
     )
 
 
