@@ -112,7 +112,7 @@ def test_a_page_and_a_model_follow(folder, learned):
         (["--cut-points", "a=99"], "must lie inside the range"),
     ],
 )
-def test_wrong_use_is_told_before_the_search(folder, tmp_path, arguments, message):
+def test_wrong_use_is_reported_before_the_search(folder, tmp_path, arguments, message):
     result = invoke("front", folder / "rows.csv", *arguments, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.stderr
@@ -148,7 +148,7 @@ def test_advice_names_options(tmp_path, command):
     assert result.stderr.endswith("raise --max-levels, or give --kind 'b d=continuous'.\n")
 
 
-def test_the_default_of_the_limit_is_told():
+def test_the_help_states_the_default_of_the_limit():
     text = " ".join(invoke("front", "--help").stdout.split())
     assert "10 times that of the network without edges, or the number of rows if that is larger" in text
 

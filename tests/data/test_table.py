@@ -108,7 +108,7 @@ def test_text_that_is_mostly_numbers_is_remarked():
     assert "11 of 12 values read as numbers; the first that does not is '?'" in column.reason
 
 
-def test_names_that_are_no_text_become_text():
+def test_names_of_other_types_become_text():
     table = read_table(pd.DataFrame({0: [1, 2] * 6, "b": [3, 4] * 6}), kinds=untyped({0: "continuous"}))
     assert table.names == ("0", "b")
     assert [column.is_continuous for column in table.columns] == [True, False]
@@ -249,7 +249,7 @@ def test_files_give_the_same_table_as_the_frame(tmp_path, frame, ending):
         np.testing.assert_array_equal(column.values, other.values)
 
 
-def test_whole_numbers_beside_missing_ones_stay_whole(tmp_path):
+def test_whole_numbers_next_to_missing_ones_stay_whole(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n" + "\n".join(f"{i % 3},{i}" for i in range(20)) + "\n,21\n")
     table = read_table(path, missing="drop")

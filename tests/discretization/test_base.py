@@ -192,7 +192,7 @@ def test_the_target_follows_the_rows_that_are_kept(frame):
         Recorder().fit(frame, [None, *["p"] * 39])
 
 
-def test_the_graph_around_a_column(frame):
+def test_a_column_has_children_and_a_blanket_in_the_graph(frame):
     fitted = Recorder().fit(frame, network=[("a", "c"), ("b", "c"), ("c", "d")])
     graph = fitted.task.graph
     assert graph.edges == [("a", "c"), ("b", "c"), ("c", "d")]

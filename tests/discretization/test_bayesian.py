@@ -127,7 +127,7 @@ def examples(draw, max_rows=8):
         (20, None, [2.05, 3.2, 3.9, 4.65], 15.801965468),
     ],
 )
-def test_the_worked_example(largest, cost_of_two, cuts, cost):
+def test_the_published_worked_example_is_reproduced(largest, cost_of_two, cuts, cost):
     x = np.array([1.1, 1.2, 1.2, 2.9, 2.9, 2.9, 3.5, 4.3, 4.3, 5.0])
     parent = coded([0, 0, 0, 1, 1, 0, 0, 0, 1, 1])
     child = coded([0, 0, 1, 0, 1, 1, 1, 1, 0, 0])
@@ -267,7 +267,7 @@ def test_neighbours_of_one_value_cost_nothing():
     np.testing.assert_array_equal(dressed[0], bare[0])
 
 
-def test_parents_with_far_more_configurations_than_rows():
+def test_configurations_of_parents_may_outnumber_rows():
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     parents = [coded(rng.integers(0, 250, 300), 250) for _ in range(5)]
@@ -301,7 +301,7 @@ def test_published_cuts_of_auto_mpg():
     assert list(fitted.costs_) == list("ACDEF")
 
 
-def test_auto_mpg_after_one_cycle():
+def test_one_cycle_gives_other_cuts_of_auto_mpg():
     fitted = fitted_auto(max_cycles=1)
     assert fitted.stopped_by_ == "max_cycles"
     assert_cuts(
@@ -406,7 +406,7 @@ def test_numbers_of_cuts_of_the_papers_synthetic_table():
 
 
 @pytest.mark.parametrize("n", range(2, 11))
-def test_tables_of_few_rows(n):
+def test_tables_of_few_rows_are_cut(n):
     rng = np.random.default_rng(n)
     frame = pd.DataFrame({"x": np.arange(n) + 0.5, "y": rng.normal(size=n).round(1), "c": list("ab" * n)[:n]})
     for network in (None, [("x", "y"), ("y", "c")], [("c", "x"), ("c", "y")]):

@@ -116,7 +116,7 @@ def test_an_experts_rules_hold_and_tables_stay_within_their_limit():
     assert max(table.size for table in fitted.network_.tables.values()) <= 6
 
 
-def test_it_is_a_discretizer_by_name_and_keeps_cuts_that_a_user_has_fixed():
+def test_mgcd_is_made_by_its_name_and_keeps_cuts_that_a_user_has_fixed():
     frame = chain(800, 2)
     before = frame.copy()
     made = discretizer("mgcd", random_state=0)
@@ -160,7 +160,7 @@ def test_tiny_tables_and_tables_without_continuous_columns_are_cut(n):
     assert len(fitted.edges_) == 1
 
 
-def test_repeated_values_part_between_them_and_a_column_of_one_value_is_refused():
+def test_cuts_lie_between_repeated_values_and_a_column_of_one_value_has_none():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.choice([0.0, 0.0, 1.0, 7.0], 300), "z": rng.integers(0, 9, 300) + 0.5})
     fitted = MGCDiscretizer(random_state=0, kinds={"x": "continuous", "z": "continuous"}).fit(

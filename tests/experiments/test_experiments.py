@@ -261,7 +261,7 @@ def test_gaussian_values_lie_in_their_intervals() -> None:
     pd.testing.assert_frame_equal(truth.discretize(frame), codes)
 
 
-def test_the_blanket_of_alarm() -> None:
+def test_the_blanket_of_alarm_is_the_published_one() -> None:
     truth = published_network("alarm")
     blanket = markov_blanket(truth, "HR")
     assert blanket == [name for name in truth.names if name in blanket]

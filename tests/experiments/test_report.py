@@ -137,7 +137,7 @@ def test_verdicts_follow_welchs_test(ours: list[float], paper: float, sd: float,
         ((0.9, 0.9), "lower", "beaten"),
     ],
 )
-def test_verdicts_without_deviations(ours: tuple[float, ...], better: str, word: str) -> None:
+def test_verdicts_need_no_deviations(ours: tuple[float, ...], better: str, word: str) -> None:
     assert verdict(Claim("KL", "here", 1.0, ours, better))[0] == word
 
 
@@ -199,7 +199,7 @@ def test_samples_are_paired_by_their_repetition() -> None:
     assert is_even(few, few) is None  # five pairs cannot differ at .05
 
 
-def test_reasons_are_told_where_a_number_is_not_reproduced() -> None:
+def test_reasons_are_given_where_a_number_is_not_reproduced() -> None:
     claims = (
         Claim("KL", "here", 1.0, (2.0,), reason="fewer rows"),
         Claim("KL", "here", 1.0, (1.0,), reason="fewer rows"),

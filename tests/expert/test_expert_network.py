@@ -154,7 +154,7 @@ def test_cuts_given_are_copied():
         ({"edges": [], "cut_points": {"a": [[1.0]]}}, r"must be one-dimensional, got shape \(1, 1\)"),
     ],
 )
-def test_statements_that_cannot_be(arguments, message):
+def test_impossible_statements_are_refused(arguments, message):
     with pytest.raises(GomeaBnError, match=message):
         ExpertNetwork.from_edges(**arguments)
 
@@ -263,7 +263,7 @@ def test_columns_without_bins_get_three_of_equal_frequency():
     }
 
 
-def test_ties_leave_fewer_default_bins():
+def test_tied_values_leave_fewer_default_bins():
     frame = pd.DataFrame({"x": [0.0] * 18 + [1.0, 2.5], "y": list("ab") * 10})
     network = ExpertNetwork.from_edges([("x", "y")]).fitted(read_table(frame))
     assert network.cut_points["x"].tolist() == [0.5]
@@ -274,13 +274,13 @@ def test_names_without_edges_are_mentioned_too():
     assert network.metadata["expert_fit"]["not_mentioned"] == ["age", "smoker", "stage"]
 
 
-def test_one_bin_is_a_statement():
+def test_no_cut_points_state_one_bin():
     network = ExpertNetwork.from_edges([("age", "bp")], cut_points={"age": []}).fitted(read_table(patients()))
     assert network.cardinality("age") == 1
     assert network.cardinality("bp") == 3
 
 
-def test_data_that_do_not_fit_the_bins():
+def test_data_that_do_not_fit_the_bins_are_refused():
     table = read_table(patients())
     low, high = table.columns[0].values.min(), table.columns[0].values.max()
     cases: list[tuple[list[float], str]] = [
@@ -397,7 +397,7 @@ def one_variable(levels, **options):
     )  # fmt: skip
 
 
-def test_levels_that_only_one_side_has():
+def test_levels_that_only_one_side_has_are_refused():
     table = read_table(pd.DataFrame({"v": ["yes", "no", "oftn"] * 5}))
     with pytest.raises(GomeaBnError) as error:
         one_variable(("no", "yes", "often")).fitted(table)
@@ -422,7 +422,7 @@ def test_levels_that_only_one_side_has():
         one_variable(("true", "True")).fitted(read_table(pd.DataFrame({"v": [True, False] * 5})))
 
 
-def test_kinds_that_do_not_agree():
+def test_kinds_that_do_not_agree_are_refused():
     frame = patients()
     states = DiscretizedBayesNet(
         ["age"], [], cut_points={}, support={}, levels={"age": ("old", "young")}, tables={"age": [0.5, 0.5]}

@@ -299,7 +299,7 @@ def test_thinning_ten_thousand_builds_few_networks():
     assert share > 0.85
 
 
-def test_thinning_refuses_no_number():
+def test_thinning_needs_a_positive_integer():
     for wrong in (0, -1, 2.0, "3", True, None):
         with pytest.raises(GomeaBnError, match="n must be an integer of at least 1"):
             front_of([[1, 2], [2, 1]]).thin(wrong)

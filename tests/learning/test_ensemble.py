@@ -223,7 +223,7 @@ def test_ctrl_c_keeps_the_networks_that_are_done(frame, interrupted, n_networks)
 
 
 @pytest.mark.parametrize(("first", "n_networks"), [(0, None), (2, 2)])
-def test_ctrl_c_between_two_searches(frame, monkeypatch, first, n_networks):
+def test_ctrl_c_between_two_searches_keeps_the_finished_networks(frame, monkeypatch, first, n_networks):
     count, real = itertools.count(), ensemble._usable_rows
 
     def resample(*arguments):
@@ -288,7 +288,7 @@ def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
         BayesNetEnsemble(clone(QUICK).set_params(cut_points=cuts), random_state=1).fit(many)
 
 
-def test_it_keeps_scikit_learns_conventions(frame):
+def test_the_ensemble_keeps_scikit_learns_conventions(frame):
     model = BayesNetEnsemble(QUICK, n_networks=2, random_state=1)
     assert repr(model).startswith("BayesNetEnsemble(learner=BayesNetLearner(max_evaluations=600)")
     copy = clone(model)
@@ -341,7 +341,7 @@ def test_what_cannot_be_used_is_refused_before_any_search(frame, model, message,
         model.fit(frame)
 
 
-def test_it_says_that_it_is_not_fitted(frame, fitted):
+def test_an_unfitted_ensemble_says_so(frame, fitted):
     for call in (lambda m: m.log_density(frame), lambda m: m.sample(), lambda m: m.edge_frequency()):
         with pytest.raises(GomeaBnError, match="has not learned networks yet"):
             call(BayesNetEnsemble())

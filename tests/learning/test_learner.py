@@ -31,7 +31,7 @@ def fitted(mixed):
     return BayesNetLearner(**QUICK).fit(mixed)
 
 
-def test_it_finds_the_strong_edges_and_describes_itself(mixed, fitted):
+def test_the_strong_edges_are_found_and_the_run_is_described(mixed, fitted):
     skeleton = {frozenset(edge) for edge in fitted.network_.edges}
     assert {frozenset("ab"), frozenset("bc")} <= skeleton
     assert list(fitted.feature_names_in_) == list(mixed.columns)
@@ -59,7 +59,7 @@ def test_the_score_is_the_log_density_minus_the_penalty(mixed):
     assert fitted.score_ == pytest.approx(expected, abs=1e-8)
 
 
-def test_get_and_set_parameters():
+def test_parameters_can_be_read_and_set():
     learner = BayesNetLearner(max_bins=4)
     parameters = learner.get_params()
     assert parameters["max_bins"] == 4
@@ -279,7 +279,7 @@ def test_contradictory_knowledge_is_refused(mixed, rules, message):
         BayesNetLearner(knowledge=ExpertKnowledge(**rules), **QUICK).fit(mixed)
 
 
-def test_fixed_cuts_stay_beside_learned_ones(mixed):
+def test_fixed_cuts_stay_next_to_learned_ones(mixed):
     learner = BayesNetLearner(cut_points={"e": [500, 1500.5], "b": []}, **QUICK).fit(mixed)
     cuts = learner.network_.cut_points
     assert cuts["e"].tolist() == [500.0, 1500.5]
@@ -347,7 +347,7 @@ def test_missing_rows_are_dropped_on_request(mixed, fitted):
     assert learner.network_ == fitted.network_
 
 
-def test_two_columns_and_one_column(mixed):
+def test_tables_of_two_columns_and_of_one_can_be_learned(mixed):
     pair = BayesNetLearner(**QUICK).fit(mixed[["a", "b"]])
     assert len(pair.network_.edges) == 1
     single = BayesNetLearner(**QUICK).fit(mixed[["a"]])

@@ -80,7 +80,7 @@ def test_the_distance_is_over_the_families_of_what_the_expert_mentions(fitted):
         assert candidate.objectives["expert_distance"] == pytest.approx(expert_density - theirs, abs=1e-9)
 
 
-def test_default_objectives_and_limits(mixed, expert):
+def test_objectives_and_limits_have_defaults(mixed, expert):
     alone = ParetoBayesNetLearner(**QUICK).fit(mixed)
     assert alone.front_.objectives == (MISFIT, COMPLEXITY)
     assert alone.expert_ is None
@@ -120,7 +120,7 @@ def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count):
     assert [(round(a, 10), b) for a, b in learner.front_.values.tolist()] == expected
 
 
-def test_a_limit_of_ones_own(mixed, expert):
+def test_the_limit_on_parameters_can_be_set(mixed, expert):
     learner = ParetoBayesNetLearner(expert=expert, max_complexity=11.5, **QUICK).fit(mixed)
     assert learner.front_.record["parameters"]["max_complexity"] == 11.5
     check_networks(learner, mixed)
@@ -136,7 +136,7 @@ def test_a_limit_of_ones_own(mixed, expert):
         ParetoBayesNetLearner(max_complexity=7, knowledge=knowledge, **QUICK).fit(mixed)
 
 
-def test_an_objective_of_ones_own(mixed):
+def test_an_objective_can_be_a_function(mixed):
     cost = {"a": 5.0, "b": 1.0, "c": 0.5, "d": 3.0, "e": 2.0}
 
     def price(edges, cut_points):
@@ -202,7 +202,7 @@ def test_the_expert_may_be_an_object_a_network_or_a_file(mixed, expert, fitted, 
     assert set(from_edges.expert_.edges) == set(expert.edges)
 
 
-def test_a_front_beside_a_simulated_expert():
+def test_a_front_next_to_a_simulated_expert():
     truth = random_network(5, random_state=3)
     frame = truth.sample(300, 3)
     learner = ParetoBayesNetLearner(expert=simulated_expert(truth, random_state=4), **QUICK).fit(frame)
@@ -264,7 +264,7 @@ def test_knowledge_holds_in_every_network(mixed, expert):
 
 
 @pytest.mark.parametrize("discretizer", ["equal-frequency", "equal-width"])
-def test_fixed_cuts_stay_beside_learned_ones(mixed, discretizer):
+def test_fixed_cuts_stay_next_to_learned_ones(mixed, discretizer):
     cuts = {"e": [500, 1500.5], "b": []}
     learner = ParetoBayesNetLearner(discretizer, cut_points=cuts, max_bins=4, **QUICK).fit(mixed)
     check_networks(learner, mixed)
@@ -292,7 +292,7 @@ def test_missing_rows_are_dropped_on_request(mixed, expert, fitted):
     assert learner.front_.run_hash == fitted.front_.run_hash
 
 
-def test_tables_of_one_kind(mixed):
+def test_tables_of_one_kind_have_a_front(mixed):
     discrete = pd.DataFrame({"b": mixed["b"] > 0, "c": mixed["c"], "d": mixed["d"]})
     learner = ParetoBayesNetLearner(expert=ExpertNetwork.from_edges([("d", "c")]), **QUICK).fit(discrete)
     check_networks(learner, discrete)
@@ -461,7 +461,7 @@ def test_without_an_expert_a_wide_table_leaves_room_for_edges():
 
 
 @pytest.mark.parametrize("answer", ["much", None, [1.0]])
-def test_an_own_objective_that_is_no_number_is_refused(answer):
+def test_an_objective_that_returns_no_number_is_refused(answer):
     frame = pd.DataFrame({"a": np.arange(40.0) % 7, "b": np.arange(40.0) ** 2})
     objective = OwnObjective("odd", lambda _edges, _cuts: answer)
     with pytest.raises(GomeaBnError, match="'odd' must return a number, got"):

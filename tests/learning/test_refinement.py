@@ -178,6 +178,7 @@ def test_stopped_run_keeps_the_best_so_far(
 ) -> None:
     truth, frame = example(3)
     network = quantile_network(truth, read_table(frame))
+    refine_boundaries(network, frame, method, max_seconds=1e-6)  # compiles
     with at_most(5):
         result = refine_boundaries(
             network, frame, method, max_seconds=max_seconds, callback=callback, random_state=1

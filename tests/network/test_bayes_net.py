@@ -47,7 +47,7 @@ def network():
     return build()
 
 
-def test_its_parts_can_be_read(network):
+def test_the_parts_of_a_network_can_be_read(network):
     assert network.names == ("rain", "height")
     assert network.edges == [("rain", "height")]
     assert network.parents("height") == ("rain",)
@@ -254,7 +254,7 @@ def test_samples_lie_in_bins_even_where_floats_are_coarse():
     assert set(network.discretize(rows).height) == {0, 1, 2}
 
 
-def test_nothing_can_be_changed(network):
+def test_a_network_cannot_be_changed(network):
     with pytest.raises(AttributeError, match="cannot be changed"):
         network.names = ()
     with pytest.raises(AttributeError, match="cannot be changed"):
@@ -273,7 +273,7 @@ def test_nothing_can_be_changed(network):
     assert network.metadata == {}
 
 
-def test_what_it_was_built_from_can_change_later():
+def test_what_a_network_was_built_from_can_change_later():
     cuts, table = np.array([1.0, 2.5]), np.array([[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])
     levels, metadata = ["no", "yes"], {"steps": [1]}
     network = build(

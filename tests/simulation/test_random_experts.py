@@ -34,7 +34,9 @@ def is_acyclic(edges, names):
     st.integers(2, 6),
     st.sampled_from(["tree", "ide-cozman"]),
 )
-def test_simulated_experts(seed, n_variables, known_fraction, max_bins, law):
+def test_simulated_experts_know_their_share_of_the_true_edges(
+    seed, n_variables, known_fraction, max_bins, law
+):
     truth = ground_truth(n_variables, law=law, random_state=seed, max_edge_fraction=0.3)
     true_edges = set(truth.edges)
     n_right = math.floor(known_fraction * len(true_edges) + 0.5)
@@ -101,7 +103,7 @@ def test_cuts_within_the_data_can_always_be_fitted():
         assert all(np.array_equal(fitted.cut_points[name], cuts) for name, cuts in expert.cut_points.items())
 
 
-def test_a_truth_with_few_parents_allowed():
+def test_wrong_edges_keep_the_limit_on_parents():
     for seed in range(30):
         truth = ground_truth(8, random_state=seed)
         expert = simulated_expert(truth, max_indegree=2, random_state=seed)
@@ -110,7 +112,7 @@ def test_a_truth_with_few_parents_allowed():
         assert all(wrong[name] + right[name] <= max(2, right[name]) for name in truth.names)
 
 
-def test_simulations_that_cannot_be():
+def test_impossible_simulations_are_refused():
     truth = ground_truth(5, random_state=1)
     full = DiscretizedBayesNet(
         list("abc"), [("a", "b"), ("a", "c"), ("b", "c")], cut_points={}, support={},
