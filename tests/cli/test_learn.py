@@ -29,16 +29,6 @@ def learn(*arguments):
     return invoke("learn", *arguments)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(3)
-    a = rng.normal(size=150)
-    frame = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.3, size=150)})
-    frame["c"] = np.where(frame["b"] > 0, "high", "low")
-    frame["d"] = rng.integers(0, 3, 150)
-    return frame
-
-
 def test_the_defaults_are_the_learners():
     defaults = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
     learner = BayesNetLearner().get_params()

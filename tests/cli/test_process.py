@@ -8,21 +8,9 @@ import signal
 import subprocess
 import sys
 
-import numpy as np
-import pandas as pd
-import pytest
 from command_line import COMMAND, heavy_imports_of_help, read_until, searching
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
-
-
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(3)
-    a = rng.normal(size=150)
-    frame = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.3, size=150)})
-    frame["c"] = np.where(frame["b"] > 0, "high", "low")
-    return frame
 
 
 def test_ctrl_c_while_compiling_ends_the_process(table, tmp_path):

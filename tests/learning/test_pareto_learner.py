@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from front_checks import check_networks, family_density
+from front_checks import check_distances, check_networks
 from mo_oracles import dominates
 from oracles import all_dags
 from sklearn.base import clone
@@ -21,7 +21,6 @@ from wrong_input import untyped
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.distance import draw_expert_sample
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
@@ -67,17 +66,7 @@ def test_the_front_describes_itself(mixed, expert, fitted):
 
 
 def test_the_distance_is_over_the_families_of_what_the_expert_mentions(fitted):
-    mentioned = ("a", "b", "d")
-    drawn = draw_expert_sample(fitted.expert_, 256, fitted.seed_, frozenset(mentioned))
-    columns = zip(fitted.table_.columns, drawn.values, strict=True)
-    rows = pd.DataFrame(
-        {c.name: v if c.is_continuous else pd.Categorical.from_codes(v, c.levels) for c, v in columns}
-    )
-    expert_density = sum(family_density(fitted.expert_, name, rows) for name in mentioned)
-    assert expert_density == pytest.approx(drawn.mean_log_density, abs=1e-9)
-    for candidate in [*fitted.front_][::9]:
-        theirs = sum(family_density(candidate.network, name, rows) for name in mentioned)
-        assert candidate.objectives["expert_distance"] == pytest.approx(expert_density - theirs, abs=1e-9)
+    check_distances(fitted, ("a", "b", "d"))
 
 
 def test_objectives_and_limits_have_defaults(mixed, expert):
