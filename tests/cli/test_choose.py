@@ -122,7 +122,9 @@ def test_networks_are_named_by_file_folder_or_id(front, folder, run, tmp_path):
     write_front(tmp_path / "alone", alone)
     with pytest.raises(GomeaBnError, match="without an expert"):
         named_network(f"{tmp_path / 'alone'}#expert")
-    with pytest.raises(GomeaBnError):
+    with pytest.raises(
+        GomeaBnError, match="The front has no objective 'expert_distance', only misfit, complexity"
+    ):
         candidate(alone, "closest")
 
 

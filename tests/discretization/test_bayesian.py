@@ -469,10 +469,10 @@ def test_deadlines_hold_inside_a_single_column(learner):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cardinality_over": "all"}, "cardinality_over must be"),
-        ({"max_cycles": 0}, "max_cycles must be"),
-        ({"max_candidates": 5}, "max_candidates must be"),
-        ({"start": "zero"}, "start must be"),
+        ({"cardinality_over": "all"}, "cardinality_over must be .*got 'all'"),
+        ({"max_cycles": 0}, "max_cycles must be .*got 0"),
+        ({"max_candidates": 5}, "max_candidates must be .*got 5"),
+        ({"start": "zero"}, "start must be .*got 'zero'"),
         ({"order": ["A", "C"]}, "every continuous column once; it lacks 'D', 'E', 'F'"),
         ({"order": list("ACDEFF")}, "every continuous column once; duplicate 'F'"),
         ({"order": "FDAEC"}, "order must be a list of column names, got 'FDAEC'"),

@@ -151,10 +151,10 @@ def test_columns_that_are_not_discretized_are_refused(frame, message):
         ({"order": 5}, "unknown column 5"),
         ({"max_seconds": 10**400}, "max_seconds must be"),
         ({"order": ["a", "bb"]}, r"unknown column 'bb'.*Did you mean"),
-        ({"max_indegree": -1}, "max_indegree must be"),
-        ({"n_restarts": 0}, "n_restarts must be"),
-        ({"random_state": -1}, "random_state must be"),
-        ({"max_seconds": 0}, "max_seconds must be"),
+        ({"max_indegree": -1}, "max_indegree must be .*got -1"),
+        ({"n_restarts": 0}, "n_restarts must be .*got 0"),
+        ({"random_state": -1}, "random_state must be .*got -1"),
+        ({"max_seconds": 0}, "max_seconds must be .*got 0"),
     ],
 )
 def test_options_out_of_range_are_refused(learner, options, message):
