@@ -124,7 +124,7 @@ def test_ctrl_c_keeps_the_front_so_far(folder, tmp_path):
     out = tmp_path / "front"
     process = searching("front", folder / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=180)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert "Interrupted: this is the front so far." in stderr
     assert "Traceback" not in stderr
