@@ -7,8 +7,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from gomea_bn.cli.app import main
 

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -434,7 +435,7 @@ def as_lists(linkage: Linkage) -> list[list[int]]:
     return [linkage.members[a : a + size].tolist() for a, size in slices]
 
 
-def fixed(values: NDArray[np.float64], *cuts: float) -> Policy:
+def fixed(values: NDArray[Any], *cuts: float) -> Policy:
     return Policy(np.array(cuts), chosen=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +132,7 @@ def table_variables(table: Table, fixed: Iterable[str] = ()) -> list[ScoredVaria
     ]
 
 
-def keeps_limits(values: NDArray[np.float64], cuts: NDArray[np.float64], limits: CutLimits) -> bool:
+def keeps_limits(values: NDArray[Any], cuts: NDArray[np.float64], limits: CutLimits) -> bool:
     """Whether a variable's bins keep the limits; one bin always does."""
     edges = np.concatenate(([values.min()], cuts, [values.max()]))
     rows = np.bincount(bin_codes(values, cuts), minlength=len(cuts) + 1)
@@ -140,7 +141,7 @@ def keeps_limits(values: NDArray[np.float64], cuts: NDArray[np.float64], limits:
     return not len(cuts) or bool(few and wide and rows.min() >= limits.min_bin_count)
 
 
-def all_cuts(values: NDArray[np.float64], limits: CutLimits) -> list[NDArray[np.float64]]:
+def all_cuts(values: NDArray[Any], limits: CutLimits) -> list[NDArray[np.float64]]:
     """Every set of mid-points between neighbouring values that keeps the limits."""
     distinct = sorted(set(values.tolist()))
     middles = [a + (b - a) / 2 for a, b in itertools.pairwise(distinct)]

@@ -41,7 +41,7 @@ def published_graph(families: list[tuple[int, ...]]) -> tuple[list[tuple[str, st
 
 def _named(rows: np.ndarray, discrete: str) -> tuple[pd.DataFrame, dict[str, str]]:
     frame = pd.DataFrame(rows, columns=list(LETTERS[: rows.shape[1]]))
-    return frame, {name: "discrete" if name in discrete else "continuous" for name in frame}
+    return frame, {name: "discrete" if name in discrete else "continuous" for name in map(str, frame)}
 
 
 def assert_cuts(cut_points: dict[str, np.ndarray], expected: dict[str, str]) -> None:

@@ -21,9 +21,7 @@ def slow_refined_score(network: DiscretizedBayesNet, frame: pd.DataFrame, method
         if name in network.cut_points
         else ScoredVariable(
             name,
-            frame[name]
-            .map({level: code for code, level in enumerate(network.levels[name])})
-            .to_numpy(np.int32),
+            np.array([network.levels[name].index(level) for level in frame[name]], np.int32),
             len(network.levels[name]),
         )
         for name in names

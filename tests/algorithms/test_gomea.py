@@ -293,7 +293,7 @@ def test_generations_target_patience_and_callback_end_a_run() -> None:
     assert {"families_scored", "cache_hits"} <= set(seen[-1].statistics)
 
 
-def test_the_history_tells_every_improvement() -> None:
+def test_the_history_holds_every_improvement() -> None:
     result = GOMEA().run(example("ccdcdcd"), Limits(max_evaluations=20_000), random_state=1)
     objectives = [entry.objective for entry in result.history]
     assert objectives == sorted(set(objectives), reverse=True)

@@ -113,7 +113,7 @@ def test_a_front_of_networks_is_what_its_genotypes_mean(update: str, n_objective
     check_front(problem, result)
 
 
-def test_the_statistics_of_a_run_are_told() -> None:
+def test_a_run_reports_its_statistics() -> None:
     result = MOGOMEA().run(network_problem(2, 3, 5), Limits(max_evaluations=5_000), random_state=1)
     assert 0 < result.n_eval_full < result.n_eval
     assert {"families_scored", "cache_hits"} <= set(result.statistics)
@@ -168,7 +168,7 @@ def test_the_schedule_of_two_generations_per_step() -> None:
         ({"base_population": 2, "base_clusters": 6}, [2, 4, 8, 9, 10]),
     ],
 )
-def test_every_population_has_one_cluster_more(options: dict[str, int], expected: list[int]) -> None:
+def test_every_population_has_one_cluster_more(options: dict[str, Any], expected: list[int]) -> None:
     run = FrontRun(replace(STILL, **options), OneMaxZeroMax(30), Limits(max_generations=31), random_state=0)
     run.finish()
     assert [population.n_clusters for population in run.populations] == expected

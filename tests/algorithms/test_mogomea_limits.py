@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,7 @@ VARIANTS = [
     MOGOMEA(linkage="univariate", search_donors=False, local_search=True, archive_size=12),
     MOGOMEA(linkage="tree", forced_improvement=False, base_clusters=1, archive_update="immediate"),
 ]
-CASES = {
+CASES: dict[str, Callable[[], Any]] = {
     "cut": lambda: MultiObjectiveMaxCut.random_graph(14, 40, 3, random_state=1),
     "networks": lambda: network_problem(4, 3, 6),
     "limited": lambda: network_problem(5, 2, 6, max_parameters=20.0),

@@ -243,7 +243,7 @@ def test_initial_solutions_are_used_and_checked() -> None:
         ({"multiplier_decrease": True}, "multiplier_decrease"),
         ({"base_population": 2}, "base_population must be an integer of at least 3"),
         ({"stall_limit": -1}, "stall_limit"),
-        ({"singular": "ridge"}, "singular must be"),
+        ({"singular": "ridge"}, "singular must be .*got 'ridge'"),
         ({"max_population_size": 5}, "at least base_population"),
         ({"linkage": "nmi"}, "linkage must be one of"),
     ],

@@ -70,7 +70,7 @@ def test_export_gives_the_table(front, folder, tmp_path):
     assert pd.read_parquet(tmp_path / "table.parquet")["misfit"].tolist() == front.values[:, 0].tolist()
 
 
-def test_export_refuses(folder, run, tmp_path, monkeypatch):
+def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
     assert "must be json, bif, dot, csv or parquet" in refused(2, "export", folder, "--to", "pickle")
     assert "got 'txt'" in refused(2, "export", folder, "-o", tmp_path / "table.txt")
     assert "name it with --network" in refused(2, "export", folder, "--to", "bif")
@@ -122,7 +122,9 @@ def test_networks_are_named_by_file_folder_or_id(front, folder, run, tmp_path):
     write_front(tmp_path / "alone", alone)
     with pytest.raises(GomeaBnError, match="without an expert"):
         named_network(f"{tmp_path / 'alone'}#expert")
-    with pytest.raises(GomeaBnError):
+    with pytest.raises(
+        GomeaBnError, match="The front has no objective 'expert_distance', only misfit, complexity"
+    ):
         candidate(alone, "closest")
 
 
@@ -165,7 +167,9 @@ def test_review_writes_the_page_of_a_front(stand_in, front, folder, data, tmp_pa
     assert f"'{tmp_path}' is not a file" in refused(3, "review", out, "--data", tmp_path)
 
 
-def test_a_table_is_found_from_elsewhere_and_a_damaged_histogram_told(stand_in, data, tmp_path, monkeypatch):
+def test_a_table_is_found_from_elsewhere_and_a_damaged_histogram_reported(
+    stand_in, data, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "front"
     ok("front", "rows.csv", "--out", "front", "--quiet")
@@ -195,7 +199,7 @@ def test_review_reports_a_run_of_learn(run, tmp_path):
         assert message in refused(3, "review", alone)
 
 
-def test_review_refuses(folder, tmp_path):
+def test_review_says_what_it_cannot_show(folder, tmp_path):
     assert "does not exist" in refused(3, "review", tmp_path / "none")
     assert "holds neither" in refused(3, "review", tmp_path)
     assert "--networks" in refused(2, "review", folder, "--networks", 0)
@@ -204,7 +208,7 @@ def test_review_refuses(folder, tmp_path):
     assert "does not exist" in result.stderr
 
 
-def test_compare_tells_the_difference_in_words(front, folder, tmp_path):
+def test_compare_prints_the_difference_in_words(front, folder, tmp_path):
     first, second = front[3].network, front[8].network
     second.to_json(tmp_path / "second.json")
     result = ok("compare", f"{folder}#3", tmp_path / "second.json")

@@ -40,7 +40,7 @@ def exact(cut_points):
     return {name: np.asarray(cuts).tolist() for name, cuts in cut_points.items()}
 
 
-def test_it_prints_a_row_per_continuous_column(table, rows):
+def test_discretize_prints_a_row_per_continuous_column(table, rows):
     result = discretize(table, "--method", "equal-frequency", "--option", "n_bins=3")
     assert result.exit_code == 0, result.stderr
     cuts = EqualFrequency(n_bins=3).fit(rows).cut_points_
@@ -214,7 +214,7 @@ def test_mistakes_have_a_message_and_a_code(table, arguments, code, message):
     assert result.stdout == ""
 
 
-def test_data_that_cannot_be_used(table, tmp_path, network):
+def test_unusable_data_end_with_exit_code_3(table, tmp_path, network):
     absent = discretize(tmp_path / "none.csv", "--method", "mdl")
     assert absent.exit_code == 3
     assert "none.csv' does not exist" in absent.stderr

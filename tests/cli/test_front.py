@@ -112,7 +112,7 @@ def test_a_page_and_a_model_follow(folder, learned):
         (["--cut-points", "a=99"], "must lie inside the range"),
     ],
 )
-def test_wrong_use_is_told_before_the_search(folder, tmp_path, arguments, message):
+def test_wrong_use_is_reported_before_the_search(folder, tmp_path, arguments, message):
     result = invoke("front", folder / "rows.csv", *arguments, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.stderr
@@ -124,7 +124,7 @@ def test_ctrl_c_keeps_the_front_so_far(folder, tmp_path):
     out = tmp_path / "front"
     process = searching("front", folder / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=180)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert "Interrupted: this is the front so far." in stderr
     assert "Traceback" not in stderr
@@ -148,7 +148,7 @@ def test_advice_names_options(tmp_path, command):
     assert result.stderr.endswith("raise --max-levels, or give --kind 'b d=continuous'.\n")
 
 
-def test_the_default_of_the_limit_is_told():
+def test_the_help_states_the_default_of_the_limit():
     text = " ".join(invoke("front", "--help").stdout.split())
     assert "10 times that of the network without edges, or the number of rows if that is larger" in text
 

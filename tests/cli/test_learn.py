@@ -29,16 +29,6 @@ def learn(*arguments):
     return invoke("learn", *arguments)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(3)
-    a = rng.normal(size=150)
-    frame = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.3, size=150)})
-    frame["c"] = np.where(frame["b"] > 0, "high", "low")
-    frame["d"] = rng.integers(0, 3, 150)
-    return frame
-
-
 def test_the_defaults_are_the_learners():
     defaults = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
     learner = BayesNetLearner().get_params()
@@ -148,7 +138,7 @@ def test_options_reach_the_learner(table, tmp_path):
     assert network.pseudo_count == 0.5
 
 
-def test_dropped_rows_are_told(rows, tmp_path):
+def test_dropped_rows_are_reported(rows, tmp_path):
     holes = rows.copy()
     holes.loc[[4, 9], "a"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
@@ -321,7 +311,7 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
     assert network.cut_points["x=1,y"].tolist() == [0.0]
 
 
-def test_options_in_words():
+def test_options_are_read_from_words():
     assert options.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
     assert options.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
     assert options.read_edges("--require", ["a,b", "a -> b", '"a,b",c', '"p->q",r']) == [
@@ -360,7 +350,7 @@ def test_show_prints_a_saved_network(table, tmp_path):
     assert invoke("show", tmp_path / "none.json").exit_code == 3
 
 
-def test_info_tells_versions_cores_and_cache():
+def test_info_prints_versions_cores_and_cache():
     facts = json.loads(invoke("info", "--json").stdout)
     assert facts["cores"] == len(os.sched_getaffinity(0))
     assert facts["required"]["pandas"] == pd.__version__

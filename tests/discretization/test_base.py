@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wrong_input import untyped
 
 import gomea_bn.discretization as package
 from gomea_bn.data.table import Column, Table, read_table
@@ -191,7 +192,7 @@ def test_the_target_follows_the_rows_that_are_kept(frame):
         Recorder().fit(frame, [None, *["p"] * 39])
 
 
-def test_the_graph_around_a_column(frame):
+def test_a_column_has_children_and_a_blanket_in_the_graph(frame):
     fitted = Recorder().fit(frame, network=[("a", "c"), ("b", "c"), ("c", "d")])
     graph = fitted.task.graph
     assert graph.edges == [("a", "c"), ("b", "c"), ("c", "d")]
@@ -326,7 +327,7 @@ def test_scikit_learn_clones_and_tags_a_discretizer():
 
 
 def test_graphs_of_none_have_no_edges():
-    assert Graph.of([(0, 1), [1, "2"]], ("0", "1", "2")).edges == [("0", "1"), ("1", "2")]
+    assert Graph.of(untyped([(0, 1), [1, "2"]]), ("0", "1", "2")).edges == [("0", "1"), ("1", "2")]
     graph = Graph.of(None, ("a", "b"))
     assert graph.edges == []
     assert graph.blanket(0) == set()

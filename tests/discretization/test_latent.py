@@ -143,7 +143,7 @@ def test_bin_limits_keep_the_cuts_of_largest_gain():
     assert len(forced) == len(all_cuts) + 3
     assert set(all_cuts) <= set(forced)
     assert len(cutter.find(min_bins=200)) <= len(np.unique(values)) - 1
-    shares = [[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    shares = np.array([[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     blocks = ClassCuts(np.arange(500.0), np.repeat(shares, [200, 200, 50, 50], axis=0))
     assert blocks.find().tolist() == [199.5, 399.5, 449.5]
     assert blocks.find(max_bins=3).tolist() == [399.5, 449.5]  # worth 100 bits, 199.5 only 75
@@ -250,7 +250,7 @@ def test_a_fit_has_cuts_classes_and_what_the_bins_tell(frame):
     assert len(forced.cut_points_["x"]) == 2
 
 
-def test_class_probabilities_of_new_rows(frame):
+def test_new_rows_get_class_probabilities(frame):
     fitted = LatentDiscretizer().fit(frame)
     whole = fitted.class_probabilities(frame)
     np.testing.assert_allclose(whole.to_numpy()[fitted.mixture_.table.order], fitted.mixture_.memberships())
@@ -273,8 +273,8 @@ def test_class_probabilities_of_new_rows(frame):
 
 def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(frame):
     plain = LatentDiscretizer().fit(frame)
-    for network in ([("k", "x"), ("x", "y")], []):
-        again = LatentDiscretizer().fit(frame, network=network)
+    for edges in ([("k", "x"), ("x", "y")], []):
+        again = LatentDiscretizer().fit(frame, network=edges)
         assert {n: c.tolist() for n, c in again.cut_points_.items()} == {
             n: c.tolist() for n, c in plain.cut_points_.items()
         }
@@ -290,7 +290,7 @@ def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(fra
     assert with_y.cut_points_["y"].tolist() == plain.cut_points_["y"].tolist()
 
 
-def test_by_name_clone_and_parameters():
+def test_latent_is_made_by_its_name_and_cloned():
     from sklearn.base import clone
 
     made = discretizer("latent", n_classes=4, class_counts="share", random_state=None)
@@ -340,7 +340,7 @@ def test_discrete_columns_alone_can_make_the_classes():
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
-def test_few_rows_and_ties(n):
+def test_few_rows_and_tied_values_are_cut(n):
     frame = pd.DataFrame(
         {"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n], "k": (["u", "v"] * n)[:n]},
     )
@@ -352,7 +352,7 @@ def test_few_rows_and_ties(n):
         LatentDiscretizer(n + 1).fit(frame)
 
 
-def test_neighbouring_floats_and_constant_columns():
+def test_neighbouring_floats_and_constant_columns_are_not_cut():
     low = 1.0
     frame = pd.DataFrame({"x": [low, np.nextafter(low, 2)] * 30, "k": ["u", "v"] * 30})
     fitted = LatentDiscretizer(2).fit(frame)
@@ -366,6 +366,7 @@ def test_many_rows_take_seconds_and_deadlines_hold():
     h = rng.integers(0, 3, 50_000)
     frame = pd.DataFrame({f"x{i}": (i + 2) * h + rng.gamma(2.0, size=50_000) for i in range(5)})
     frame["k"] = (h + rng.integers(0, 2, 50_000)).astype(str)
+    LatentDiscretizer().compile()
     with at_most(15):
         fitted = LatentDiscretizer(max_classes=4).fit(frame)
     assert len(fitted.cut_points_) == 5
@@ -382,7 +383,7 @@ def test_many_rows_take_seconds_and_deadlines_hold():
         none.class_probabilities(frame)
 
 
-def test_limits_of_em_are_told(frame):
+def test_limits_of_em_are_reported(frame):
     stopped = LatentDiscretizer(3, n_restarts=1, max_iterations=1, tol=0.0, start_rows=50).fit(frame)
     assert stopped.stopped_by_ == "max_iterations"
     assert not stopped.mixture_.converged

@@ -112,7 +112,9 @@ def examples(draw: st.DrawFn, *, max_rows: int = 24, max_values: int = 8) -> Exa
         for f, r in zip(follow, levels)
     ]
     parents = draw(st.sampled_from([[], [0], [0, 1]]))
-    children = draw(st.sampled_from([[], [(2, [])], [(2, [3])], [(2, [3]), (4, [])], [(2, [0, 3])]]))
+    families: list[list[tuple[int, list[int]]]]
+    families = [[], [(2, [])], [(2, [3])], [(2, [3]), (4, [])], [(2, [0, 3])]]
+    children = draw(st.sampled_from(families))
     return Example(values.tolist(), discrete, levels, parents, children)
 
 
@@ -230,7 +232,7 @@ def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
     return {name: np.round(cuts, 6).tolist() for name, cuts in fitted.cut_points_.items() if len(cuts)}
 
 
-def test_cuts_of_auto_mpg() -> None:
+def test_published_cuts_of_auto_mpg_are_found() -> None:
     """A graph and cuts behind Chen, Wheeler & Kochenderfer (2017): their MDL finds nothing, the corrected one this."""
     assert published(MPG, "published") == {}
     assert published(MPG, "corrected") == {
@@ -241,7 +243,7 @@ def test_cuts_of_auto_mpg() -> None:
     }
 
 
-def test_cuts_of_wine() -> None:
+def test_published_cuts_of_wine_are_found() -> None:
     assert published(WINE, "published") == {
         "B": [12.78],
         "C": [1.42, 2.235],
@@ -267,12 +269,12 @@ def test_cuts_of_wine() -> None:
     }
 
 
-def test_cuts_of_housing() -> None:
+def test_published_cuts_of_housing_are_found() -> None:
     assert {name: len(cuts) + 1 for name, cuts in published(HOUSING, "published").items()} == {"K": 7}
 
 
 @pytest.mark.parametrize("as_target", [False, True])
-def test_cuts_of_iris_under_naive_bayes(as_target: bool) -> None:
+def test_iris_has_the_same_cuts_by_target_and_by_naive_bayes(as_target: bool) -> None:
     x, y = iris_data()
     frame = pd.DataFrame(x, columns=list("ABCD"))
     if as_target:

@@ -151,7 +151,7 @@ def test_the_description_never_grows_and_ends_in_a_fixpoint(
         ("tied", next(iter(truth.cut_points)))
     ]
     kinds = {"tied": "continuous"}
-    options = {"kinds": kinds, "n_cells": n_cells}
+    options: dict[str, Any] = {"kinds": kinds, "n_cells": n_cells}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fitted = MDLDiscretizer(search, **options).fit(frame, network=edges)
@@ -211,7 +211,7 @@ def test_columns_without_neighbours_get_one_bin_and_a_warning() -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_tiny_and_tied_tables(search: str) -> None:
+def test_tiny_and_tied_tables_are_cut(search: str) -> None:
     two = pd.DataFrame({"x": [0.5, 1.5], "y": ["a", "b"]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -231,7 +231,7 @@ def test_columns_with_one_value_are_not_cut() -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_fifty_thousand_rows(search: str) -> None:
+def test_fifty_thousand_rows_take_seconds(search: str) -> None:
     truth = random_network(5, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     MDLDiscretizer().compile()
@@ -295,7 +295,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
         MDLDiscretizer(**options).fit(frame, network=[("x", "y")])
 
 
-def test_it_is_known_by_its_name() -> None:
+def test_mdl_is_made_by_its_name() -> None:
     made = discretizer("mdl", search="merge", n_cells=50)
     assert isinstance(made, MDLDiscretizer)
     assert made.get_params()["n_cells"] == 50

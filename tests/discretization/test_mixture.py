@@ -98,7 +98,8 @@ def slow_maximisation(rows, memberships, sizes, least_variance, pseudo_count):
 def work_for(state):
     return MixtureWork(
         np.zeros(len(state.weights)),
-        *(np.zeros_like(state.means) for _ in range(2)),
+        np.zeros_like(state.means),
+        np.zeros_like(state.means),
         np.zeros_like(state.probabilities),
         np.zeros(len(state.weights)),
         np.zeros_like(state.means),

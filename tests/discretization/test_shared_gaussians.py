@@ -51,7 +51,8 @@ def em(mixtures, start, iterations, tolerance=-math.inf):
     shape = (len(data.means), len(start.means))
     mixture = SharedGaussians(*(part.copy() for part in start))
     work = EMWork(
-        *(np.empty(shape) for _ in range(2)),
+        np.empty(shape),
+        np.empty(shape),
         np.empty(shape[0]),
         np.empty(shape),
         np.empty_like(start.weights),
@@ -133,7 +134,7 @@ def test_em_finds_what_scikit_learn_finds_for_one_configuration():
         ((0, 1, 1, 4), 1.0),
     ],
 )
-def test_the_cut_between_two_gaussians(gaussians, cut):
+def test_cuts_between_two_gaussians_have_known_values(gaussians, cut):
     assert gaussian_cut(*gaussians) == pytest.approx(cut, abs=1e-10)
 
 

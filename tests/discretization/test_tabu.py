@@ -109,7 +109,7 @@ def slow_tabu(frame, length, patience):
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5))
-def test_it_walks_as_a_slow_twin(seed, length):
+def test_tabu_search_walks_as_a_slow_twin(seed, length):
     frame = random_rows(seed)
     fitted = Tabu(tabu_length=length, patience=5).fit(frame)
     best, edges, steps = slow_tabu(frame, length, 5)
@@ -119,7 +119,7 @@ def test_it_walks_as_a_slow_twin(seed, length):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_finds_the_best_of_all_graphs_of_four_columns(seed):
+def test_tabu_search_finds_the_best_of_all_graphs_of_four_columns(seed):
     frame = random_rows(seed)
     score = SlowScore(frame)
     pairs = list(itertools.combinations(range(4), 2))
@@ -134,7 +134,7 @@ def test_it_finds_the_best_of_all_graphs_of_four_columns(seed):
 @pytest.mark.parametrize(
     ("name", "n_rows", "seed"), [("asia", 2000, 0), ("asia", 2000, 2), ("alarm", 1000, 0)]
 )
-def test_it_is_not_worse_than_pyagrums_hill_climbing_from_no_edges(name, n_rows, seed):
+def test_tabu_search_is_not_worse_than_pyagrums_hill_climbing_from_no_edges(name, n_rows, seed):
     frame = rows_of(name, n_rows, seed)
     learner = pyagrum.BNLearner(frame.astype(str))
     learner.useScoreBIC()
@@ -152,13 +152,13 @@ def test_it_is_not_worse_than_pyagrums_hill_climbing_from_no_edges(name, n_rows,
     assert fitted.stopped_by_ == "patience"
 
 
-def test_it_leaves_the_local_optimum_at_which_climbing_ends():
+def test_tabu_search_leaves_the_local_optimum_at_which_climbing_ends():
     frame = rows_of("alarm", 1000, 0)
     climbed = Tabu(tabu_length=0, patience=1).fit(frame)
     assert Tabu().fit(frame).score_ > climbed.score_ + 50
 
 
-def test_it_starts_from_a_given_graph_and_never_ends_below_it():
+def test_tabu_search_starts_from_a_given_graph_and_never_ends_below_it():
     frame = random_rows(3, 6)
     best = Tabu().fit(frame)
     again = Tabu(max_steps=3).fit(frame, network=best.network_)
@@ -169,7 +169,7 @@ def test_it_starts_from_a_given_graph_and_never_ends_below_it():
     assert Tabu().fit(frame, network=reversed_edges).score_ == pytest.approx(best.score_)
 
 
-def test_it_keeps_an_experts_rules():
+def test_tabu_search_keeps_an_experts_rules():
     frame = random_rows(1, 6)
     knowledge = ExpertKnowledge(
         required_edges=[("f", "a")],
@@ -213,7 +213,7 @@ def test_every_score_finds_a_plain_dependence_and_leaves_out_none_columns(method
     assert fitted.feature_names_in_.tolist() == ["a", "b", "one"]
 
 
-def test_it_repeats_and_has_scikit_learns_parameters():
+def test_tabu_search_repeats_and_has_scikit_learns_parameters():
     frame = random_rows(8, 7)
     learner = Tabu(patience=20)
     assert learner.fit(frame).edges_ == clone(learner).fit(frame).edges_
@@ -227,6 +227,7 @@ def test_one_column_has_no_moves():
 def test_the_deadline_holds_and_the_best_so_far_stays():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, (20_000, 25))).add_prefix("x")
+    Tabu(max_seconds=0.01).fit(frame.head(50))  # compiles
     with at_most(4):
         fitted = Tabu(patience=10**9, max_seconds=0.3).fit(frame)
     assert fitted.stopped_by_ == "max_seconds"
@@ -239,10 +240,10 @@ def test_the_deadline_holds_and_the_best_so_far_stays():
         ({"tabu_length": -1}, "tabu_length must be an integer of at least 0, got -1"),
         ({"patience": 0}, "patience must be an integer of at least 1"),
         ({"max_steps": 0}, "max_steps must be an integer of at least 1 or None"),
-        ({"max_indegree": -1}, "max_indegree must be"),
+        ({"max_indegree": -1}, "max_indegree must be .*got -1"),
         ({"knowledge": [("a", "b")]}, "knowledge must be an ExpertKnowledge"),
-        ({"max_seconds": 0}, "max_seconds must be"),
-        ({"equivalent_sample_size": 0}, "equivalent_sample_size must be"),
+        ({"max_seconds": 0}, "max_seconds must be .*got 0"),
+        ({"equivalent_sample_size": 0}, "equivalent_sample_size must be .*got 0"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

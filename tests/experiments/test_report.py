@@ -6,6 +6,7 @@ import itertools
 import math
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_rank_tests_count_pairs(first: list[float], second: list[float], factor:
 
 @pytest.mark.parametrize(("n", "factor", "equal"), [(3, 1, None), (4, 1, False), (4, 2, None), (5, 3, False)])
 def test_too_few_values_tell_nothing(n: int, factor: int, equal: bool | None) -> None:
-    first, second = np.arange(n), np.arange(n) + 100.0
+    first, second = [float(k) for k in range(n)], [k + 100.0 for k in range(n)]
     comparison = compare_samples(first, second, factor)
     assert comparison.equal is equal
     assert comparison.least == pytest.approx(comparison.p_value)  # no two samples differ more
@@ -104,7 +105,7 @@ def test_the_bonferroni_factor_is_the_number_of_tests() -> None:
 )
 def test_verdicts_follow_welchs_test(ours: list[float], paper: float, sd: float, better: str) -> None:
     claim = Claim("KL", "here", paper, tuple(ours), better, sd, 30, tolerance=0.0)
-    p_value = stats.ttest_ind_from_stats(
+    p_value: Any = stats.ttest_ind_from_stats(
         np.mean(ours), np.std(ours, ddof=1), len(ours), paper, sd, 30, equal_var=False
     ).pvalue
     word, why = verdict(claim)
@@ -138,7 +139,7 @@ def test_verdicts_follow_welchs_test(ours: list[float], paper: float, sd: float,
         ((0.9, 0.9), "lower", "beaten"),
     ],
 )
-def test_verdicts_without_deviations(ours: tuple[float, ...], better: str, word: str) -> None:
+def test_verdicts_need_no_deviations(ours: tuple[float, ...], better: str, word: str) -> None:
     assert verdict(Claim("KL", "here", 1.0, ours, better))[0] == word
 
 
@@ -200,7 +201,7 @@ def test_samples_are_paired_by_their_repetition() -> None:
     assert is_even(few, few) is None  # five pairs cannot differ at .05
 
 
-def test_reasons_are_told_where_a_number_is_not_reproduced() -> None:
+def test_reasons_are_given_where_a_number_is_not_reproduced() -> None:
     claims = (
         Claim("KL", "here", 1.0, (2.0,), reason="fewer rows"),
         Claim("KL", "here", 1.0, (1.0,), reason="fewer rows"),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
 from pgmpy.readwrite import BIFReader, BIFWriter
+from wrong_input import untyped
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -96,7 +97,7 @@ def test_a_hand_written_file_may_leave_fields_out():
         ({"network": {"format": "gomea-bn network", "format_version": 3}}, "format_version 3"),
     ],
 )
-def test_json_that_is_no_expert(tmp_path, fields, message):
+def test_json_of_something_else_is_refused(tmp_path, fields, message):
     path = tmp_path / "e.json"
     path.write_text(
         json.dumps({"format": "gomea-bn expert", "format_version": 1, "edges": [["a", "b"]], **fields})
@@ -114,7 +115,7 @@ def test_json_that_is_no_expert(tmp_path, fields, message):
         ("{}", "got None"),
     ],
 )
-def test_text_that_is_no_json(text, message):
+def test_text_in_no_known_format_is_refused(text, message):
     with pytest.raises(GomeaBnError, match=message):
         ExpertNetwork.from_json(text)
 
@@ -131,7 +132,7 @@ def test_text_that_is_no_json(text, message):
         ("e.csv", 'parent;child\na, b;c\nc;"d ""q"""'),
     ],
 )
-def test_edges_in_a_text_file(tmp_path, name, text):
+def test_edges_are_read_from_a_text_file(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     expert = ExpertNetwork.from_file(tmp_path / name)
     assert expert.edges == [("a, b", "c"), ("c", 'd "q"')]
@@ -151,13 +152,13 @@ def test_edges_in_a_text_file(tmp_path, name, text):
         ("parent,child\n", "The expert's network is empty"),
     ],
 )
-def test_text_files_that_are_no_edges(tmp_path, text, message):
+def test_text_files_without_edges_are_refused(tmp_path, text, message):
     (tmp_path / "e.csv").write_text(text)
     with pytest.raises(GomeaBnError, match=message):
         ExpertNetwork.from_file(tmp_path / "e.csv")
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     for name in ("none.json", "none.bif", "none.csv", "none"):
         with pytest.raises(GomeaBnError, match=f"File '.*{name}' does not exist"):
             ExpertNetwork.from_file(tmp_path / name)
@@ -170,7 +171,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(GomeaBnError, match="cannot be read"):
         ExpertNetwork.from_file(tmp_path)
     with pytest.raises(GomeaBnError, match="needs a path, got 3"):
-        ExpertNetwork.from_file(3)
+        ExpertNetwork.from_file(untyped(3))
 
 
 # ---------------------------------------------------------------- BIF
@@ -189,8 +190,8 @@ def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
     assert network_read.support == network.support
     for name, cuts in network.cut_points.items():
         np.testing.assert_array_equal(network_read.cut_points[name], cuts)
-    for name, levels in network.levels.items():
-        assert network_read.levels[name] == tuple(str(level) for level in levels)
+    for name, own_levels in network.levels.items():
+        assert network_read.levels[name] == tuple(str(level) for level in own_levels)
     for name, table in network.tables.items():
         np.testing.assert_array_equal(network_read.tables[name], table)
 

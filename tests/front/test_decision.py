@@ -1,11 +1,13 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from network_examples import small_network
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.decision import MAX_BYTES, Decision, accept, read_decision
@@ -165,7 +167,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(GomeaBnError, match=r"File 'a.b' cannot be read: embedded null"):
         read_decision("a\0b")
     with pytest.raises(GomeaBnError, match="path or JSON text, got int"):
-        read_decision(3)
+        read_decision(untyped(3))
     path.write_bytes(b'{"format": "\xff"}')
     with pytest.raises(GomeaBnError, match="not UTF-8 text: invalid start byte at byte 12"):
         read_decision(path)
@@ -231,19 +233,21 @@ def test_a_thinned_front_answers_for_the_whole_one():
 
 def test_only_a_front_and_a_decision_are_accepted():
     with pytest.raises(GomeaBnError, match="got Front and dict"):
-        accept(FRONT, CONTENT)
+        accept(FRONT, untyped(CONTENT))
     with pytest.raises(GomeaBnError, match="got list and Decision"):
-        accept([], read_decision(text_of()))
+        accept(untyped([]), read_decision(text_of()))
 
 
 def test_decisions_made_in_python_are_checked_and_copied_too():
-    notes = {np.int64(3): "x"}
-    decision = Decision(FRONT.run_hash, np.int64(3), "2026-11-05", shortlist=[np.int64(4)], notes=notes)
+    notes: dict[Any, str] = {np.int64(3): "x"}
+    decision = Decision(
+        FRONT.run_hash, untyped(np.int64(3)), "2026-11-05", shortlist=untyped([np.int64(4)]), notes=notes
+    )
     notes[5] = "y"
     assert decision.notes == {3: "x"}
     assert decision.shortlist == (4,)
     assert read_decision(decision.to_json()) == decision
     with pytest.raises(GomeaBnError, match="notes must hold ids"):
-        Decision(FRONT.run_hash, 3, "2026-11-05", notes={"3": "x"})
+        Decision(FRONT.run_hash, 3, "2026-11-05", notes=untyped({"3": "x"}))
     with pytest.raises(GomeaBnError, match="A name in weights must be text, got 3"):
-        Decision(FRONT.run_hash, 3, "2026-11-05", weights={3: 1.0})
+        Decision(FRONT.run_hash, 3, "2026-11-05", weights=untyped({3: 1.0}))

@@ -16,6 +16,7 @@ from front_examples import contents, edited, example_front, rewritten
 from hypothesis import given
 from hypothesis import strategies as st
 from network_examples import HOSTILE_NAMES
+from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.column_summary import column_summary
@@ -79,7 +80,7 @@ def test_levels_are_counted_in_their_order_unseen_ones_too():
 @pytest.mark.parametrize(
     "values", [[0.0, 5e-324] * 6, [1.0, 1.0 + 2**-52] * 6, [-1e300, 7e299] * 6, [1e17, 1e17 + 16] * 6]
 )
-def test_ranges_at_the_limits_of_numbers(values):
+def test_histograms_reach_the_limits_of_numbers(values):
     table = read_table(pd.DataFrame({"x": values}), kinds={"x": "continuous"})
     (summary,) = json.loads(json.dumps(column_summary(table), allow_nan=False))
     edges, counts = summary["histogram"]["edges"], summary["histogram"]["counts"]
@@ -176,7 +177,7 @@ def test_the_paths_are_returned_and_no_row_is_copied(front, tmp_path):
 
 
 @pytest.mark.parametrize(("networks", "count"), [(0, 0), (1, 1), (None, 30), (30, 30), (1000, 30)])
-def test_how_many_networks_get_files(front, tmp_path, networks, count):
+def test_as_many_networks_get_files_as_are_asked_for(front, tmp_path, networks, count):
     write_front(tmp_path, front, networks=networks)
     assert len(list(tmp_path.glob("networks/*.bif"))) == count
     assert (tmp_path / "networks").exists() == (count > 0)
@@ -197,14 +198,14 @@ def test_the_files_of_a_thinned_front_are_named_by_its_own_ids(front, tmp_path):
         )
 
 
-def test_an_expert_whose_distance_was_no_objective(front, tmp_path):
+def test_an_expert_is_kept_whose_distance_was_no_objective(front, tmp_path):
     two = Front(front.objectives[:2], front.values[:, :2], front.network, expert=front.expert)
     write_front(tmp_path, two)
     assert_same(read_front(tmp_path), two)
     assert "closest_to_expert" not in (tmp_path / "front.csv").read_text()
 
 
-def test_a_front_without_expert_table_or_record(tmp_path):
+def test_a_front_without_expert_table_or_record_is_written_and_read(tmp_path):
     whole = example_front(4, expert=False)
     bare = Front(whole.objectives, whole.values, whole.network)
     write_front(tmp_path, bare)
@@ -223,7 +224,7 @@ def test_a_front_that_was_read_can_be_written_again(front, folder, tmp_path):
     assert_same(read_front(tmp_path / "again"), front)
 
 
-def test_names_and_levels_that_formats_trip_over(tmp_path):
+def test_hostile_names_and_levels_come_back(tmp_path):
     names = (*HOSTILE_NAMES[:12], "</script>", "=1+1")
     front = example_front(3, names=names)
     objective = Objective('cost, "net"\n', "Cost <b>", "€", "cheaper")
@@ -236,9 +237,12 @@ def test_names_and_levels_that_formats_trip_over(tmp_path):
 def test_networks_are_read_when_asked_for(front, folder, monkeypatch):
     read = []
     original = DiscretizedBayesNet.from_json
-    monkeypatch.setattr(
-        DiscretizedBayesNet, "from_json", lambda source: read.append(str(source)[:20]) or original(source)
-    )
+
+    def from_json(source):
+        read.append(str(source)[:20])
+        return original(source)
+
+    monkeypatch.setattr(DiscretizedBayesNet, "from_json", from_json)
     written = read_front(folder)
     assert len(read) == 1  # the expert's
     for path in folder.glob("network*"):  # a front that was read needs its files no more
@@ -333,7 +337,7 @@ def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
         assert contents(tmp_path) == before
     for bad in (-1, 2.0, True, "all"):
         with pytest.raises(GomeaBnError, match="networks must be"):
-            write_front(tmp_path / "new", front, networks=bad)
+            write_front(tmp_path / "new", front, networks=untyped(bad))
     monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)
     with pytest.raises(GomeaBnError, match=r"pip install 'gomea-bn\[parquet\]'"):
         write_front(tmp_path / "new", front, parquet=True)
@@ -380,7 +384,7 @@ def column(position, **values):
         column(3, levels={}),
     ],
 )
-def test_damaged_summaries_of_columns(front, folder, tmp_path, damage):
+def test_damaged_summaries_of_columns_are_refused(front, folder, tmp_path, damage):
     edited(lambda content: damage(content["record"]["columns"]))(folder)
     with pytest.raises(GomeaBnError, match=r"columns\[[03]\] must have a name and a histogram") as caught:
         read_front(folder)
@@ -431,7 +435,7 @@ def text(name, content):
         (rewritten("expert_completed.json", b"{}"), "is not a network"),
     ],
 )
-def test_folders_that_are_no_front(folder, damage, message):
+def test_other_folders_are_refused(folder, damage, message):
     damage(folder)
     with pytest.raises(GomeaBnError, match=re.escape(message)) as caught:
         read_front(folder)
@@ -450,7 +454,7 @@ def test_folders_that_are_no_front(folder, damage, message):
     ],
     ids=["text", "cut off", "one line", "other JSON", "no JSON", "no UTF-8"],
 )
-def test_stores_that_hold_no_networks(folder, content, message):
+def test_stores_without_networks_are_refused_when_read(folder, content, message):
     rewritten("networks.jsonl.gz", content)(folder)
     front = read_front(folder)
     for _ in range(2):

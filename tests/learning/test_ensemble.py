@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from wrong_input import untyped
 
 from gomea_bn import (
     BayesNetEnsemble,
@@ -55,7 +56,7 @@ def test_the_density_is_the_mean_of_the_networks(frame, fitted):
 def test_probabilities_sum_to_one_over_all_rows_that_there_can_be():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2, 40)
-    y = pd.Categorical.from_codes(np.where(rng.random(40) < 0.8, x, 2), ["p", "q", "r", "unseen"])
+    y = pd.Categorical.from_codes(np.where(rng.random(40) < 0.8, x, 2), pd.Index(["p", "q", "r", "unseen"]))
     frame = pd.DataFrame({"x": x, "y": y, "z": rng.choice(list("uv"), 40)})
     learned = BayesNetEnsemble(QUICK, n_networks=3, random_state=1).fit(frame)
     rows = pd.DataFrame(list(itertools.product([0, 1], y.categories, "uv")), columns=list("xyz"))
@@ -222,7 +223,7 @@ def test_ctrl_c_keeps_the_networks_that_are_done(frame, interrupted, n_networks)
 
 
 @pytest.mark.parametrize(("first", "n_networks"), [(0, None), (2, 2)])
-def test_ctrl_c_between_two_searches(frame, monkeypatch, first, n_networks):
+def test_ctrl_c_between_two_searches_keeps_the_finished_networks(frame, monkeypatch, first, n_networks):
     count, real = itertools.count(), ensemble._usable_rows
 
     def resample(*arguments):
@@ -287,7 +288,7 @@ def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
         BayesNetEnsemble(clone(QUICK).set_params(cut_points=cuts), random_state=1).fit(many)
 
 
-def test_it_keeps_scikit_learns_conventions(frame):
+def test_the_ensemble_keeps_scikit_learns_conventions(frame):
     model = BayesNetEnsemble(QUICK, n_networks=2, random_state=1)
     assert repr(model).startswith("BayesNetEnsemble(learner=BayesNetLearner(max_evaluations=600)")
     copy = clone(model)
@@ -323,14 +324,14 @@ def test_incomplete_rows_follow_the_learner(frame):
             BayesNetEnsemble(QUICK, resampling="jackknife"),
             "resampling must be one of 'subsample', 'bootstrap'",
         ),
-        (BayesNetEnsemble("bayesian"), "learner must be a BayesNetLearner or None, got 'bayesian'"),
+        (BayesNetEnsemble(untyped("bayesian")), "learner must be a BayesNetLearner or None, got 'bayesian'"),
         (BayesNetEnsemble(QUICK, random_state=-1), "random_state must be"),
         (BayesNetEnsemble(QUICK, n_jobs=0), "n_jobs must be"),
-        (BayesNetEnsemble(BayesNetLearner(max_seconds="9")), "max_seconds must be"),
-        (BayesNetEnsemble(BayesNetLearner(pseudo_count="1")), "pseudo_count must be"),
+        (BayesNetEnsemble(BayesNetLearner(max_seconds=untyped("9"))), "max_seconds must be"),
+        (BayesNetEnsemble(BayesNetLearner(pseudo_count=untyped("1"))), "pseudo_count must be"),
         (BayesNetEnsemble(BayesNetLearner(n_jobs=0)), "n_jobs must be"),
         (BayesNetEnsemble(BayesNetLearner(cut_points={"a": [99]})), "must lie inside the range"),
-        (BayesNetEnsemble(BayesNetLearner(cut_points=3)), "cut_points must map column names"),
+        (BayesNetEnsemble(BayesNetLearner(cut_points=untyped(3))), "cut_points must map column names"),
         (BayesNetEnsemble(BayesNetLearner(cut_points={"z": [0]})), "unknown column 'z'"),
     ],
 )
@@ -340,7 +341,7 @@ def test_what_cannot_be_used_is_refused_before_any_search(frame, model, message,
         model.fit(frame)
 
 
-def test_it_says_that_it_is_not_fitted(frame, fitted):
+def test_an_unfitted_ensemble_says_so(frame, fitted):
     for call in (lambda m: m.log_density(frame), lambda m: m.sample(), lambda m: m.edge_frequency()):
         with pytest.raises(GomeaBnError, match="has not learned networks yet"):
             call(BayesNetEnsemble())
@@ -353,7 +354,7 @@ def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
     assert made.get_params()["learner__max_bins"] == 15
     assert "learner__max_bins" not in made.get_params(deep=False)
     made.set_params(learner__max_bins=3, learner__discretizer__max_cycles=7, n_networks=2)
-    assert (made.learner.max_bins, made.learner.discretizer.max_cycles, made.n_networks) == (3, 7, 2)
+    assert (made.learner.max_bins, untyped(made.learner.discretizer).max_cycles, made.n_networks) == (3, 7, 2)
     made.set_params(learner__max_bins=4, learner=BayesNetLearner(max_evaluations=100))
     assert (made.learner.max_bins, made.learner.max_evaluations) == (4, 100)
     grid = GridSearchCV(made, {"learner__max_bins": [2, 5]}, cv=2).fit(frame)

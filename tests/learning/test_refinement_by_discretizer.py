@@ -74,7 +74,7 @@ def test_the_result_has_the_discretizers_cuts_and_both_scores(frame, network, me
     assert result.seconds > 0
 
 
-def test_a_score_that_drops_is_told_and_kept(frame, network):
+def test_a_score_that_drops_is_reported_and_kept(frame, network):
     result = refine_boundaries(network, frame, EqualWidth(n_bins=40))
     assert result.score_after < result.score_before
     assert all(len(cuts) == 39 for cuts in result.network.cut_points.values())
@@ -145,7 +145,7 @@ def test_joined_bins_have_rows_enough_and_full_ones_stay(values, positions, leas
         assert full.tolist() == cuts.tolist()
 
 
-def test_a_clock_ends_it(network, frame):
+def test_a_clock_ends_the_refinement(network, frame):
     result = refine_boundaries(network, frame, "bayesian", max_seconds=1e-6)
     assert result.stopped_by == "max_seconds"
     assert result.network.edges == network.edges
@@ -173,7 +173,7 @@ def test_what_cannot_be_done_is_refused(network, frame, method, options, message
         refine_boundaries(network, frame, method, **options)
 
 
-def test_commands_take_it_by_name(network, frame, tmp_path):
+def test_commands_take_a_discretizer_by_name(network, frame, tmp_path):
     saved, rows, out = tmp_path / "in.json", tmp_path / "rows.csv", tmp_path / "out.json"
     network.to_json(saved)
     frame.to_csv(rows, index=False, float_format="%.17g")

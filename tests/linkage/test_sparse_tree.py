@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -195,6 +196,6 @@ def test_a_raised_flag_ends_learning_with_single_genes() -> None:
         ({"n_neighbours": 0}, "n_neighbours must be an integer"),
     ],
 )
-def test_sizes_that_cannot_be_used_are_refused(options: dict[str, int], message: str) -> None:
+def test_sizes_that_cannot_be_used_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
         LinkageTree(**options)

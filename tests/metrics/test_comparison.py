@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import small_network
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
@@ -155,7 +156,7 @@ def test_long_lists_are_cut_and_odd_names_quoted():
 
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(GomeaBnError, match="got dict"):
-        compare(A, {})
+        compare(A, untyped({}))
     with pytest.raises(GomeaBnError, match="name_a and name_b must differ, got 'me'"):
         compare(A, B).to_text("me", "me")
 

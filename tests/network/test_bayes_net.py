@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import draw_codes, smoothed_table
 
-PARTS = {
+PARTS: dict[str, Any] = {
     "names": ["rain", "height"],
     "edges": [("rain", "height")],
     "cut_points": {"height": [1.0, 2.5]},
@@ -46,7 +47,7 @@ def network():
     return build()
 
 
-def test_its_parts_can_be_read(network):
+def test_the_parts_of_a_network_can_be_read(network):
     assert network.names == ("rain", "height")
     assert network.edges == [("rain", "height")]
     assert network.parents("height") == ("rain",)
@@ -129,7 +130,7 @@ def test_density_integrates_to_one_over_the_support(seed):
 
 
 def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
-    tables = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
+    tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
     network = DiscretizedBayesNet(
         ["x", "y"],
         [("x", "y")],
@@ -221,7 +222,7 @@ def test_sample_never_draws_what_is_impossible():
 
 
 class LargestUniform(np.random.Generator):
-    def random(self, size):
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         return np.full(size, np.nextafter(1.0, 0.0))
 
 
@@ -253,7 +254,7 @@ def test_samples_lie_in_bins_even_where_floats_are_coarse():
     assert set(network.discretize(rows).height) == {0, 1, 2}
 
 
-def test_nothing_can_be_changed(network):
+def test_a_network_cannot_be_changed(network):
     with pytest.raises(AttributeError, match="cannot be changed"):
         network.names = ()
     with pytest.raises(AttributeError, match="cannot be changed"):
@@ -272,7 +273,7 @@ def test_nothing_can_be_changed(network):
     assert network.metadata == {}
 
 
-def test_what_it_was_built_from_can_change_later():
+def test_what_a_network_was_built_from_can_change_later():
     cuts, table = np.array([1.0, 2.5]), np.array([[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])
     levels, metadata = ["no", "yes"], {"steps": [1]}
     network = build(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 from importlib import resources
+from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
@@ -149,7 +150,7 @@ def test_pyagrum_reads_bins_with_huge_cuts(tmp_path):
 
 @pytest.mark.parametrize("name", ["asia", "alarm", "child", "insurance", "sachs"])
 def test_the_reader_agrees_with_pgmpys_on_published_networks(name):
-    path = EXAMPLES / f"{name}.bif.gz"
+    path = Path(str(EXAMPLES / f"{name}.bif.gz"))
     network = read_bif(path)
     reader = BIFReader(string=gzip.decompress(path.read_bytes()).decode())
     assert list(network.names) == reader.variable_names

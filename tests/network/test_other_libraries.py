@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 import networkx
 import numpy as np
@@ -204,13 +205,18 @@ def test_query_equals_pgmpys_on_hostile_names():
 
 @pytest.fixture
 def network():
+    tables: dict[str, Any] = {
+        "x": [0.5, 0.5, 0.0],
+        "day": [[1, 0], [0.5, 0.5], [0, 1]],
+        "flag": [[0.3, 0.7], [0, 1]],
+    }
     return DiscretizedBayesNet(
         ["x", "day", "flag"],
         [("x", "day"), ("day", "flag")],
         cut_points={"x": [1.0, 2.0]},
         support={"x": (0.0, 3.0)},
         levels={"day": ["mon", "tue"], "flag": [True, False]},
-        tables={"x": [0.5, 0.5, 0.0], "day": [[1, 0], [0.5, 0.5], [0, 1]], "flag": [[0.3, 0.7], [0, 1]]},
+        tables=tables,
     )
 
 

@@ -1,6 +1,7 @@
 """Smoothing chosen by the data: against loops that really remove every row, and in every place that offers it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
+from wrong_input import untyped
 
 from gomea_bn import (
     BayesNetLearner,
@@ -22,7 +24,7 @@ from gomea_bn.cli.app import main
 from gomea_bn.network.smoothing import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
 from gomea_bn.simulation.random_networks import random_network
 
-QUICK = {"max_evaluations": 1500, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}
 
 
 def rows_of(counts):
@@ -148,7 +150,7 @@ def test_rows_sum_to_one_and_no_probability_is_zero(counts):
         np.testing.assert_allclose(table, 1 / counts.shape[-1], rtol=1e-12)
 
 
-def test_worked_by_hand():
+def test_tables_are_those_worked_out_by_hand():
     # 3 rows of the first level and 1 of the second: without itself a row has 2 of 3 or 0 of 3 beside it
     counts = np.array([3.0, 1.0])
     logs = [3 * math.log((2 + a / 2) / (3 + a)) + math.log((0 + a / 2) / (3 + a)) for a in AMOUNTS]
@@ -189,8 +191,8 @@ def test_a_parent_that_decides_everything_is_hardly_smoothed():
     assert np.diag(smoothed(counts, smoothing)).min() > 0.97
 
 
-def test_it_is_near_the_best_fixed_amount_on_random_networks():
-    amounts = (1.0, 4.0, 8.0, 16.0, "auto")
+def test_automatic_smoothing_is_near_the_best_fixed_amount_on_random_networks():
+    amounts: tuple[Any, ...] = (1.0, 4.0, 8.0, 16.0, "auto")
     lost = np.zeros(len(amounts))
     for seed in range(1000, 1006):
         truth = random_network(6, random_state=seed)
@@ -255,7 +257,7 @@ def test_bif_keeps_the_tables(frame, tmp_path):
         np.testing.assert_allclose(read.tables[name], table, rtol=1e-12)
 
 
-def test_the_learner_takes_it(frame):
+def test_the_learner_takes_automatic_smoothing(frame):
     learner = BayesNetLearner(pseudo_count="auto", **QUICK).fit(frame)
     net = learner.network_
     assert net.pseudo_count == "auto"
@@ -266,7 +268,7 @@ def test_the_learner_takes_it(frame):
     assert (plain.edges, plain.pseudo_count) == (net.edges, 1.0)
 
 
-def test_refining_keeps_it(frame, tmp_path):
+def test_refining_keeps_automatic_smoothing(frame, tmp_path):
     network = counted(frame, "auto")
     assert refine_boundaries(network, frame, pseudo_count="auto").network.pseudo_count == "auto"
     network.to_json(tmp_path / "net.json")
@@ -282,12 +284,12 @@ def test_refining_keeps_it(frame, tmp_path):
     assert DiscretizedBayesNet.from_json(tmp_path / "new.json").pseudo_count == "auto"
 
 
-def test_an_expert_can_be_completed_with_it(frame):
+def test_an_expert_can_be_completed_with_automatic_smoothing(frame):
     expert = ExpertNetwork.from_edges([("a", "b")])
     assert expert.fitted(read_table(frame), pseudo_count="auto").pseudo_count == "auto"
 
 
-def test_the_command_line_takes_it(frame, tmp_path):
+def test_the_command_line_takes_automatic_smoothing(frame, tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     base = ["learn", str(tmp_path / "data.csv"), "--max-evaluations", "500", "--seed", "1", "-q"]
     out = tmp_path / "run"
@@ -308,6 +310,6 @@ def test_other_words_are_refused(frame):
         with pytest.raises(
             GomeaBnError, match="pseudo_count must be a finite number of at least 0 or 'auto'"
         ):
-            BayesNetLearner(pseudo_count=word, **QUICK).fit(frame)
+            BayesNetLearner(pseudo_count=untyped(word), **QUICK).fit(frame)
     with pytest.raises(GomeaBnError, match="all networks of a front are compared under one smoothing"):
-        ParetoBayesNetLearner(pseudo_count="auto", **QUICK).fit(frame)
+        ParetoBayesNetLearner(pseudo_count=untyped("auto"), **QUICK).fit(frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,8 +71,9 @@ def test_parents_stand_above_children_at_the_least_total_length(seed):
     rng = np.random.default_rng(seed)
     n = 5
     edges = [(i, j) for i, j in itertools.combinations(range(n), 2) if rng.random() < 0.5]
-    layout = network_layout(range(n), edges)
-    depth = {node: y for node, (_, y) in layout["nodes"].items()}
+    names = [str(i) for i in range(n)]
+    layout = network_layout(names, [(names[i], names[j]) for i, j in edges])
+    depth = [layout["nodes"][name][1] for name in names]
     assert all(depth[i] < depth[j] for i, j in edges)
     assert sum(depth[j] - depth[i] for i, j in edges) == least_total_length(n, edges)
 
@@ -112,7 +114,7 @@ def test_no_swap_of_neighbours_saves_a_crossing(seed):
     network = random_network(11, law="ide-cozman", random_state=seed)
     layout = network_layout(network.names, network.edges)
     count = crossings(layout)
-    stops = [(y, x, name) for name, (x, y) in layout["nodes"].items()]
+    stops: list[tuple[float, float, Any]] = [(y, x, name) for name, (x, y) in layout["nodes"].items()]
     stops += [
         (y, x, (edge, bend)) for edge, points in layout["bends"].items() for bend, (x, y) in enumerate(points)
     ]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import rosen
 from search_examples import journal_of, unevaluated
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
@@ -95,7 +96,7 @@ def test_partial_equals_full_evaluation_along_random_steps(name: str, seed: int)
         before = solution.genotype.copy(), solution.terms.copy(), solution.objectives.copy()
         n_changed = int(rng.integers(1, problem.n_variables + 1))
         for g in rng.permutation(problem.n_variables)[:n_changed].tolist():
-            set_gene(solution, journal, g, rng.random())
+            set_gene(solution, journal, g, untyped(rng.random()))
         touched = evaluate_partial(data, solution, journal, rng)
         whole = evaluated(problem, np.asarray(solution.genotype, np.float64))
         assert 0 < touched <= problem.n_terms
@@ -131,7 +132,7 @@ def test_a_step_touches_the_terms_that_hold_its_variable(name: str, variable: in
     rng = np.random.default_rng(2)
     solution = evaluated(problem, rng.random(problem.n_variables))
     journal = journal_of(problem)
-    set_gene(solution, journal, variable, 0.5)
+    set_gene(solution, journal, variable, untyped(0.5))
     assert evaluate_partial(problem.kernel_data(1)[0], solution, journal, rng) == expected
 
 

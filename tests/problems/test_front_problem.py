@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_examples import journal_of, unevaluated
+from wrong_input import untyped
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -26,7 +27,7 @@ def make_case(seed, *, n_variables=5, n_rows=120, pseudo_count=1.0, max_bins=5, 
     table = read_table(truth.sample(n_rows, seed))
     frame = pd.DataFrame(
         {
-            c.name: c.values if c.is_continuous else pd.Categorical.from_codes(c.values, c.levels)
+            c.name: c.values if c.is_continuous else pd.Categorical.from_codes(c.values, untyped(c.levels))
             for c in table.columns
         }
     )

@@ -225,7 +225,8 @@ def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> N
             touched = evaluate_partial(problem.data, solution, journal, rng)
 
             whole, _ = full(problem, requested)
-            for values, expected in zip(solution, whole, strict=True):
+            pairs: list[tuple[Any, Any]] = list(zip(solution, whole, strict=True))
+            for values, expected in pairs:
                 np.testing.assert_array_equal(
                     values[: problem.n_objectives], expected[: problem.n_objectives]
                 )

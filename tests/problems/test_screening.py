@@ -136,7 +136,7 @@ def hidden_parent(n_noise: int) -> list[ScoredVariable]:
     return discrete_variables([a, b, child, *noise], [3, 2, 3] + [2] * n_noise)
 
 
-def test_a_parent_that_counts_only_beside_another_is_a_candidate() -> None:
+def test_a_parent_that_counts_only_with_another_is_a_candidate() -> None:
     variables = hidden_parent(60)
     strengths = Screening(make_scorer(variables)).pairwise()
     assert np.count_nonzero(strengths[2] > strengths[2, 1]) > 3
@@ -354,7 +354,7 @@ def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     assert {frozenset(e) for e in few.network_.edges} >= {frozenset(("c3", "c4")), frozenset(("c6", "c7"))}
 
 
-def test_the_command_line_tells_that_pairs_were_screened(frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_the_command_line_says_that_pairs_were_screened(frame: pd.DataFrame, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "rows.csv", index=False)
     command = ["learn", str(tmp_path / "rows.csv"), "--max-evaluations", "500", "--seed", "1", "--quiet"]
     result = CliRunner().invoke(main, [*command, "--max-candidates", "2", "--json"])
@@ -381,7 +381,7 @@ def test_a_front_searches_the_candidates(frame: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(("candidates", "most_pairs"), [(10, 70 * 69 // 4), ("auto", 70 * 69 // 2)])
-def test_more_than_64_columns_are_learned_within_the_time(candidates: int | str, most_pairs: int) -> None:
+def test_more_than_64_columns_are_learned(candidates: int | str, most_pairs: int) -> None:
     rng = np.random.default_rng(2)
     columns = [rng.integers(0, 2, 400)]
     for _ in range(69):

@@ -57,7 +57,7 @@ def test_genes_are_pairs_in_order_then_bins_of_continuous_variables() -> None:
 
 
 @pytest.mark.parametrize(("kinds", "length"), [("d", 0), ("c", 1), ("dd", 1), ("cd", 2)])
-def test_the_smallest_problems(kinds: str, length: int) -> None:
+def test_the_smallest_problems_can_be_sampled_and_evaluated(kinds: str, length: int) -> None:
     problem = make_problem(random_variables(np.random.default_rng(1), 40, kinds))
     assert problem.n_variables == length
     genotypes = problem.sample(np.random.default_rng(0), 50)

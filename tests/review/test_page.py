@@ -12,6 +12,7 @@ import re
 import numpy as np
 import pytest
 from review_examples import HOSTILE_NAMES, example_front, learned_table
+from wrong_input import untyped
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError
@@ -136,7 +137,7 @@ def test_landmarks_are_the_fronts_choices():
     assert labels[:4] == ["Knee", "Closest to mine", "Simplest", "Best fit"]
 
 
-def test_axes_beside_the_objectives_are_the_frames():
+def test_further_axes_are_columns_of_the_fronts_frame():
     front = example_front()
     data, frame = page_data(review_page(front)), front.to_frame()
     assert data["n_edges"] == frame["n_edges"].tolist()
@@ -298,7 +299,7 @@ def test_report_of_one_network_leaves_out_what_chooses():
     assert edges_in(data, data["networks"][0]) == set(network.edges)
 
 
-def test_front_of_one_network():
+def test_a_front_of_one_network_has_no_landmarks():
     front = example_front(n_networks=1)
     data = page_data(review_page(front))
     assert data["headline"] == "One network explains your data."
@@ -445,10 +446,10 @@ def test_refuses_a_table_without_the_networks_columns():
 
 def test_refuses_a_title_that_is_no_text():
     with pytest.raises(GomeaBnError, match="title must be text"):
-        review_page(example_front(), title=3)
+        review_page(example_front(), title=untyped(3))
 
 
-def test_front_without_bins_or_edges():
+def test_a_front_without_bins_or_edges_is_drawn():
     table = learned_table(4, 50, 3)
     cuts = {column.name: [] for column in table.columns if column.is_continuous}
     network = DiscretizedBayesNet.from_table(table, [], cuts)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,9 @@ def is_acyclic(edges, names):
     st.integers(2, 6),
     st.sampled_from(["tree", "ide-cozman"]),
 )
-def test_simulated_experts(seed, n_variables, known_fraction, max_bins, law):
+def test_simulated_experts_know_their_share_of_the_true_edges(
+    seed, n_variables, known_fraction, max_bins, law
+):
     truth = ground_truth(n_variables, law=law, random_state=seed, max_edge_fraction=0.3)
     true_edges = set(truth.edges)
     n_right = math.floor(known_fraction * len(true_edges) + 0.5)
@@ -100,7 +103,7 @@ def test_cuts_within_the_data_can_always_be_fitted():
         assert all(np.array_equal(fitted.cut_points[name], cuts) for name, cuts in expert.cut_points.items())
 
 
-def test_a_truth_with_few_parents_allowed():
+def test_wrong_edges_keep_the_limit_on_parents():
     for seed in range(30):
         truth = ground_truth(8, random_state=seed)
         expert = simulated_expert(truth, max_indegree=2, random_state=seed)
@@ -109,14 +112,14 @@ def test_a_truth_with_few_parents_allowed():
         assert all(wrong[name] + right[name] <= max(2, right[name]) for name in truth.names)
 
 
-def test_simulations_that_cannot_be():
+def test_impossible_simulations_are_refused():
     truth = ground_truth(5, random_state=1)
     full = DiscretizedBayesNet(
         list("abc"), [("a", "b"), ("a", "c"), ("b", "c")], cut_points={}, support={},
         levels=dict.fromkeys("abc", (0, 1)),
         tables={"a": [0.5, 0.5], "b": np.full((2, 2), 0.5), "c": np.full((2, 2, 2), 0.5)},
     )  # fmt: skip
-    for options, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"truth": full}, "truth allows only 0 of the 2 wrong edges: it has 3 edges, 0 pairs .* Lower known"),
         ({"truth": [("a", "b")]}, "truth must be a DiscretizedBayesNet, got list"),
         ({"known": 1.5}, "known must be a finite number of at least 0 and at most 1"),
@@ -127,7 +130,8 @@ def test_simulations_that_cannot_be():
         ({"max_indegree": 0}, "max_indegree must be an integer of at least 1"),
         ({"random_state": -1}, "random_state must be a non-negative integer"),
         ({"table": read_table(full.sample(50, 0))}, "table must have a continuous column 'X"),
-    ]:
+    ]
+    for options, message in cases:
         with pytest.raises(GomeaBnError, match=message):
             simulated_expert(**{"truth": truth, **options})
 

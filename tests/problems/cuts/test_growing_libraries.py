@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +24,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.structure import StructureProblem
 
 
-def random_cuts(values: NDArray[np.float64], n_cuts: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def random_cuts(values: NDArray[Any], n_cuts: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return np.sort(rng.uniform(values.min(), values.max(), n_cuts))
 
 
@@ -125,7 +127,7 @@ def test_reused_place_never_finds_old_scores(seed: int, steps: list[str]) -> Non
     rng = np.random.default_rng(seed)
     variables = tied_variables(seed, 40, "ccd", n_distinct=12)
     scorer = growing_scorer(variables, capacity=5)
-    shadow = [[p and p.cut_points for p in scorer.library(v)] for v in range(2)]
+    shadow: list[list[Any]] = [[p and p.cut_points for p in scorer.library(v)] for v in range(2)]
     for step in [*steps, "score"]:
         v = int(rng.integers(2))
         if step == "enter":
