@@ -1,4 +1,4 @@
-"""The exception that users catch, the checks of options, and the words that messages share."""
+"""The exception that users catch, warnings, the checks of options, and the words that messages share."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GomeaBnError",
+    "GomeaBnWarning",
+    "Option",
     "Setting",
     "check_choice",
     "check_flag",
@@ -33,7 +35,7 @@ class Setting:
 
     Parameters
     ----------
-    option : str
+    name : str
         Name of the option in Python.
     value : str, optional
         Value to give it; without one the advice is to raise the present value.
@@ -41,46 +43,79 @@ class Setting:
         For options that map columns to values: the column.
     """
 
-    option: str
+    name: str
     value: str | None = None
     column: str | None = None
 
     def __str__(self) -> str:
         """Return the advice as a clause, with the option as an argument in Python."""
         if self.value is None:
-            return f"raise {self.option}"
+            return f"raise {self.name}"
         if self.column is None:
-            return f'pass {self.option}="{self.value}"'
-        return f"pass {self.option}={{{self.column!r}: {self.value!r}}}"
+            return f'pass {self.name}="{self.value}"'
+        return f"pass {self.name}={{{self.column!r}: {self.value!r}}}"
 
 
-class GomeaBnError(ValueError):
+@dataclass(frozen=True)
+class Option:
+    """An option within a message; a command line spells it as its users write it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option in Python.
+    value : str, optional
+        Value that it has.
+    """
+
+    name: str
+    value: str | None = None
+
+    def __str__(self) -> str:
+        """Return the option as an argument in Python."""
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+class _Message(Exception):
+    """A message with the names of options, and advice; a command line spells both by its own option names."""
+
+    def __init__(
+        self, message: str | Sequence[str | Option] = "", advice: Sequence[str | Setting] = ()
+    ) -> None:
+        whole = message if isinstance(message, str) else tuple(message)
+        # `args` holds all arguments: a copied or unpickled error is made from them
+        super().__init__(whole, *([tuple(advice)] if advice else []))
+
+    def text(self, spell: Callable[[Option | Setting], str] = str) -> str:
+        """Return the message and the advice, each `Option` and `Setting` in the words of `spell`."""
+        parts, *advice = self.args
+        if isinstance(parts, tuple):
+            parts = "".join(part if isinstance(part, str) else spell(part) for part in parts)
+        clauses = [clause if isinstance(clause, str) else spell(clause) for part in advice for clause in part]
+        if not clauses:
+            return str(parts)
+        *first, last = clauses
+        joined = f"{', '.join(first)}, or {last}" if first else last
+        return f"{parts} {joined[0].upper()}{joined[1:]}."
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+class GomeaBnError(_Message, ValueError):
     """Raised for input that cannot be used; the message names the column, row or option concerned.
 
     Parameters
     ----------
-    message : str
-        What is wrong, as whole sentences.
+    message : str, or sequence of str and Option
+        What is wrong, as whole sentences. The parts of a sequence are joined.
     advice : sequence of str or Setting
         Remedies, any one of which helps, as clauses ("drop the column"). They end the message as one sentence.
     """
 
-    def __init__(self, message: str = "", advice: Sequence[str | Setting] = ()) -> None:
-        # `args` holds all arguments: a copied or unpickled error is made from them
-        super().__init__(message, *([tuple(advice)] if advice else []))
 
-    def text(self, spell: Callable[[Setting], str] = str) -> str:
-        """Return the message and the advice, each `Setting` in the words of `spell`."""
-        message, *advice = self.args
-        clauses = [clause if isinstance(clause, str) else spell(clause) for part in advice for clause in part]
-        if not clauses:
-            return str(message)
-        *first, last = clauses
-        joined = f"{', '.join(first)}, or {last}" if first else last
-        return f"{message} {joined[0].upper()}{joined[1:]}."
-
-    def __str__(self) -> str:
-        return self.text()
+class GomeaBnWarning(_Message, UserWarning):
+    """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`."""
 
 
 def is_integer(value: object) -> bool:
@@ -116,7 +151,10 @@ def check_integer(
     if not is_integer(value) or value < least or (most is not None and value > most):
         limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
         raise GomeaBnError(
-            f"{name} must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}."
+            [
+                Option(name),
+                f" must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}.",
+            ]
         )
 
 
@@ -153,10 +191,8 @@ def check_number(
     lower = "" if least == -inf else f"{'above' if above else 'of at least'} {least:g}"
     upper = "" if most == inf else f"{'below' if below else 'at most'} {most:g}"
     limits = " and ".join(filter(None, (lower, upper)))
-    raise GomeaBnError(
-        f"{name} must be a finite number{' ' if limits else ''}{limits}{' or None' if optional else ''}, "
-        f"got {value!r:.80}."
-    )
+    number = f"a finite number{' ' if limits else ''}{limits}{' or None' if optional else ''}"
+    raise GomeaBnError([Option(name), f" must be {number}, got {value!r:.80}."])
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: bool = False) -> None:
@@ -165,15 +201,14 @@ def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: boo
         return
     hint = nearest(value, choices) if isinstance(value, str) else ""
     listed_choices = ", ".join(map(repr, choices)) + (" or None" if optional else "")
-    raise GomeaBnError(f"{name} must be one of {listed_choices}, got {value!r:.80}.{hint}")
+    raise GomeaBnError([Option(name), f" must be one of {listed_choices}, got {value!r:.80}.{hint}"])
 
 
 def check_flag(name: str, value: Any, *, optional: bool = False) -> None:
     """Raise `GomeaBnError` unless an option is True or False, or None if `optional`."""
     if not (isinstance(value, bool) or (optional and value is None)):
-        raise GomeaBnError(
-            f"{name} must be True{', False or None' if optional else ' or False'}, got {value!r:.80}."
-        )
+        choices = "True, False or None" if optional else "True or False"
+        raise GomeaBnError([Option(name), f" must be {choices}, got {value!r:.80}."])
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

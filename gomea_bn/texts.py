@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["counted", "listed"]
+__all__ = ["counted", "listed", "shown_name"]
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -18,3 +18,8 @@ def listed(items: Iterable[object], most: int | None = None) -> str:
     if most is None or len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])} and {len(texts) - most} more"
+
+
+def shown_name(name: str) -> str:
+    """Return a name, in quotes if it could be misread within a line: line ends, outer blanks, arrows."""
+    return name if name.isprintable() and name == name.strip() and "→" not in name else repr(name)

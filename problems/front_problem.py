@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.errors import GomeaBnError, Option, check_number
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
 from gomea_bn.problems.kernels.front import (
@@ -127,8 +127,11 @@ class FrontProblem(StructureProblem):
             raise GomeaBnError("The objective 'expert_distance' needs an expert's network.")
         if expert is not None and not scorer.rule.prior > 0:
             raise GomeaBnError(
-                "The distance to an expert's network needs pseudo_count > 0: with a probability of 0 that the expert "
-                "does not share, the distance is infinite."
+                [
+                    "The distance to an expert's network needs ",
+                    Option("pseudo_count"),
+                    " above 0: with a probability of 0 that the expert does not share, the distance is infinite.",
+                ]
             )
         self.objectives = tuple(objectives)
         self.n_objectives = len(objectives)

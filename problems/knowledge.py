@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, check_integer, nearest
+from gomea_bn.errors import GomeaBnError, Option, check_integer, nearest
 from gomea_bn.texts import counted, listed
 
 __all__ = ["EdgeRules", "ExpertKnowledge", "edge_rules"]
@@ -110,7 +110,9 @@ def _tiers(order: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     counts = Counter(name for tier in tiers for name in tier)
     duplicates = sorted(str(name) for name, count in counts.items() if count > 1)
     if duplicates:
-        raise GomeaBnError(f"temporal_order: duplicate {listed(map(repr, duplicates), most=5)}.")
+        raise GomeaBnError(
+            [Option("temporal_order"), f": duplicate {listed(map(repr, duplicates), most=5)}."]
+        )
     return tuple(tiers)
 
 
@@ -123,7 +125,7 @@ def _edge_list(option: str, edges: Iterable[tuple[str, str]]) -> tuple[tuple[str
             raise GomeaBnError(f"{option} must be (parent, child) pairs of names, got {edge!r}.")
         parent, child = edge
         if parent == child:
-            raise GomeaBnError(f"{option} contains an edge from {parent!r} to itself.")
+            raise GomeaBnError([Option(option), f": {parent!r} -> {child!r} joins a column with itself."])
         pairs.append((parent, child))
     return tuple(pairs)
 
@@ -132,7 +134,7 @@ def _index(option: str, name: str, names: Sequence[str]) -> int:
     if name in names:
         return names.index(name)
     hint = nearest(str(name), names) or f" The columns are {listed(map(repr, names), most=10)}."
-    raise GomeaBnError(f"{option}: unknown column {name!r}.{hint}")
+    raise GomeaBnError([Option(option), f": unknown column {name!r}.{hint}"])
 
 
 def _cycle(edges: Sequence[tuple[str, str]]) -> list[str]:
@@ -188,22 +190,38 @@ def edge_rules(
         if forbidden[i, j]:
             raise GomeaBnError(f"The edge {parent!r} -> {child!r} is both required and forbidden.")
         if late[i, j]:
-            raise GomeaBnError(f"required_edges: {parent!r} -> {child!r} runs against temporal_order.")
+            raise GomeaBnError(
+                [
+                    Option("required_edges"),
+                    f": {parent!r} -> {child!r} runs against ",
+                    Option("temporal_order"),
+                    ".",
+                ]
+            )
         required[i, j] = True
     cycle = _cycle(knowledge.required_edges)
     if cycle:
-        raise GomeaBnError(f"required_edges contain the cycle {' -> '.join(cycle)}.")
+        raise GomeaBnError([Option("required_edges"), f": {' -> '.join(cycle)} is a cycle."])
     for j in range(n):
         parents = np.flatnonzero(required[:, j]).tolist()
         if len(parents) > limit:
+            n_parents = counted(len(parents), "parent")
             raise GomeaBnError(
-                f"required_edges give {names[j]!r} {counted(len(parents), 'parent')}, but max_indegree is {limit}."
+                [
+                    Option("required_edges"),
+                    f": {names[j]!r} gets {n_parents}, but ",
+                    Option("max_indegree"),
+                    f" is {limit}.",
+                ]
             )
         cells = prod(float(fewest_bins[k]) for k in [j, *parents])
         if cells > knowledge.max_table_cells:
             raise GomeaBnError(
-                f"The table of {names[j]!r} needs at least {cells:.0f} cells with its required parents, "
-                f"but max_table_cells is {knowledge.max_table_cells}; raise it or use fewer levels."
+                [
+                    f"The table of {names[j]!r} needs at least {cells:.0f} cells with its required parents, but ",
+                    Option("max_table_cells"),
+                    f" is {knowledge.max_table_cells}; raise it or use fewer levels.",
+                ]
             )
     banned = forbidden | late
     allowed = np.ones((n, n, 3), np.bool_)

@@ -23,18 +23,22 @@ class _Exchange(ProblemDefaults):
 
     def __init__(self, problem: Any) -> None:
         self.user = problem
-        n: Any = getattr(problem, "n_variables", None)
-        check_integer(f"{type(problem).__name__}.n_variables", n, 1)
-        self.n_variables = int(n)
+        self.n_variables = self._number("n_variables", None)
         if not callable(getattr(problem, "evaluate", None)):
             raise GomeaBnError(f"{type(problem).__name__} needs a method evaluate(x).")
-        self.n_objectives = int(getattr(problem, "n_objectives", 1))
-        self.n_terms = int(getattr(problem, "n_terms", self.n_objectives))
+        self.n_objectives = self._number("n_objectives", 1)
+        self.n_terms = self._number("n_terms", self.n_objectives)
         self.target = getattr(problem, "target", None)
         self._has_terms = hasattr(problem, "n_terms")
         self._errors: list[BaseException] = []
         self._data: list[PythonData] = []
         self._callables: list[Callable[[], None]] = []
+
+    def _number(self, name: str, default: int | None) -> int:
+        """Return a member of the user's object that must be an integer of at least 1."""
+        number: Any = getattr(self.user, name, default)
+        check_integer(f"{type(self.user).__name__}.{name}", number, 1)
+        return int(number)
 
     def _callable(self, data: PythonData, partial: bool) -> Callable[[], None]:
         """Return the function without arguments that kernels call; it keeps exceptions, as it must not raise."""
@@ -56,12 +60,15 @@ class _Exchange(ProblemDefaults):
             if len(parts) != 2 + has_terms or not fits:
                 also = "" if has_terms else f"{plain} or "
                 raise GomeaBnError(f"evaluate must return {also}{full_form}, got {answer!r}.")
-            objectives[:] = parts[0]
-            violation[0] = parts[1]
-            if has_terms:
-                terms[:] = parts[2]
-            else:
-                terms[:n_terms] = objectives[:n_terms]
+            try:
+                objectives[:] = parts[0]
+                violation[0] = parts[1]
+                if has_terms:
+                    terms[:] = parts[2]
+                else:
+                    terms[:n_terms] = objectives[:n_terms]
+            except (TypeError, ValueError) as error:
+                raise GomeaBnError(f"evaluate must return numbers, got {answer!r:.200}: {error}.") from error
             if np.isnan(objectives).any() or not violation[0] >= 0:
                 raise GomeaBnError(
                     f"evaluate returned {answer!r} for x = {x.tolist()}; objectives must not be NaN and the "
@@ -169,7 +176,9 @@ class PythonProblem(_Exchange, DiscreteDefaults):
 
     def _alphabet(self, alphabet: Any) -> NDArray[np.int64]:
         try:
-            cardinalities = np.broadcast_to(np.asarray(alphabet, dtype=np.int64), self.n_variables).copy()
+            cardinalities = np.broadcast_to(np.asarray(alphabet), self.n_variables).astype(
+                np.int64, casting="same_kind"
+            )
         except (TypeError, ValueError) as error:
             raise GomeaBnError(
                 f"alphabet must be an integer or {self.n_variables} integers (cardinalities), got {alphabet!r}."

@@ -7,7 +7,7 @@ from math import inf, log
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError, check_choice, check_number, is_real
+from gomea_bn.errors import GomeaBnError, Option, check_choice, check_number, is_real
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule
 
 __all__ = ["SCORING_METHODS", "ScoringMethod", "is_gain", "rounding", "score_rule", "scoring_method"]
@@ -140,7 +140,10 @@ def score_rule(
         weight = float(penalty)
     else:
         raise GomeaBnError(
-            f"penalty must be 'bic', 'literal', 'aic' or a finite number of at least 0, got {penalty!r:.80}."
+            [
+                Option("penalty"),
+                f" must be 'bic', 'literal', 'aic' or a finite number of at least 0, got {penalty!r:.80}.",
+            ]
         )
     if method.prior == "penalty":
         weight = weight if method.name == "density-bic" else named[method.name]

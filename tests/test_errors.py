@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_advice_is_the_last_sentence():
     advice: list[str | Setting] = ["drop it", Setting("max_levels"), Setting("missing", "drop")]
     assert str(GomeaBnError("Wrong.", advice)) == 'Wrong. Drop it, raise max_levels, or pass missing="drop".'
     assert (
-        GomeaBnError("Wrong.", advice[1:]).text(lambda s: f"--{s.option}")
+        GomeaBnError("Wrong.", advice[1:]).text(lambda setting: f"--{setting.name}")
         == "Wrong. --max_levels, or --missing."
     )
 
@@ -36,4 +36,15 @@ def test_an_error_survives_pickling_and_copying():
         for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
             assert type(other) is GomeaBnError
             assert (str(other), other.args) == (str(error), error.args)
-            assert other.text(lambda setting: setting.option) == error.text(lambda setting: setting.option)
+            assert other.text(lambda setting: setting.name) == error.text(lambda setting: setting.name)
+
+
+def test_a_caller_spells_the_options_of_a_message():
+    with pytest.raises(GomeaBnError) as caught:
+        check_integer("max_bins", 1, 2)
+    assert str(caught.value) == "max_bins must be an integer of at least 2, got 1."
+    assert caught.value.text(lambda option: f"--{option.name}").startswith("--max_bins must be")
+    for kind in (GomeaBnError, GomeaBnWarning):
+        message = kind(["Leave ", Option("method", "dp"), " out."], [Setting("max_bins")])
+        assert str(message) == "Leave method='dp' out. Raise max_bins."
+        assert str(pickle.loads(pickle.dumps(message))) == str(message)

@@ -23,7 +23,6 @@ from gomea_bn.algorithms.populations import (
     new_work,
     variation_rules,
 )
-from gomea_bn.errors import check_integer
 from gomea_bn.linkage.models import Learner, Linkage, linkage_model, single_genes
 from gomea_bn.operators.kernels.mixing import (
     EVALUATIONS,
@@ -36,6 +35,7 @@ from gomea_bn.operators.kernels.mixing import (
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, Refiner, with_defaults
 from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.threads import thread_count
 
 __all__ = ["DiscreteRun", "DiscreteSearch", "DiscreteSettings", "Population", "Turn"]
 
@@ -85,7 +85,7 @@ class DiscreteSearch(ABC):
         limits: Limits,
         *,
         random_state: int | np.random.SeedSequence | None = None,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         callback: Callback | None = None,
         initial: ArrayLike | None = None,
     ) -> Result:
@@ -99,8 +99,8 @@ class DiscreteSearch(ABC):
             Limits of the run; ``target`` is for one objective and must be None for `MOGOMEA`.
         random_state : int or SeedSequence, optional
             Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
-        n_jobs : int
-            Number of threads.
+        n_jobs : int or None
+            Number of threads: None is 1, -1 is all cores.
         callback : callable, optional
             Function that gets a `Progress` after every generation; a true return value stops the run.
         initial : array_like of int, shape (k, n_variables), optional
@@ -190,17 +190,18 @@ class DiscreteRun(MultiStartRun):
         limits: Limits,
         *,
         random_state: int | np.random.SeedSequence | None = None,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         callback: Callback | None = None,
         initial: ArrayLike | None = None,
         immediate: bool = False,
     ) -> None:
-        check_integer("n_jobs", n_jobs, 1)
         problem = with_defaults(problem)
         nothing = np.empty((0, problem.n_variables), np.int16)
         self.initial = checked_genotypes(problem, nothing if initial is None else initial, "initial")
         self.immediate = immediate
-        super().__init__(settings, problem, limits, random_state, callback, 1 if immediate else n_jobs)
+        super().__init__(
+            settings, problem, limits, random_state, callback, 1 if immediate else thread_count(n_jobs)
+        )
         self.linkage = linkage_model(settings.linkage).for_run(self.stop.flag)
         # a function of the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(_BLOCK_SOLUTIONS, _BLOCK_GENES // max(problem.n_variables, 1)))

@@ -30,7 +30,7 @@ def optimise(
     termination: Callable[[Progress], bool] | None = None,
     callback: Callback | None = None,
     initial: Any = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = 1,
     verbose: bool = False,
 ) -> Result:
     """Return the best solution of a problem, or its front; everything is minimised.
@@ -52,8 +52,9 @@ def optimise(
         Functions that get a `Progress` after every generation; a true return value stops the run.
     initial : array_like of shape (k, n_variables), optional
         Solutions with which every population begins.
-    n_jobs : int
-        Number of threads for compiled discrete problems. A problem's Python functions always run one at a time.
+    n_jobs : int or None
+        Number of threads for compiled discrete problems: None is 1, -1 is all cores. A
+        problem's Python functions always run one at a time.
     verbose : bool
         Whether to show a live table.
 

@@ -21,7 +21,7 @@ __all__ = ["bench"]
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="Name of an experiment, all, or list.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an experiment, all, or list.")],
     nets: Annotated[
         int | None, typer.Option(min=1, help="Number of repetitions: networks, samples, foldings.")
     ] = None,
@@ -73,7 +73,7 @@ def bench(
     from gomea_bn.experiments.runner.results import ResultFolder
     from gomea_bn.experiments.runner.run import report_only as report_again
     from gomea_bn.experiments.runner.run import run_experiment
-    from gomea_bn.learning.options import thread_count
+    from gomea_bn.runtime.threads import thread_count
 
     tell = silent if quiet else say
     try:

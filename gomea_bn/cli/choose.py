@@ -31,7 +31,9 @@ __all__ = ["accept", "compare", "export", "review"]
 
 
 def review(
-    folder: Annotated[Path, typer.Argument(help="Folder of a front, or of a run of `learn`.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of a front, or of a run of `learn`.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="HTML file to write. Default: review.html in the folder."),
@@ -85,7 +87,9 @@ def review(
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="Folder of a front, or of a run of `learn`.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of a front, or of a run of `learn`.")
+    ],
     network: Annotated[
         str | None,
         typer.Option(
@@ -129,8 +133,12 @@ def export(
 
 
 def accept(
-    folder: Annotated[Path, typer.Argument(help="Folder of the front in which the decision was made.")],
-    decision: Annotated[Path, typer.Argument(help="decision.json, as the review page saves it.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of the front in which the decision was made.")
+    ],
+    decision: Annotated[
+        Path, typer.Argument(metavar="DECISION", help="decision.json, as the review page saves it.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File for the model: .json, .bif or .dot.")],
 ) -> None:
     """Check that a decision belongs to a front, and write the chosen network.
@@ -160,9 +168,14 @@ def accept(
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="JSON or BIF file, folder of a run, or FOLDER#ID of a front.")],
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="JSON or BIF file, folder of a run, or FOLDER#ID of a front.")
+    ],
     b: Annotated[
-        str, typer.Argument(help="Another network; also FOLDER#knee, #closest, #expert or #OBJECTIVE.")
+        str,
+        typer.Argument(
+            metavar="B", help="Another network; also FOLDER#knee, #closest, #expert or #OBJECTIVE."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
@@ -232,6 +245,8 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
     """Print or write one network of a front, or its table."""
     from gomea_bn.front.folder import read_front
 
+    if network is None and ending == "json":
+        fail("Name a network with --network, or write the table with --to csv.", WRONG_USE)
     if (network is None) == (ending in WRITERS):
         content = (
             "a network: name it with --network" if network is None else "the whole table: leave --network out"

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.options import AsJson, Data, Kind, MaxLevels, Missing, read_kinds, read_missing
+from gomea_bn.cli.options import (
+    KIND_OVERRIDE,
+    AsJson,
+    Data,
+    Kind,
+    MaxLevels,
+    Missing,
+    read_kinds,
+    read_missing,
+)
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -23,6 +32,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.running import limit, printed_warnings
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
@@ -74,6 +84,7 @@ def discretize(
     Ctrl-C ends the method and keeps the cuts so far. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data unusable,
     130 interrupted before there were cuts.
     """
+    names = {"discretizer": "--method", "y": "--target"}
     try:
         from gomea_bn.discretization.base import discretizer
 
@@ -90,6 +101,7 @@ def discretize(
             max_levels=max_levels,
             max_seconds=limit(max_seconds),
         )
+        names |= {name: f"--option {name}" for name in made.get_params() if name not in _WITH_OPTION}
         made.check_options()
         for path in (out, codes):
             if path is not None:
@@ -102,12 +114,12 @@ def discretize(
             raise GomeaBnError(f"--target: unknown column '{target}'.{nearest(target, table.names)}")
         if target is None and method == "mdlp":
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
-        tell(table.describe())
+        tell(table.describe(KIND_OVERRIDE))
         _compile(method, made, tell)
-        _discretize(made, table, target, given)
+        _discretize(made, table, target, given, names)
         _write_and_print(made, method, out, codes, tell, as_json=as_json)
     except GomeaBnError as error:
-        fail(error, WRONG_USE)
+        fail(error, WRONG_USE, names)
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
@@ -176,14 +188,18 @@ def _compile(method: str, made: Discretizer, tell: Any) -> None:
 
 
 def _discretize(
-    made: Discretizer, table: Table, target: str | None, given: DiscretizedBayesNet | None
+    made: Discretizer,
+    table: Table,
+    target: str | None,
+    given: DiscretizedBayesNet | None,
+    names: Mapping[str, str],
 ) -> None:
     """Fit the method; errors from here on are caused by the data."""
     try:
-        with printed_warnings():
+        with printed_warnings(names):
             made.fit(table, target, network=given)
     except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+        fail(error, UNUSABLE_DATA, names)
     if made.stopped_by_ == "interrupt":
         say("Interrupted: these are the cuts found so far.")
 
@@ -237,10 +253,12 @@ def _record(made: Discretizer, method: str) -> dict[str, Any]:
 
 def _report(made: Discretizer) -> str:
     """Return the printed result: bins and cuts of every continuous column, and why the method ended."""
-    names = [*made.cut_points_]
+    from gomea_bn.network.tables import edge_texts
+
+    names = [shown_name(name) for name in made.cut_points_]
     width = max(map(len, [*names, "column"]))
     lines = [f"{'column':<{width}}  bins  cuts"]
-    for name, cuts in made.cut_points_.items():
-        lines.append(f"{name:<{width}}  {len(cuts) + 1:>4}  {', '.join(f'{cut:g}' for cut in cuts.tolist())}")
+    for name, cuts in zip(names, made.cut_points_.values(), strict=True):
+        lines.append(f"{name:<{width}}  {len(cuts) + 1:>4}  {', '.join(edge_texts(cuts.tolist(), fewest=6))}")
     lines += ["", f"Stopped by {made.stopped_by_} after {made.fit_seconds_:.2f} s."]
     return "\n".join(line.rstrip() for line in lines)

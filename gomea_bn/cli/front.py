@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.options import (
+    KIND_OVERRIDE,
     AsJson,
     CutPoints,
     Data,
@@ -42,10 +43,12 @@ from gomea_bn.cli.options import (
     read_kinds,
     read_knowledge,
     read_missing,
+    written_options,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
 from gomea_bn.cli.running import announcement, compile_first, finishing, limit, read_data
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
@@ -157,7 +160,7 @@ def front(
         )
         _front(learner, data, out, expert, networks=networks, parquet=parquet, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
-        fail(error, WRONG_USE)
+        fail(error, WRONG_USE, written_options(cut_points=cut_points, tiers=tiers))
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
@@ -190,7 +193,7 @@ def _front(
         if path is not None
     }
     tell = silent if quiet else say
-    tell(table.describe())
+    tell(table.describe(KIND_OVERRIDE))
     check_front_learning(learner, table)
     seconds = compile_first(compile_front_kernels, tell)
     tell(announcement(learner, out))
@@ -299,7 +302,7 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
     lines += [
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
-        f"{learner.n_generations_} generations.",
+        f"{counted(learner.n_generations_, 'generation')}.",
         f"The same data and options with {again} give this front again.",
     ]
     return "\n".join(lines)

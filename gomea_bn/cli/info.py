@@ -20,9 +20,9 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.
     """Print versions, cores, the folder of compiled kernels, and the optional libraries that are installed."""
     import platform
 
-    from gomea_bn.learning.options import thread_count
     from gomea_bn.runtime.environment import cpu_name, installed_version
     from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached
+    from gomea_bn.runtime.threads import thread_count
 
     folder = kernel_cache_dir()
     facts = {

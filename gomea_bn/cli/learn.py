@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gomea_bn.cli.options import (
+    KIND_OVERRIDE,
     AsJson,
     CutPoints,
     Data,
@@ -41,10 +42,12 @@ from gomea_bn.cli.options import (
     read_missing,
     read_penalty,
     read_pseudo_count,
+    written_options,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
-from gomea_bn.cli.running import announcement, compile_first, limit, read_data
+from gomea_bn.cli.running import announcement, compile_first, limit, printed_warnings, read_data
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
@@ -162,7 +165,7 @@ def learn(
         )
         _learn(learner, data, out, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
-        fail(error, WRONG_USE)
+        fail(error, WRONG_USE, written_options(cut_points=cut_points, cuts=cuts, tiers=tiers))
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
@@ -185,11 +188,12 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     table = read_data(data, kinds=learner.kinds or {}, missing=learner.missing, max_levels=learner.max_levels)
     source_sha256 = file_digest(data)
     tell = silent if quiet else say
-    tell(table.describe())
+    tell(table.describe(KIND_OVERRIDE))
     check_learning(table, options)
     seconds = compile_first(compile_kernels, tell)
     tell(announcement(learner, out))
-    learner.fit(table)
+    with printed_warnings():
+        learner.fit(table)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
     record = run_record(learner, data, source_sha256, compile_seconds=seconds)
@@ -229,7 +233,8 @@ def report(learner: BayesNetLearner) -> str:
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Mean log density per row of these data, in the data's units: {density:.4f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
-        f"{learner.n_generations_} generations; the best network was found after {learner.time_to_best_:.2f} s.\n"
+        f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
+        f"{learner.time_to_best_:.2f} s.\n"
         f"{screened}"
         + (
             f"The clock ended the discretizer in {late} of {learner.statistics_['discretizer_runs']} runs, so another "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
 __all__ = [
+    "KIND_OVERRIDE",
     "AsJson",
     "CutPoints",
     "Data",
@@ -55,10 +56,12 @@ __all__ = [
     "read_pseudo_count",
     "read_tiers",
     "renamed",
+    "written_options",
 ]
 
 Data = Annotated[
-    Path, typer.Argument(help="CSV, TSV or Parquet file; its first line holds the column names.")
+    Path,
+    typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file; its first line holds the column names."),
 ]
 MaxBins = Annotated[int, typer.Option(help="Largest number of bins of a continuous column.")]
 MinWidth = Annotated[
@@ -119,6 +122,9 @@ Missing = Annotated[str, typer.Option(help="Treatment of rows with missing value
 MaxLevels = Annotated[int, typer.Option(min=2, help="Largest number of levels of a discrete column.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print column kinds and progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
+"""How a user of a command replaces the kind of a column that the rule decides."""
 
 T = TypeVar("T")
 
@@ -250,9 +256,20 @@ def read_knowledge(
     )
 
 
+def written_options(
+    *, cut_points: Iterable[str] | None, tiers: Path | None, cuts: Path | None = None
+) -> dict[str, str]:
+    """Return the options that hold the user's cuts and tiers, by their names in Python; see `spelling`."""
+    by_file = "--cut-points or --cuts" if cut_points else "--cuts"
+    return {
+        "cut_points": by_file if cuts is not None else "--cut-points",
+        "temporal_order": "--tiers" if tiers is not None else "--tier",
+    }
+
+
 def read_jobs(jobs: int, threads: int | None) -> int:
     """Return the number of threads that --jobs, or its former name --threads, stands for; 0 is all cores."""
-    from gomea_bn.learning.options import thread_count
+    from gomea_bn.runtime.threads import thread_count
 
     return thread_count(renamed("--jobs", jobs, "--threads", threads, 0) or -1)
 

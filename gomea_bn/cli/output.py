@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
-from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.errors import GomeaBnError, Option, Setting
 
 __all__ = [
     "FAILED",
@@ -22,12 +22,22 @@ __all__ = [
     "fail",
     "say",
     "silent",
+    "spelling",
 ]
 
 FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
 
 # options with another name than in Python
-_OPTION_NAMES = {"kinds": "--kind"}
+_OPTION_NAMES = {
+    "equivalent_sample_size": "--ess",
+    "forbidden_edges": "--forbid",
+    "kinds": "--kind",
+    "max_networks": "--networks",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+    "required_edges": "--require",
+    "temporal_order": "--tier",
+}
 
 
 def say(text: str, to_error: bool = True) -> None:
@@ -40,19 +50,47 @@ def silent(_text: str) -> None:
     """Print nothing."""
 
 
-def fail(problem: str | GomeaBnError, code: int) -> NoReturn:
-    """Print an error, its advice spelled with options of the command line, and exit with a code."""
-    say(f"Error: {problem if isinstance(problem, str) else problem.text(_as_option)}")
+def fail(problem: str | GomeaBnError, code: int, names: Mapping[str, str] | None = None) -> NoReturn:
+    """Print an error, whose options are spelled as on the command line, and exit with a code.
+
+    Parameters
+    ----------
+    problem : str or GomeaBnError
+        What is wrong.
+    code : int
+        Exit code.
+    names : mapping of str to str, optional
+        As of `spelling`.
+    """
+    say(f"Error: {problem if isinstance(problem, str) else problem.text(spelling(names))}")
     raise typer.Exit(code)
 
 
-def _as_option(setting: Setting) -> str:
-    """Return advice as a clause with the option of the command line."""
-    option = _OPTION_NAMES.get(setting.option, f"--{setting.option.replace('_', '-')}")
-    if setting.value is None:
-        return f"raise {option}"
-    value = setting.value if setting.column is None else f"{setting.column}={setting.value}"
-    return f"give {option} {shlex.quote(value)}"
+def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setting], str]:
+    """Return the function that spells options in messages as on the command line.
+
+    Parameters
+    ----------
+    names : mapping of str to str, optional
+        What the user wrote for an option of this name in Python, where that differs between calls of a command: for
+        example "--cuts" for "cut_points".
+    """
+    known = {**_OPTION_NAMES, **(names or {})}
+
+    def option_of(name: str) -> str:
+        # check functions also get names of values that are not options
+        return known.get(name, f"--{name.replace('_', '-')}" if name.isidentifier() else name)
+
+    def spell(part: Option | Setting) -> str:
+        if isinstance(part, Option):
+            return option_of(part.name) + ("" if part.value is None else f" {shlex.quote(part.value)}")
+        option = option_of(part.name)
+        if part.value is None:
+            return f"raise {option}"
+        value = part.value if part.column is None else f"{part.column}={part.value}"
+        return f"give {option} {shlex.quote(value)}"
+
+    return spell
 
 
 def check_writable(target: Path) -> None:

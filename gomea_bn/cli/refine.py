@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, Seed, read_penalty, renamed
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, check_targets, check_writable, fail, say
-from gomea_bn.cli.running import limit
+from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, read_penalty, renamed
+from gomea_bn.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_targets,
+    check_writable,
+    fail,
+    say,
+)
+from gomea_bn.cli.running import limit, printed_warnings
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.learning.refinement import RefinementResult
@@ -25,9 +35,9 @@ _MIN_WIDTH = 1e-3
 
 
 def refine(
-    network: Annotated[Path, typer.Argument(help="A network.json.")],
+    network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")],
     data: Data,
-    out: Annotated[Path, typer.Option(help="JSON file for the refined network.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file for the refined network.")],
     method: Annotated[str, typer.Option(help=_METHOD_HELP)] = "dp",
     bin_counts: Annotated[
         str | None,
@@ -46,13 +56,17 @@ def refine(
     width_floor: FormerMinWidth = None,
     min_bin_count: Annotated[int, typer.Option(help="Smallest number of rows in a bin.")] = 1,
     max_seconds: MaxSeconds = 60.0,
-    seed: Seed = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed that repeats a run; by default random and printed.")
+    ] = None,
 ) -> None:
     """Move the cut points of NETWORK to fit DATA better; the graph stays.
 
-    Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable.
+    Ctrl-C ends the method and keeps the cuts so far. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data
+    unusable, 130 interrupted before there were cuts.
     """
     from gomea_bn.data.table_files import read_frame
+    from gomea_bn.learning.options import seed_of
     from gomea_bn.learning.refinement import refine_boundaries
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.rows import table_for
@@ -64,27 +78,34 @@ def refine(
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     check_writable(out)
+    seed = seed_of(seed)
     try:
-        result = refine_boundaries(
-            given,
-            table,
-            method,
-            bin_counts,
-            scoring_method=scoring_method,
-            penalty=read_penalty(penalty),
-            max_bins=max_bins,
-            min_width=renamed("--min-width", min_width, "--width-floor", width_floor, _MIN_WIDTH),
-            min_bin_count=min_bin_count,
-            max_seconds=limit(max_seconds),
-            random_state=seed,
-        )
-        result.network.to_json(out)
+        with printed_warnings():
+            result = refine_boundaries(
+                given,
+                table,
+                method,
+                bin_counts,
+                scoring_method=scoring_method,
+                penalty=read_penalty(penalty),
+                max_bins=max_bins,
+                min_width=renamed("--min-width", min_width, "--width-floor", width_floor, _MIN_WIDTH),
+                min_bin_count=min_bin_count,
+                max_seconds=limit(max_seconds),
+                random_state=seed,
+            )
     except GomeaBnError as error:
         fail(error, WRONG_USE)
-    say(_report(given, result, out), to_error=False)
+    except KeyboardInterrupt:
+        fail("Interrupted; nothing was written.", INTERRUPTED)
+    try:
+        result.network.to_json(out)
+    except GomeaBnError as error:
+        fail(error, FAILED)
+    say(_report(given, result, out, seed), to_error=False)
 
 
-def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path) -> str:
+def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path, seed: int) -> str:
     """Return the printed result: scores, numbers of bins, and why the method ended."""
     after = result.network
     lines = [
@@ -92,8 +113,10 @@ def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path) ->
         f"{result.score_before:.3f} -> {result.score_after:.3f} nats."
     ]
     lines += [
-        f"  {name}: {before.cardinality(name)} -> {after.cardinality(name)} bins"
+        f"  {shown_name(name)}: {before.cardinality(name)} -> {after.cardinality(name)} bins"
         for name in before.cut_points
     ]
-    lines.append(f"Stopped by {result.stopped_by} after {result.seconds:.2f} s. Wrote {out}.")
+    lines.append(
+        f"Stopped by {result.stopped_by} after {result.seconds:.2f} s, with --seed {seed}. Wrote {out}."
+    )
     return "\n".join(lines)

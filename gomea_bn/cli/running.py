@@ -14,8 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, fail, say
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, fail, say, spelling
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
@@ -44,14 +44,19 @@ def read_data(data: Path, *, kinds: Mapping[str, str], missing: str, max_levels:
 
 
 @contextmanager
-def printed_warnings() -> Iterator[None]:
-    """Print warnings for the user as lines of the command, without the place in the code that raised them."""
+def printed_warnings(names: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Print warnings for the user as lines of the command, without the place in the code that raised them.
+
+    Options in them are spelled by `gomea_bn.cli.output.spelling`, which describes `names`.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            say(f"Warning: {warning.message}")
+            message = warning.message
+            text = message.text(spelling(names)) if isinstance(message, GomeaBnWarning) else str(message)
+            say(f"Warning: {text}")
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 

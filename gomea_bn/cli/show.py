@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError
 __all__ = ["show"]
 
 
-def show(network: Annotated[Path, typer.Argument(help="A network.json.")]) -> None:
+def show(network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")]) -> None:
     """Print a saved network: its variables, their bins or levels, and its edges."""
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 

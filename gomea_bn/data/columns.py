@@ -196,7 +196,7 @@ def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
     if stored == "bool":
         raise GomeaBnError(
             f"Column '{name}' must hold numbers, got bools.",
-            ["convert it with astype(int)", "leave it discrete"],
+            ["write them as 0 and 1", "leave it discrete"],
         )
     if stored == "category":
         categories = series.cat.categories

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Level, column_positions, is_missing, level_values, numeric_values, storage
 from gomea_bn.data.table_files import read_frame
 from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, nearest, row_list
-from gomea_bn.texts import counted, listed
+from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +27,7 @@ FEW_VALUES = 10
 
 _RULE = (
     "bool, categorical and text columns, and integer columns with at most "
-    f"{FEW_VALUES} distinct values, are discrete; all others are continuous; kinds={{'name': 'continuous' or "
-    "'discrete'} overrides it"
+    f"{FEW_VALUES} distinct values, are discrete; all others are continuous"
 )
 # integers up to this size are distinct as float64
 _LARGEST_EXACT = 2**53
@@ -121,23 +120,30 @@ class Table:
             }
         )
 
-    def describe(self) -> str:
-        """Return a printed description: size, dropped rows, the rule, and kind and reason of every column."""
+    def describe(self, override: str = "kinds={'name': 'continuous' or 'discrete'}") -> str:
+        """Return a printed description: size, dropped rows, the rule, and kind and reason of every column.
+
+        Parameters
+        ----------
+        override : str
+            How the caller replaces the kind that the rule decides.
+        """
         continuous = sum(column.is_continuous for column in self.columns)
         lines = [
-            f"{self.n_rows} rows, {len(self.columns)} columns: {continuous} continuous, "
+            f"{counted(self.n_rows, 'row')}, {counted(len(self.columns), 'column')}: {continuous} continuous, "
             f"{len(self.columns) - continuous} discrete.",
-            f"Rule: {_RULE}.",
+            f"Rule: {_RULE}; {override} overrides it.",
         ]
         if self.dropped_rows:
             lines.append(
                 f"Dropped {len(self.dropped_rows)} of {self.n_rows + len(self.dropped_rows)} rows with "
                 f"missing or infinite values: {row_list(self.dropped_rows)}."
             )
-        width = max(len(column.name) for column in self.columns)
-        for column in self.columns:
+        shown_names = [shown_name(column.name) for column in self.columns]
+        width = max(map(len, shown_names))
+        for name, column in zip(shown_names, self.columns, strict=True):
             kind = "continuous" if column.is_continuous else "discrete"
-            lines.append(f"  {column.name:<{width}}  {kind:<10}  {column.reason}")
+            lines.append(f"  {name:<{width}}  {kind:<10}  {column.reason}")
         return "\n".join(lines)
 
 

@@ -121,8 +121,8 @@ def _check_header(path: str, names: list[str], separator: str) -> None:
     """Raise if the first line cannot be the column names."""
     if len(names) == 1 and any(mark in names[0] for mark in ";\t,|"):
         raise GomeaBnError(
-            f"File '{path}' has only one column, '{names[0]:.60}'; its fields must be separated by {separator!r}. "
-            "Pass pandas.read_csv(path, sep=..., decimal=...) instead of the path."
+            f"File '{path}' has only one column, '{names[0]:.60}'; its fields must be separated by {separator!r}.",
+            ["save it so", "in Python pass pandas.read_csv(path, sep=..., decimal=...) instead of the path"],
         )
     numbers = [_is_number(name) for name in names]
     if all(numbers) and not all(name.lstrip("+-").isdigit() for name in names):

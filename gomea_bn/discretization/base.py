@@ -17,7 +17,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.neighbourhood import Graph, Network
-from gomea_bn.errors import GomeaBnError, check_choice, check_number, nearest
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
@@ -43,7 +43,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-class NoNeighbourWarning(UserWarning):
+class NoNeighbourWarning(GomeaBnWarning):
     """Issued when a discretizer that follows a graph gets one without edges, so that every column gets one bin."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
-from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 
@@ -227,8 +227,11 @@ class MDLP(_PerColumn):
         n_classes = int(task.target.max()) + 1
         if n_classes > self.max_classes:
             raise GomeaBnError(
-                f"y has {n_classes} distinct values, more than max_classes={self.max_classes}; MDLP needs classes. "
-                "Raise max_classes, or give a column with fewer values."
+                [
+                    Option("y"),
+                    f" has {n_classes} distinct values, but MDLP needs classes, at most {self.max_classes}.",
+                ],
+                [Setting("max_classes"), "give a column with fewer values"],
             )
         return super()._find_cuts(task)
 

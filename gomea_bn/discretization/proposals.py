@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.texts import listed
 
 __all__ = [
     "PROPOSERS",
@@ -57,9 +58,13 @@ def check_proposer(method: object, option: str, others: tuple[str, ...] = ()) ->
     elif not isinstance(method, str) or method not in {*PROPOSERS, *others}:
         names = sorted({*PROPOSERS, *others})
         if method == "mdlp":
-            raise GomeaBnError(_NEEDS_CLASSES.format(option=option))
+            raise _needs_classes(option)
         raise GomeaBnError(
-            f"{option} must be one of {names} or a discretizer, got {method!r:.80}.{nearest(str(method), names)}"
+            [
+                Option(option),
+                f" must be one of {listed(map(repr, names))} or a discretizer, got {method!r:.80}."
+                f"{nearest(str(method), names)}",
+            ]
         )
 
 
@@ -192,16 +197,21 @@ def with_full_bins(
     return cuts[full]
 
 
-_NEEDS_CLASSES = (
-    "{option}='mdlp' needs classes, not a graph: fit MDLP by itself and pass its cuts, "
-    "cut_points=MDLP().fit(frame, y).cut_points_."
-)
+def _needs_classes(option: str) -> GomeaBnError:
+    return GomeaBnError(
+        [
+            Option(option, "mdlp"),
+            " needs classes, not a graph: cut the table by MDLP alone, then learn with its cuts as ",
+            Option("cut_points"),
+            ".",
+        ]
+    )
 
 
 def _check_object(method: Discretizer, option: str) -> None:
     """Raise `GomeaBnError` for a discretizer that learns a graph, or needs more than one."""
     if type(method).__name__ == DISCRETIZERS["mdlp"][1]:
-        raise GomeaBnError(_NEEDS_CLASSES.format(option=option))
+        raise _needs_classes(option)
     if type(method).__name__ in _GRAPH_LEARNERS:
         raise GomeaBnError(
             f"{option}: {type(method).__name__} learns a graph of its own; use it by itself, or use one of "

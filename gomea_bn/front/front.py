@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, is_integer
+from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, is_integer
 from gomea_bn.front import choice, quality
 from gomea_bn.front.objectives import (
     COMPLEXITY,
@@ -221,8 +221,12 @@ class Front:
         """Return the network closest to the expert's; raises `GomeaBnError` without the objective "expert_distance"."""
         if EXPERT_DISTANCE.name not in self.names:
             raise GomeaBnError(
-                f"The front has no objective '{EXPERT_DISTANCE.name}', only {', '.join(self.names)}; learn it with "
-                "expert=..."
+                [
+                    f"The front has no objective '{EXPERT_DISTANCE.name}', only {', '.join(self.names)}; learn it "
+                    "with ",
+                    Option("expert"),
+                    ".",
+                ]
             )
         return self.best(EXPERT_DISTANCE.name)
 

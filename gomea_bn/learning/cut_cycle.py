@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.discretization.neighbourhood import Graph
-from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
@@ -63,7 +63,9 @@ class RefinementSession:
             method_name, **{name: share for name, share in shares.items() if is_real(share)}
         )
         if not self.method.density:
-            raise GomeaBnError(f"scoring_method must be 'density-bic' or 'density-bd', got {method_name!r}.")
+            raise GomeaBnError(
+                [Option("scoring_method"), f" must be 'density-bic' or 'density-bd', got {method_name!r}."]
+            )
         self.table = table
         self.rule = score_rule(
             self.method, self.table.n_rows, n_variables=self.table.n_varying, penalty=penalty

@@ -13,6 +13,7 @@ from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
+from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
@@ -298,19 +299,21 @@ class DiscretizerSearch:
         if self.too_many:
             worst = max(self.too_many, key=lambda name: self.too_many[name])
             warnings.warn(
-                f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than max_bins="
-                f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used. Raise "
-                "max_bins.",
-                UserWarning,
+                GomeaBnWarning(
+                    f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than the limit of "
+                    f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used.",
+                    [Setting("max_bins")],
+                ),
                 stacklevel=4,
             )
         n_late, n_runs = self.statistics["discretizer_cut_short"], self.statistics["discretizer_runs"]
         if n_late:
             warnings.warn(
-                f"max_seconds ended the discretizer in {n_late} of {n_runs} runs. Its cuts until then were used, so "
-                "the same seed may give another network. Raise max_seconds, or give the discretizer options that make "
-                "it faster.",
-                UserWarning,
+                GomeaBnWarning(
+                    f"The time limit ended the discretizer in {n_late} of {n_runs} runs. Its cuts until then were "
+                    "used, so the same seed may give another network.",
+                    [Setting("max_seconds"), "give the discretizer options that make it faster"],
+                ),
                 stacklevel=4,
             )
 

@@ -21,11 +21,11 @@ from gomea_bn.learning.options import (
     mean_density,
     row_densities,
     seed_of,
-    thread_count,
 )
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_frequency import edge_frequency
 from gomea_bn.parameters import Parameters
+from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
     import pandas as pd

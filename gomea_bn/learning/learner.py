@@ -28,13 +28,13 @@ from gomea_bn.learning.options import (
     mean_density,
     row_densities,
     seed_of,
-    thread_count,
     with_live_table,
 )
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import HistoryEntry, Result
+from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
     import pandas as pd

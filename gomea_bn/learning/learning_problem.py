@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
-from gomea_bn.errors import GomeaBnError, Setting, check_flag, check_integer, check_number, nearest
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_flag, check_integer, check_number, nearest
 from gomea_bn.learning.options import LearnerParameters
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
@@ -177,7 +177,12 @@ def _score(table: Table, options: LearningOptions) -> tuple[ScoringMethod, Score
     )
     if cuts_are_priced and rule.kind == BDEU:
         raise GomeaBnError(
-            "discretizer='optimal' cannot price cuts under prior='bdeu', whose gains depend on the number of bins.",
+            [
+                Option("discretizer", OPTIMAL),
+                " cannot price cuts under ",
+                Option("prior", "bdeu"),
+                ", whose gains depend on the number of bins.",
+            ],
             [
                 Setting("prior", "dirichlet"),
                 Setting("scoring_method", "density-bic"),
@@ -271,8 +276,11 @@ def _check_required(table: Table, knowledge: ExpertKnowledge | None) -> None:
         for name in (parent, child):
             if name in reasons:
                 raise GomeaBnError(
-                    f"required_edges: {parent!r} -> {child!r} cannot be learned, since column {name!r} has no edges "
-                    f"({reasons[name]}).",
+                    [
+                        Option("required_edges"),
+                        f": {parent!r} -> {child!r} cannot be learned, since column {name!r} has no edges "
+                        f"({reasons[name]}).",
+                    ],
                     ["leave the edge out"],
                 )
 
@@ -325,9 +333,14 @@ def _check_kinds(table: Table, method: ScoringMethod) -> None:
     continuous = [column.name for column in table.columns if column.is_continuous]
     if continuous and not method.density:
         raise GomeaBnError(
-            f"scoring_method={method.name!r} is for discrete columns only, but {listed(map(repr, continuous), 5)} "
-            f"{'are' if len(continuous) > 1 else 'is'} continuous. Use 'density-bic' or 'density-bd', or declare the "
-            "columns discrete with kinds=."
+            [
+                Option("scoring_method", method.name),
+                f" is for discrete columns only, but {listed(map(repr, continuous), 5)} "
+                f"{'are' if len(continuous) > 1 else 'is'} continuous. Use 'density-bic' or 'density-bd', or declare "
+                "the columns discrete by ",
+                Option("kinds"),
+                ".",
+            ]
         )
 
 
@@ -337,10 +350,10 @@ def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
         if name not in columns:
             if not isinstance(name, str):
                 raise GomeaBnError(f"cut_points: column names must be text, got {name!r}.")
-            raise GomeaBnError(f"cut_points: unknown column {name!r}.{nearest(name, columns)}")
+            raise GomeaBnError([Option("cut_points"), f": unknown column {name!r}.{nearest(name, columns)}"])
         if not columns[name].is_continuous:
             remedy = [] if columns[name].is_constant else [Setting("kinds", "continuous", name)]
             raise GomeaBnError(
-                f"cut_points: column {name!r} is discrete ({columns[name].reason}).",
+                [Option("cut_points"), f": column {name!r} is discrete ({columns[name].reason})."],
                 ["leave its cut points out", *remedy],
             )

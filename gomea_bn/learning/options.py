@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,6 @@ __all__ = [
     "mean_density",
     "row_densities",
     "seed_of",
-    "thread_count",
     "with_live_table",
 ]
 
@@ -157,17 +155,6 @@ def with_live_table(verbose: bool, callback: Callback | None) -> Iterator[Callba
             return bool(live(progress)) | bool(callback is not None and callback(progress))
 
         yield report
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads that `n_jobs` stands for: None is 1, -1 the number of cores of the process."""
-    if n_jobs is None:
-        return 1
-    if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
-        raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
-    if n_jobs > 0:
-        return int(n_jobs)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def seed_of(random_state: Any) -> int:

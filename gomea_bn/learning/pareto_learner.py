@@ -15,7 +15,7 @@ from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, Setting, check_integer, check_number, is_real, nearest
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer, check_number, is_real, nearest
 from gomea_bn.expert.distance import draw_expert_sample
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
@@ -34,7 +34,6 @@ from gomea_bn.learning.options import (
     check_options,
     limits_of,
     seed_of,
-    thread_count,
     with_live_table,
 )
 from gomea_bn.learning.warm_up import compile_front_kernels
@@ -47,6 +46,8 @@ from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.limits import FrontHistoryEntry
+from gomea_bn.runtime.threads import thread_count
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -376,8 +377,13 @@ def _search_space(
     methods = sorted([OPTIMAL, *POLICY_FAMILIES])
     if not isinstance(learner.discretizer, str) or learner.discretizer not in methods:
         raise GomeaBnError(
-            f"discretizer must be one of {methods} for a front, got {learner.discretizer!r}. Other discretizers work "
-            "in BayesNetLearner; or fit one and pass cut_points=discretizer.cut_points_."
+            [
+                Option("discretizer"),
+                f" must be one of {listed(map(repr, methods))} for a front, got {learner.discretizer!r:.80}. Other "
+                "discretizers work in BayesNetLearner; or cut the table by one alone, then learn with its cuts as ",
+                Option("cut_points"),
+                ".",
+            ]
         )
     learning = LearningOptions.of(learner)
     check_integer("expert_sample_size", learner.expert_sample_size, 2, _LARGEST_SAMPLE)
@@ -389,8 +395,11 @@ def _search_space(
         limit = without_expert if expert is None else max(_TIMES_EXPERT * expert.n_parameters, least)
     elif learner.max_complexity < least:
         raise GomeaBnError(
-            f"max_complexity must be at least {least:g}, the number of free parameters without any edge and with the "
-            f"fewest bins, got {learner.max_complexity!r}."
+            [
+                Option("max_complexity"),
+                f" must be at least {least:g}, the number of free parameters without any edge and with the fewest "
+                f"bins, got {learner.max_complexity!r}.",
+            ]
         )
     else:
         limit = learner.max_complexity

@@ -15,7 +15,7 @@ from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts, Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, check_number
 from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
@@ -288,7 +288,15 @@ def _check_for_discretizer(bin_counts: str | None, starts: int, callback: object
     """Raise `GomeaBnError` if an option of another method is set."""
     if bin_counts == "fixed":
         raise GomeaBnError(
-            "A discretizer chooses the number of bins; leave bin_counts out, or use method='dp' for bin_counts='fixed'."
+            [
+                "A discretizer chooses the number of bins; leave ",
+                Option("bin_counts"),
+                " out, or use ",
+                Option("method", "dp"),
+                " for ",
+                Option("bin_counts", "fixed"),
+                ".",
+            ]
         )
     for name, is_set in (("starts", starts != 1), ("callback", callback is not None)):
         if is_set:
@@ -306,7 +314,14 @@ def _check_options(
     check_choice("bin_counts", bin_counts, ("fixed", "free"), optional=True)
     if method == "rv-gomea" and bin_counts == "free":
         raise GomeaBnError(
-            "method='rv-gomea' keeps the number of bins; use method='dp' for bin_counts='free'."
+            [
+                Option("method", "rv-gomea"),
+                " keeps the number of bins; use ",
+                Option("method", "dp"),
+                " for ",
+                Option("bin_counts", "free"),
+                ".",
+            ]
         )
     check_integer("starts", starts, 1)
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)

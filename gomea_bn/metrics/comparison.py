@@ -10,7 +10,7 @@ from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics.distances import shd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.texts import counted, listed
+from gomea_bn.texts import counted, listed, shown_name
 
 __all__ = ["Comparison", "VariableStates", "compare"]
 
@@ -115,7 +115,7 @@ class Comparison:
             if names:
                 noun = "the variable" if len(names) == 1 else "the variables"
                 lines.append(
-                    f"{first} has {noun} {listed(map(_shown, names), _MOST_VALUES)}, which {second} lacks."
+                    f"{first} has {noun} {listed(map(shown_name, names), _MOST_VALUES)}, which {second} lacks."
                 )
         return lines
 
@@ -210,7 +210,7 @@ def _cut_points(name: str, network: DiscretizedBayesNet) -> tuple[float, ...] | 
 
 def _state_line(states: VariableStates, name_a: str, name_b: str) -> str:
     """Return the difference in the bins or levels of a variable, in words."""
-    name = _shown(states.name)
+    name = shown_name(states.name)
     if (states.levels_a is None) != (states.levels_b is None):
         kinds = [
             f"continuous with {counted(n, 'bin')}"
@@ -251,9 +251,4 @@ def _same_levels(first: tuple[Level, ...] | None, second: tuple[Level, ...] | No
 
 
 def _arrow(edge: Sequence[str]) -> str:
-    return f"{_shown(edge[0])} → {_shown(edge[1])}"
-
-
-def _shown(name: str) -> str:
-    """Return a name, in quotes if it could be misread within a line."""
-    return name if name.isprintable() and name == name.strip() and "→" not in name else repr(name)
+    return f"{shown_name(edge[0])} → {shown_name(edge[1])}"

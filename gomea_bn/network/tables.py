@@ -102,16 +102,18 @@ def draw_in_bins(
     return np.asarray(np.clip(values, np.nextafter(low, high), high), dtype=np.float64)
 
 
+def edge_texts(edges: Sequence[float], fewest: int = 4) -> list[str]:
+    """Return increasing numbers as text, with the fewest digits (at least `fewest`) that keep them apart."""
+    for digits in range(fewest, 17):
+        texts = [f"{edge:.{digits}g}" for edge in edges]
+        if all(float(low) < float(high) for low, high in pairwise(texts)):
+            return texts
+    return [repr(edge) for edge in edges]
+
+
 def bin_texts(cuts: NDArray[np.float64], support: tuple[float, float]) -> tuple[str, ...]:
-    """Return the bins as text, "[0, 1.5]", "(1.5, 3]", with the fewest digits (at least 4) that keep edges apart."""
-    edges = [support[0], *cuts.tolist(), support[1]]
-    texts = [repr(edge) for edge in edges]
-    for digits in range(4, 17):
-        short = [f"{edge:.{digits}g}" for edge in edges]
-        values = [float(text) for text in short]
-        if all(low < high for low, high in pairwise(values)):
-            texts = short
-            break
+    """Return the bins as text, "[0, 1.5]", "(1.5, 3]", with edges as `edge_texts` writes them."""
+    texts = edge_texts([support[0], *cuts.tolist(), support[1]])
     return tuple(
         f"{'(' if position else '['}{low}, {high}]" for position, (low, high) in enumerate(pairwise(texts))
     )

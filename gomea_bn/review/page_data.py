@@ -291,7 +291,8 @@ def _facts(record: Mapping[str, Any]) -> list[list[str]]:
         elif isinstance(value, (list, tuple)):
             plain = all(item is None or isinstance(item, (str, int, float, bool)) for item in value)
             short = plain and len(value) <= _LONGEST_LIST
-            facts.append([prefix, ", ".join(map(str, value)) if short else f"{len(value):,} values"])
+            shown = ", ".join(map(str, value)) or "none"
+            facts.append([prefix, shown if short else f"{len(value):,} values"])
         elif value is not None:
             facts.append([prefix, f"{value:.6g}" if isinstance(value, float) else str(value)])
 

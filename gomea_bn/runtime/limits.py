@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, check_integer, check_number, is_real
+from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number, is_real
 
 __all__ = ["Callback", "FrontHistoryEntry", "HistoryEntry", "Limits", "Progress", "Result"]
 
@@ -56,7 +56,19 @@ class Limits:
             raise GomeaBnError(f"target must be a number or None, got {self.target!r:.80}.")
         limits = (self.max_seconds, self.max_evaluations, self.max_generations, self.patience, self.target)
         if all(limit is None for limit in limits):
-            raise GomeaBnError("Set a limit: max_seconds, max_evaluations, max_generations or patience.")
+            raise GomeaBnError(
+                [
+                    "Set a limit: ",
+                    Option("max_seconds"),
+                    ", ",
+                    Option("max_evaluations"),
+                    ", ",
+                    Option("max_generations"),
+                    " or ",
+                    Option("patience"),
+                    ".",
+                ]
+            )
 
     @property
     def evaluations(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["StopFlag", "Workers"]
+from gomea_bn.errors import GomeaBnError, is_integer
+
+__all__ = ["StopFlag", "Workers", "thread_count"]
 
 # time between two looks at signals and the deadline
 _POLL_SECONDS = 0.05
@@ -129,3 +132,14 @@ class Workers:
             for future in done:
                 future.result()
             self.stop.check_deadline()
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` stands for: None is 1, -1 the number of cores of the process."""
+    if n_jobs is None:
+        return 1
+    if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
+        raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

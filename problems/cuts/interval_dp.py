@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from gomea_bn.errors import GomeaBnError, check_integer, check_number
+from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
 from gomea_bn.problems.cuts.blanket import Neighbourhood, joint_codes
 from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
@@ -85,8 +85,12 @@ class IntervalScore:
     def __init__(self, method: ScoringMethod, rule: ScoreRule) -> None:
         if not method.density or rule.kind not in (LIKELIHOOD, DIRICHLET):
             raise GomeaBnError(
-                "Optimal cut points need scoring_method 'density-bic', or 'density-bd' with the Dirichlet prior; "
-                f"got {method.name!r}" + (" with the BDeu prior." if method.density else ".")
+                [
+                    "Optimal cut points need ",
+                    Option("scoring_method"),
+                    " 'density-bic', or 'density-bd' with the Dirichlet prior; "
+                    f"got {method.name!r}{' with the BDeu prior' if method.density else ''}.",
+                ]
             )
         self.bayesian = rule.kind == DIRICHLET
         self.weight = rule.weight

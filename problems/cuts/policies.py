@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, Option, is_real
 
 __all__ = [
     "POLICY_FAMILIES",
@@ -119,25 +119,29 @@ def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[fl
     GomeaBnError
         If the cuts are not finite and strictly increasing, or lie outside the range of the data.
     """
+    option = Option("cut_points")
     if isinstance(cut_points, str) or not isinstance(cut_points, Iterable):
-        raise GomeaBnError(f"cut_points of column {name!r} must be a list of numbers, got {cut_points!r}.")
+        raise GomeaBnError([option, f" of column {name!r} must be a list of numbers, got {cut_points!r}."])
     cut_list = list(cut_points)
     if not all(is_real(cut) for cut in cut_list):
-        raise GomeaBnError(f"cut_points of column {name!r} must be a list of numbers, got {cut_list!r}.")
+        raise GomeaBnError([option, f" of column {name!r} must be a list of numbers, got {cut_list!r}."])
     cuts = np.asarray(cut_list, dtype=np.float64)
     low, high = float(values.min()), float(values.max())
     if not np.isfinite(cuts).all():
-        raise GomeaBnError(f"cut_points of column {name!r} must be finite numbers, got {cuts.tolist()}.")
+        raise GomeaBnError([option, f" of column {name!r} must be finite numbers, got {cuts.tolist()}."])
     if (np.diff(cuts) <= 0).any():
-        raise GomeaBnError(f"cut_points of column {name!r} must increase strictly, got {cuts.tolist()}.")
+        raise GomeaBnError([option, f" of column {name!r} must increase strictly, got {cuts.tolist()}."])
     outside = cuts[(cuts <= low) | (cuts >= high)]
     if len(outside):
         raise GomeaBnError(
-            f"cut_points of column {name!r} must lie inside the range of its data, ({low:g}, {high:g}); "
-            f"got {outside.tolist()}. A bin beyond the range has neither rows nor a width: leave these cuts out."
+            [
+                option,
+                f" of column {name!r} must lie inside the range of its data, ({low:g}, {high:g}); got "
+                f"{outside.tolist()}. A bin beyond the range has neither rows nor a width: leave these cuts out.",
+            ]
         )
     if len(cuts) >= MAX_CARDINALITY:
         raise GomeaBnError(
-            f"cut_points of column {name!r}: at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."
+            [option, f" of column {name!r} must be at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."]
         )
     return Policy(cuts, chosen=False)

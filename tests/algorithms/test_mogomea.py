@@ -290,7 +290,7 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
             lambda: run_with({}, target=-3.0),
             "target is for one objective and must be None in MOGOMEA, got -3.0",
         ),
-        (lambda: run_with({"n_jobs": 0}), "n_jobs must be an integer of at least 1, got 0"),
+        (lambda: run_with({"n_jobs": 0}), "n_jobs must be None, -1 or an integer of at least 1, got 0"),
         (lambda: run_with({"random_state": -1}), "random_state must be an integer of at least 0"),
         (lambda: run_with({"initial": np.zeros((2, 5), int)}), r"initial must be integers of shape \(k, 6\)"),
         (lambda: run_with({"initial": np.full((1, 6), 2)}), "row 0 has the value 2 in gene 0"),

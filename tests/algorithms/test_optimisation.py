@@ -200,11 +200,11 @@ def test_an_exception_in_a_function_reaches_the_caller():
         ((1.0,), "must return a number or"),
         ((1.0, -1.0), "objectives must not be NaN and the violation must be at least 0"),
         ((0.0, 0.0, [1.0, 2.0]), "must return a number or"),
-        ("x", "could not convert"),
+        ("x", "evaluate must return numbers, got 'x'"),
     ],
 )
 def test_wrong_answers_are_refused(answer, message):
-    with pytest.raises((GomeaBnError, ValueError), match=message):
+    with pytest.raises(GomeaBnError, match=message):
         optimise(Broken(answer), random_state=1, max_evaluations=100)
 
 
@@ -215,6 +215,10 @@ def test_wrong_answers_are_refused(answer, message):
         ({"alphabet": "ab"}, {"max_evaluations": 5}, "alphabet"),
         ({"alphabet": [2, 2]}, {"max_evaluations": 5}, "alphabet"),
         ({"alphabet": 0}, {"max_evaluations": 5}, "cardinalities"),
+        ({"alphabet": 2.5}, {"max_evaluations": 5}, "alphabet must be an integer"),
+        ({"n_terms": -1}, {"max_evaluations": 5}, "n_terms must be an integer of at least 1"),
+        ({"n_objectives": "two"}, {"max_evaluations": 5}, "n_objectives must be an integer of at least 1"),
+        ({}, {"max_evaluations": 5, "n_jobs": 0}, "n_jobs must be None, -1 or an integer of at least 1"),
         ({"evaluate": None}, {"max_evaluations": 5}, "needs a method evaluate"),
         ({}, {}, "Set a limit"),
         ({}, {"max_evaluations": 5, "termination": 3}, "termination"),
@@ -235,6 +239,14 @@ def test_mistakes_are_named(changes, options, message):
         setattr(problem, name, value)
     with pytest.raises(GomeaBnError, match=message):
         optimise(problem, random_state=1, **options)
+
+
+def test_threads_are_counted_as_in_the_learners():
+    results = [
+        optimise(compiled_trap(8), n_jobs=n_jobs, random_state=1, max_evaluations=500)
+        for n_jobs in (None, 1, -1)
+    ]
+    assert len({result.F[0] for result in results}) == 1
 
 
 def test_evaluate_genotypes_agrees_with_the_function_and_changes_nothing():

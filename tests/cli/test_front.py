@@ -105,8 +105,8 @@ def test_a_page_and_a_model_follow(folder, learned):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--max-bins", "1"], "max_bins must be"),
-        (["--max-complexity", "1"], "max_complexity must be at least"),
+        (["--max-bins", "1"], "--max-bins must be"),
+        (["--max-complexity", "1"], "--max-complexity must be at least"),
         (["--discretizer", "kmeans"], "discretizer must be one of"),
         (["--require", "a,z"], "unknown column 'z'"),
         (["--cut-points", "a=99"], "must lie inside the range"),

@@ -154,39 +154,46 @@ def test_dropped_rows_are_reported(rows, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--max-bins", "1"], "max_bins must be an integer from 2"),
+        (["--max-bins", "1"], "--max-bins must be an integer from 2"),
         (["--max-bins", "many"], "--max-bins"),
         (["--max-indegree", "-1"], "--max-indegree"),
-        (["--discretizer", "kmeans"], "discretizer must be one of"),
-        (["--scoring-method", "mdl"], "scoring_method must be one of"),
-        (["--scoring-method", "bdeu"], "discrete columns only"),
-        (["--penalty", "mdl"], "penalty must be"),
+        (["--discretizer", "kmeans"], "--discretizer must be one of"),
+        (["--scoring-method", "mdl"], "--scoring-method must be one of"),
+        (["--scoring-method", "bdeu"], "--scoring-method bdeu is for discrete columns only"),
+        (["--penalty", "mdl"], "--penalty must be"),
         (["--penalty", "nan"], "--penalty must be"),
-        (["--prior", "flat"], "prior must be"),
-        (["--ess", "0"], "equivalent_sample_size must be"),
+        (["--prior", "flat"], "--prior must be"),
+        (["--prior", "bdeu"], "--discretizer optimal cannot price cuts under --prior bdeu"),
+        (["--discretizer", "mdlp"], "learn with its cuts as --cut-points"),
+        (["--ess", "0"], "--ess must be"),
         (["--pseudo-count", "-1"], "--pseudo-count"),
         (["--pseudo-count", "nan"], "pseudo"),
         (["--missing", "fill"], "--missing must be error or drop"),
         (["--max-seconds", "nan"], "max"),
-        (["--max-seconds", "0", "--patience", "0"], "Set a limit"),
+        (
+            ["--max-seconds", "0", "--patience", "0"],
+            "Set a limit: --max-seconds, --max-evaluations, --max-generations or --patience.",
+        ),
         (["--max-evaluations", "0"], "--max-evaluations"),
         (["--kind", "a"], "--kind must be name=continuous"),
         (["--kind", "a=real"], "continuous or discrete"),
         (["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
         (["--kind", "a=discrete", "--kind", "a=discrete"], "twice"),
         (["--cut-points", "a=x"], "must be numbers"),
-        (["--cut-points", "z=1"], "unknown column 'z'"),
-        (["--cut-points", "a=99"], "must lie inside the range"),
+        (["--cut-points", "z=1"], "--cut-points: unknown column 'z'"),
+        (["--cut-points", "a=99"], "--cut-points of column 'a' must lie inside the range"),
         (["--require", "a"], "--require must be parent,child"),
         (["--require", "a,b,c"], "--require must be parent,child"),
-        (["--require", "a,z"], "unknown column 'z'"),
+        (["--require", "a,z"], "--require: unknown column 'z'"),
         (["--require", "a,b", "--forbid", "a->b"], "both required and forbidden"),
-        (["--require", "a,b", "--require", "b,a"], "cycle"),
-        (["--tier", "a", "--tier", "a"], "temporal_order: duplicate 'a'"),
+        (["--require", "a,b", "--require", "b,a"], "--require: "),
+        (["--require", "a,b", "--tier", "b", "--tier", "a"], "--require: 'a' -> 'b' runs against --tier."),
+        (["--forbid", "a,z"], "--forbid: unknown column 'z'"),
+        (["--tier", "a", "--tier", "a"], "--tier: duplicate 'a'"),
         (["--tier", "a,,b"], "--tier must be column names"),
         (["--tiers", "none.txt"], "cannot be read"),
         (["--max-candidates", "few"], "--max-candidates must be auto, all or"),
-        (["--max-table-cells", "1"], "max_table_cells must be"),
+        (["--max-table-cells", "1"], "--max-table-cells must be"),
         (["--colour"], "--colour"),
         (["more.csv"], "more.csv"),
     ],
@@ -199,6 +206,26 @@ def test_wrong_use_is_one_line_and_exit_2(table, tmp_path, arguments, message):
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
     assert not (tmp_path / "out").exists()
+
+
+def test_a_message_names_the_file_option_that_the_user_wrote(table, tmp_path):
+    cuts, tiers = tmp_path / "cuts.json", tmp_path / "tiers.txt"
+    cuts.write_text('{"format": "gomea-bn cut points", "format_version": 1, "cut_points": {"z": [1]}}')
+    tiers.write_text("a\nz\n")
+    for arguments, option in (
+        (["--cuts", cuts], "--cuts"),
+        (["--cuts", cuts, "--cut-points", "a=0"], "--cut-points or --cuts"),
+        (["--tiers", tiers], "--tiers"),
+    ):
+        result = learn(table, *QUICK[2:], *arguments, "--quiet")
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"Error: {option}: unknown column 'z'."), result.stderr
+
+
+def test_the_rule_of_kinds_names_the_option_of_the_command(table):
+    told = learn(table, *QUICK).stderr
+    assert "; --kind NAME=continuous or NAME=discrete overrides it." in told
+    assert "kinds=" not in told
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,13 @@ def test_the_warning_names_every_constant_column():
     assert "b  discrete    constant: 1 in all 12 rows" in table.describe()
 
 
+def test_a_description_counts_one_column_and_keeps_each_column_on_a_line():
+    text = read_table(pd.DataFrame({"two\nlines": np.arange(12.0)})).describe("--kind")
+    assert text.startswith("12 rows, 1 column: 1 continuous, 0 discrete.\n")
+    assert "; --kind overrides it." in text
+    assert text.splitlines()[-1] == "  'two\\nlines'  continuous  real numbers"
+
+
 def test_taken_rows_keep_kinds_and_levels(frame):
     table = read_table(frame)
     rows = np.array([3, 3, 7])

@@ -175,7 +175,7 @@ def test_mdlp_needs_classes():
     frame, kinds = published.iris()
     with pytest.raises(GomeaBnError, match="MDLP needs classes: fit"):
         MDLP(kinds=kinds).fit(frame)
-    with pytest.raises(GomeaBnError, match="60 distinct values, more than max_classes=50"):
+    with pytest.raises(GomeaBnError, match="60 distinct values, but MDLP needs classes, at most 50"):
         MDLP().fit(pd.DataFrame({"x": np.arange(60.0)}), np.arange(60))
     assert MDLP(kinds=kinds).fit(frame, np.zeros(150)).cut_points_["A"].tolist() == []
 

@@ -222,7 +222,7 @@ def test_an_expert_that_does_not_fit_the_table_is_refused(mixed, expert, message
 
 
 def test_without_smoothing_an_expert_is_refused(mixed, expert):
-    with pytest.raises(GomeaBnError, match="needs pseudo_count > 0"):
+    with pytest.raises(GomeaBnError, match="needs pseudo_count above 0"):
         ParetoBayesNetLearner(expert=expert, pseudo_count=0.0, **QUICK).fit(mixed)
     learner = ParetoBayesNetLearner(pseudo_count=0.0, **QUICK).fit(mixed)
     check_networks(learner, mixed)

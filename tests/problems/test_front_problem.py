@@ -271,5 +271,5 @@ def test_objectives_that_make_no_sense_are_refused(objectives, message):
 
 
 def test_an_infinite_distance_is_refused_beforehand():
-    with pytest.raises(GomeaBnError, match="pseudo_count > 0"):
+    with pytest.raises(GomeaBnError, match="pseudo_count above 0"):
         make_case(1, pseudo_count=0.0)

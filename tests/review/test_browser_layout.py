@@ -163,3 +163,14 @@ def test_values_have_room_next_to_long_names(browser, tmp_path):
             assert box["x"] + box["width"] <= panel["x"] + panel["width"]
         value = page.locator(".facts dd", has_text="max_evaluations")
         assert value.evaluate("one => one.getBoundingClientRect().height") < 30
+
+
+@needs_browser
+def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file):
+    with opened(browser, page_file, viewport={"width": 600, "height": 900}) as page:
+        # of the text that fits into 60 % of the window's height nothing is hidden
+        shown, whole = page.evaluate(
+            "(p => [p.clientHeight, p.scrollHeight])(document.querySelector('#panel'))"
+        )
+        assert whole > 200
+        assert shown == min(whole, 540)

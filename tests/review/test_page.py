@@ -291,11 +291,13 @@ def test_long_tables_keep_the_rows_with_most_data():
 def test_report_of_one_network_leaves_out_what_chooses():
     front = example_front()
     network = front[2].network
-    data = page_data(network_report(network, front.table, record={"score": -3.25, "options": {"a": [1, 2]}}))
+    data = page_data(
+        network_report(network, front.table, record={"score": -3.25, "options": {"a": [1, 2], "b": []}})
+    )
     assert data["kind"] == "network"
     assert data["run_hash"] is None
     assert data["objectives"] == []
-    assert data["facts"] == [["score", "-3.25"], ["options · a", "1, 2"]]
+    assert data["facts"] == [["score", "-3.25"], ["options · a", "1, 2"], ["options · b", "none"]]
     assert edges_in(data, data["networks"][0]) == set(network.edges)
 
 

@@ -24,7 +24,7 @@ from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, DescriptionLength
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.discretization.neighbourhood import Graph, Network
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
+from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, nearest
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
@@ -189,9 +189,15 @@ class MDLDiscretizer(Discretizer):
         graph = with_target(task, columns)
         if not any(graph.parents) and columns.movable:
             warnings.warn(
-                "No column has a neighbour, so every column gets one bin: pass network=, or classes as y=, or learn "
-                "the graph too with MDLNetwork.",
-                NoNeighbourWarning,
+                NoNeighbourWarning(
+                    [
+                        "No column has a neighbour, so every column gets one bin. Give a graph (",
+                        Option("network"),
+                        ") or classes (",
+                        Option("y"),
+                        "), or learn the graph too with MDLNetwork.",
+                    ]
+                ),
                 stacklevel=3,
             )
         criterion = Criterion(self.criterion, task.table.n_rows)

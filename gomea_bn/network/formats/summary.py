@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
@@ -24,15 +24,20 @@ def to_text(network: NetworkLike) -> str:
         f"{counted(network.n_parameters, 'free probability', 'free probabilities')}",
         "",
     ]
-    width = max(len(name) for name in network.names)
+    shown_names = {name: shown_name(name) for name in network.names}
+    width = max(map(len, shown_names.values()))
     for name in network.names:
         unit = "bin" if name in network.cut_points else "level"
-        parents = ", ".join(network.parents(name))
+        parents = ", ".join(shown_names[parent] for parent in network.parents(name))
         labels = network.bin_labels(name)
         shown = " ".join(labels[:_SHOWN_BINS]) + (" …" if len(labels) > _SHOWN_BINS else "")
-        lines.append(f"{name:<{width}}  {counted(len(labels), unit):>9}  {shown}")
+        lines.append(f"{shown_names[name]:<{width}}  {counted(len(labels), unit):>9}  {shown}")
         if parents:
             lines.append(f"{'':<{width}}  {'':>9}  given {parents}")
     if edges:
-        lines += ["", "Edges:", *(f"  {parent} → {child}" for parent, child in edges)]
+        lines += [
+            "",
+            "Edges:",
+            *(f"  {shown_names[parent]} → {shown_names[child]}" for parent, child in edges),
+        ]
     return "\n".join(lines)

@@ -206,9 +206,9 @@ function blanketParts() {
         ]
       : [];
   const lists = [
-    ...list("Depends on", parents),
-    ...list("Influences", children),
-    ...list("Shares children with", partners),
+    ...list("Parents", parents),
+    ...list("Children", children),
+    ...list("Other parents of its children", partners),
   ];
   if (!lists.length)
     return [
