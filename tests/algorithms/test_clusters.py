@@ -20,7 +20,7 @@ DEGENERATE = {
     "the stand-in for infinity": lambda rng: np.where(rng.random((23, 2)) < 0.5, 1e300, rng.random((23, 2))),
     "infinite throughout": lambda rng: np.column_stack([np.full(23, 1e300), rng.random(23)]),
     "of both signs": lambda rng: rng.choice([-1e300, 0.0, 1e300], (23, 2)),
-    "tiny beside a large offset": lambda rng: 1e9 + 1e-5 * rng.integers(0, 9, (23, 2)),
+    "tiny next to a large offset": lambda rng: 1e9 + 1e-5 * rng.integers(0, 9, (23, 2)),
 }
 
 

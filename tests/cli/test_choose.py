@@ -35,7 +35,7 @@ def folder(front, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Return the folder of a run of `learn`, and its table beside it."""
+    """Return the folder of a run of `learn`, and its table next to it."""
     path = tmp_path_factory.mktemp("runs")
     small_frame().to_csv(path / "rows.csv", index=False)
     arguments = ["--max-evaluations", "500", "--seed", "1", "--quiet", "--max-levels", "7"]

@@ -67,7 +67,7 @@ class Example:
         return total + (slow_partition(m, k) + math.log(k) if criterion == "mdl" else 0.0)
 
     def slow_search(self, search: str) -> list[float]:
-        """The searches from their definitions, every length counted anew."""
+        """The searches from their definitions, every length counted again."""
         cuts = self.middles
         if search == "exact":
             every = [list(c) for k in range(len(cuts) + 1) for c in itertools.combinations(cuts, k)]

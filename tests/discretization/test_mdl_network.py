@@ -100,7 +100,7 @@ def test_bins_decide_which_graph_aic_bic_and_mdl_choose(seed: int) -> None:
     """The comparison of Corcoran, Tran & Levine (2014) on a chain: bins that lose information mask its graph.
 
     Between values of B that share a bin A and C are dependent, so halves of B call for an edge A - C. Values that are
-    told apart for no reason make the tables too dear. MDL's bins give all three criteria the chain back.
+    distinguished for no reason make the tables too costly. MDL's bins give all three criteria the chain back.
     """
     n_rows = 2000
     codes = chain(n_rows, seed)

@@ -89,7 +89,7 @@ def test_em_is_the_slow_twin_and_never_goes_downhill(seed, n_components, n_confi
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 60))
     values, codes = truncated_gaussians(seed, n, n_configurations)
-    values[0] += 40.0 * rng.random()  # an outlier, whose density underflows beside the others'
+    values[0] += 40.0 * rng.random()  # an outlier, whose density underflows next to the others'
     if tied:
         values = np.round(values * 2)
     values[1] = values[0] - 1

@@ -70,7 +70,7 @@ def has_cycle(edges, n):
 
 
 def slow_tabu(frame, length, patience):
-    """The search from no edges, every graph scored anew; ties within 1e-10 of the score to the first move."""
+    """The search from no edges, every graph scored again; ties within 1e-10 of the score to the first move."""
     score, n = SlowScore(frame), frame.shape[1]
     length = min(length, n * (n - 1) // 4)
     edges: frozenset = frozenset()

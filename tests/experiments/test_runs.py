@@ -189,19 +189,19 @@ def test_evaluations_replace_the_clock() -> None:
 
 
 def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
-    def told(*arguments: str) -> str:
+    def printed(*arguments: str) -> str:
         result = CliRunner().invoke(main, ["bench", *arguments, "--out", str(tmp_path / "out")])
         assert result.exit_code == 2
         return " ".join(result.output.split())
 
-    assert "Unknown experiment 'table3'" in told("table3")
-    assert "--sizes must be integers separated by commas, got 'a'" in told("table1", "--sizes", "a")
-    assert "sizes of table2 must be at least 2, got 1" in told("table2", "--sizes", "1,4")
-    assert "sizes of chen must be at least 2, got 1" in told("chen", "--sizes", "1")
-    assert "holds no results of table1; run it first" in told("table1", "--report-only")
+    assert "Unknown experiment 'table3'" in printed("table3")
+    assert "--sizes must be integers separated by commas, got 'a'" in printed("table1", "--sizes", "a")
+    assert "sizes of table2 must be at least 2, got 1" in printed("table2", "--sizes", "1,4")
+    assert "sizes of chen must be at least 2, got 1" in printed("chen", "--sizes", "1")
+    assert "holds no results of table1; run it first" in printed("table1", "--report-only")
     (tmp_path / "out" / "table1").mkdir(parents=True)
     (tmp_path / "out" / "table1" / "letter.txt").touch()
-    assert "is not a folder of results" in told("table1", "--evaluations", "10")
+    assert "is not a folder of results" in printed("table1", "--evaluations", "10")
     assert os.listdir(tmp_path / "out" / "table1") == ["letter.txt"]
     listed = CliRunner().invoke(main, ["bench", "list"])
     names = [line.split()[0] for line in listed.output.splitlines()]
@@ -266,7 +266,7 @@ def test_rows_of_another_revision_are_not_taken_over(tmp_path, scheduler) -> Non
         scheduler=scheduler,
         progress=lambda n_done, _n_tasks, _n_failed: done.append(n_done),
     )
-    assert done == list(range(13))  # every task anew
+    assert done == list(range(13))  # every task again
 
 
 def test_tracebacks_hold_no_paths_of_this_machine() -> None:
@@ -282,20 +282,20 @@ def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
     other = replace(toy(), name="other", known_algorithms=("a",), plan=replace(toy().plan, algorithms=("a",)))
     monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy(), "other": other})
 
-    def told(code: int, *arguments: str) -> str:
+    def printed(code: int, *arguments: str) -> str:
         result = CliRunner().invoke(main, ["bench", "all", "--out", str(tmp_path), *arguments])
         assert result.exit_code == code
         return " ".join(result.output.split())
 
-    assert "holds no results; run an experiment first" in told(2, "--report-only")
-    assert "algorithms of other must be one of 'a', got 'b'" in told(2, "--algorithms", "a,b")
+    assert "holds no results; run an experiment first" in printed(2, "--report-only")
+    assert "algorithms of other must be one of 'a', got 'b'" in printed(2, "--algorithms", "a,b")
     run_experiment(other, other.plan, tmp_path / "other", n_workers=1)
-    assert "holds results already" in told(2)
-    assert "--summary must be a file in an existing folder" in told(2, "--summary", "nowhere/results.md")
-    assert "leave out --nets, --seed" in told(2, "--report-only", "--nets", "2", "--seed", "1")
-    assert "leave it out with --scheduler" in told(2, "--scheduler", "a:1", "--workers", "2")
+    assert "holds results already" in printed(2)
+    assert "--summary must be a file in an existing folder" in printed(2, "--summary", "nowhere/results.md")
+    assert "leave out --nets, --seed" in printed(2, "--report-only", "--nets", "2", "--seed", "1")
+    assert "leave it out with --scheduler" in printed(2, "--scheduler", "a:1", "--workers", "2")
     assert os.listdir(tmp_path) == ["other"]
-    assert "Not run yet: toy." in told(0, "--report-only")
+    assert "Not run yet: toy." in printed(0, "--report-only")
     assert "A <toy>" in (tmp_path / "results.md").read_text()
 
 

@@ -247,7 +247,7 @@ def test_weights_that_say_nothing_are_refused(weights, message):
 
 
 def slow_greedy(values, obliged, n, keys):
-    """Return the greedy choice by computing every gain anew; ties go to the first row."""
+    """Return the greedy choice by computing every gain again; ties go to the first row."""
     chosen = list(dict.fromkeys(obliged))
     while len(chosen) < n:
         left = [row for row in range(len(values)) if row not in chosen]

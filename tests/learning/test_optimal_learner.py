@@ -27,7 +27,7 @@ def quick(n_evaluations=2500, **options):
 
 
 def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
-    """Return the score of a learner's network by counting anew."""
+    """Return the score of a learner's network by counting again."""
     network, table = learner.network_, learner.table_
     position = {name: i for i, name in enumerate(table.names)}
     edges = [(position[a], position[b]) for a, b in network.edges]

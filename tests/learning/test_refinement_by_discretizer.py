@@ -1,4 +1,4 @@
-"""A learned network cut anew by a discretizer: the graph stays, fixed cuts stay, scores before and after."""
+"""A learned network cut again by a discretizer: the graph stays, fixed cuts stay, scores before and after."""
 
 import json
 

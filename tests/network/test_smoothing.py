@@ -151,7 +151,7 @@ def test_rows_sum_to_one_and_no_probability_is_zero(counts):
 
 
 def test_tables_are_those_worked_out_by_hand():
-    # 3 rows of the first level and 1 of the second: without itself a row has 2 of 3 or 0 of 3 beside it
+    # 3 rows of the first level and 1 of the second: without itself a row has 2 of 3 or 0 of 3 left
     counts = np.array([3.0, 1.0])
     logs = [3 * math.log((2 + a / 2) / (3 + a)) + math.log((0 + a / 2) / (3 + a)) for a in AMOUNTS]
     for amount, by_hand in zip(AMOUNTS, logs, strict=True):

@@ -89,7 +89,7 @@ NO_CLUSTERS = Clusters(
 
 
 class Bench:
-    """A population in blocks, varied through the compiled kernels, and beside it its twin."""
+    """A population in blocks, varied through the compiled kernels, next to its twin."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ drawings = st.builds(
 def test_crossings_are_those_counted_edge_by_edge(drawn, data):
     rows, pieces = drawn
     if pieces:
-        pieces = pieces + data.draw(st.lists(st.sampled_from(pieces), max_size=3))  # doubled edges
+        pieces = pieces + data.draw(st.lists(st.sampled_from(pieces), max_size=3))  # duplicate edges
     assert _count(_links(rows, pieces), [np.arange(len(row)) for row in rows]) == counted(rows, pieces)
 
 
