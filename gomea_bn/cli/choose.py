@@ -22,12 +22,15 @@ from gomea_bn.cli.named_networks import (
 from gomea_bn.cli.output import FAILED, UNUSABLE_DATA, WRONG_USE, check_targets, fail, say
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.front.front import Front
 
 __all__ = ["accept", "compare", "export", "review"]
+
+_TABLE_FORMATS = ("csv", "parquet")
 
 
 def review(
@@ -99,7 +102,8 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
-            help="Format: json, bif, dot for a network; csv, parquet for the table. Default: the ending of --out."
+            help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: the "
+            "ending of --out."
         ),
     ] = None,
     out: Annotated[
@@ -113,8 +117,8 @@ def export(
     from gomea_bn.front.folder import is_front_folder
 
     ending = (to or (out.suffix[1:] if out is not None else "json")).lower()
-    if ending not in (*WRITERS, "csv", "parquet"):
-        fail(f"--to must be json, bif, dot, csv or parquet, got {ending!r}.", WRONG_USE)
+    if ending not in (*WRITERS, *_TABLE_FORMATS):
+        fail(f"--to must be one of {listed((*WRITERS, *_TABLE_FORMATS))}, got {ending!r}.", WRONG_USE)
     if out is not None:
         check_targets({"--out": [out]}, {"FOLDER": folder_files(folder)})
     if is_front_folder(folder):
@@ -139,7 +143,9 @@ def accept(
     decision: Annotated[
         Path, typer.Argument(metavar="DECISION", help="decision.json, as the review page saves it.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File for the model: .json, .bif or .dot.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=f"File for the model; its ending is one of {listed(WRITERS)}.")
+    ],
 ) -> None:
     """Check that a decision belongs to a front, and write the chosen network.
 

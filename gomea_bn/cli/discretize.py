@@ -87,6 +87,7 @@ def discretize(
     names = {"discretizer": "--method", "y": "--target"}
     try:
         from gomea_bn.discretization.base import discretizer
+        from gomea_bn.learning.options import seed_of
 
         check_targets(
             {"--out": [out] if out else [], "--codes": [codes] if codes else []},
@@ -102,6 +103,9 @@ def discretize(
             max_seconds=limit(max_seconds),
         )
         names |= {name: f"--option {name}" for name in made.get_params() if name not in _WITH_OPTION}
+        if "random_state" in names and made.get_params()["random_state"] is None:
+            # a seed that can be printed
+            made.set_params(random_state=seed_of(None))
         made.check_options()
         for path in (out, codes):
             if path is not None:
@@ -248,6 +252,7 @@ def _record(made: Discretizer, method: str) -> dict[str, Any]:
         "dropped_rows": list(made.table_.dropped_rows),
         "seconds": made.fit_seconds_,
         "stopped_by": made.stopped_by_,
+        "random_state": made.get_params().get("random_state"),
     }
 
 
@@ -261,4 +266,7 @@ def _report(made: Discretizer) -> str:
     for name, cuts in zip(names, made.cut_points_.values(), strict=True):
         lines.append(f"{name:<{width}}  {len(cuts) + 1:>4}  {', '.join(edge_texts(cuts.tolist(), fewest=6))}")
     lines += ["", f"Stopped by {made.stopped_by_} after {made.fit_seconds_:.2f} s."]
+    if "random_state" in made.get_params() and made.stopped_by_ not in ("max_seconds", "interrupt"):
+        again = f"--option random_state={made.get_params()['random_state']}"
+        lines.append(f"The same data and options with {again} give these cuts again.")
     return "\n".join(line.rstrip() for line in lines)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.json_files import read_json
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 WRITERS = ("json", "bif", "dot")
-"""Formats of one network."""
+"""Formats of one network: a method `to_...` of networks writes each, and files have this ending."""
 
 _BY_ROLE = ("knee", "closest")
 
@@ -120,14 +121,15 @@ def candidate(front: Front, which: str) -> Candidate:
 
 def network_text(network: DiscretizedBayesNet, ending: str) -> str:
     """Return a network as text in one of the formats `WRITERS`."""
-    return {"json": network.to_json, "bif": network.to_bif, "dot": network.to_dot}[ending]()
+    return str(getattr(network, f"to_{ending}")())
 
 
 def ending_of(path: Path) -> str:
     """Return the format of `WRITERS` that belongs to the ending of a file name."""
     ending = path.suffix[1:].lower()
     if ending not in WRITERS:
-        raise GomeaBnError(f"'{path}' must end in .json, .bif or .dot, got '{path.suffix or 'no ending'}'.")
+        endings = listed(f".{writer}" for writer in WRITERS)
+        raise GomeaBnError(f"'{path}' must end in one of {endings}, got '{path.suffix or 'no ending'}'.")
     return ending
 
 

@@ -239,7 +239,7 @@ def test_accept_turns_a_decision_into_a_model(front, folder, run, tmp_path):
     ok("accept", folder, tmp_path / "decision.json", "-o", tmp_path / "model.bif")
     assert (tmp_path / "model.bif").read_text() == model.to_bif()
     target = tmp_path / "other.json"
-    assert "must end in .json, .bif or .dot" in refused(
+    assert "must end in one of .json, .bif, .dot" in refused(
         2, "accept", folder, tmp_path / "decision.json", "-o", tmp_path / "model.txt"
     )
     assert "--out" in refused(2, "accept", folder, tmp_path / "decision.json")

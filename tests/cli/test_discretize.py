@@ -1,6 +1,7 @@
 """`gomea-bn discretize` and `learn --cuts`: what they print, write, read and refuse."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -212,6 +213,23 @@ def test_mistakes_have_a_message_and_a_code(table, arguments, code, message):
     assert isinstance(result.exception, SystemExit)
     assert message in " ".join(result.stderr.split())
     assert result.stdout == ""
+
+
+def test_a_method_that_draws_prints_the_seed_that_repeats_it(table, tmp_path):
+    first = discretize(table, "--method", "mgcd", "-o", tmp_path / "first.json")
+    assert first.exit_code == 0, first.stderr
+    (seed,) = re.findall(r"with --option (random_state=\d+) give these cuts again", first.stdout)
+    again = discretize(table, "--method", "mgcd", "--option", seed, "-o", tmp_path / "again.json")
+    assert seed in again.stdout
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "first.json").read_bytes()
+    assert "random_state" not in discretize(table, "--method", "equal-width").stdout
+
+
+def test_cuts_that_differ_are_printed_differently(table, rows):
+    rows.assign(a=1e9 + np.arange(200) / 2).to_csv(table, index=False)
+    printed = discretize(table, "--method", "equal-width", "--option", "n_bins=4").stdout
+    (cuts,) = re.findall(r"^a +4  (.+)$", printed, re.MULTILINE)
+    assert len(set(cuts.split(", "))) == 3
 
 
 def test_unusable_data_end_with_exit_code_3(table, tmp_path, network):

@@ -160,7 +160,7 @@ def test_more_bins_than_distinct_values_merge() -> None:
         ([2.0, 2.0], "'age' must increase strictly"),
         ([0.0, 1.0], "'age' must lie inside the range of its data, \\(0, 9\\); got \\[0.0\\]"),
         ([1.0, 9.0], "'age' must lie inside the range of its data, \\(0, 9\\); got \\[9.0\\]"),
-        (np.linspace(0.01, 8.9, 255), "'age': at most 254 cuts, got 255"),
+        (np.linspace(0.01, 8.9, 255), "'age' must be at most 254 cuts, got 255"),
     ],
 )
 def test_fixed_cuts_are_refused_by_name(cuts: list[float], message: str) -> None:
