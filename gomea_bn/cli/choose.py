@@ -125,10 +125,8 @@ def export(
         _export_front(folder, network, ending, out)
         return
     if network is not None or ending not in WRITERS:
-        fail(
-            f"'{folder}' is not the folder of a front: it has no ids and no table; leave --network out.",
-            WRONG_USE,
-        )
+        advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITERS)}"
+        fail(f"'{folder}' is not the folder of a front: it has no ids and no table; {advice}.", WRONG_USE)
     try:
         only_network = of_run_folder(folder)
     except GomeaBnError as error:
