@@ -25,10 +25,9 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +38,8 @@ IGNORED = shutil.ignore_patterns(
 )
 NOTICED, UNNOTICED = "noticed", "NOT NOTICED"
 _TESTS_PASSED, _TESTS_FAILED, _COLLECTION_FAILED = 0, 1, 2
+# tests that take longer than this under a change have become endless
+_MOST_SECONDS = 300.0
 
 
 class ListError(Exception):
@@ -76,16 +77,17 @@ class Change:
         return text[: text.index(self.old)].count("\n") + 1
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tree:
     """A copy of the repository in which changes are made and tests run; its path is fixed, as kernel caches need."""
 
     root: Path
     changed_cache: Path
-    passed: dict[tuple[tuple[str, ...], bool], float] = field(default_factory=dict)
 
-    def run(self, change: Change, *, cache: Path | None, timeout: float | None) -> int:
-        """Return pytest's exit code for the tests of a change; a run that exceeds the timeout has failed."""
+    def run(
+        self, tests: Sequence[str], *, compiled: bool, cache: Path | None = None, timeout: float | None = None
+    ) -> tuple[int, str]:
+        """Return pytest's exit code and output for some tests; a run that exceeds the timeout has failed."""
         environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
         if cache is not None:
             environment["XDG_CACHE_HOME"] = str(cache)
@@ -99,22 +101,25 @@ class Tree:
             "-p",
             "no:cacheprovider",
         ]
-        if not change.compiled:
+        if not compiled:
             environment["NUMBA_DISABLE_JIT"] = "1"
             # in plain Python NumPy warns of words that wrap around, as those of hashes do
             command += ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
         try:
-            return subprocess.run(
-                [*command, *change.tests],
+            done = subprocess.run(
+                [*command, *tests],
                 cwd=self.root,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 timeout=timeout,
+                text=True,
                 check=False,
-            ).returncode
+            )
         except subprocess.TimeoutExpired:
-            return _TESTS_FAILED
+            return _TESTS_FAILED, ""
+        return done.returncode, done.stdout
 
 
 def read_changes(path: Path = CHANGES) -> list[Change]:
@@ -157,37 +162,43 @@ def _exists(root: Path, test: str) -> bool:
     return path.is_file() and f"def {function[0].split('[')[0]}(" in path.read_text(encoding="utf-8")
 
 
+def check_tests(changes: Sequence[Change], tree: Tree) -> None:
+    """Run all tests of the list without any change.
+
+    Raises
+    ------
+    ListError
+        If a test fails, or if pytest finds none.
+    """
+    for compiled in (True, False):
+        tests = sorted({test for change in changes if change.compiled == compiled for test in change.tests})
+        if not tests:
+            continue
+        code, output = tree.run(tests, compiled=compiled)
+        if code != _TESTS_PASSED:
+            raise ListError(f"Tests fail without any change (pytest's exit code: {code}).\n{output[-5000:]}")
+
+
 def outcome_of(change: Change, tree: Tree) -> str:
     """Make a change in a copy of the repository, run its tests there, undo it, and return the outcome.
 
     Raises
     ------
     ListError
-        If the tests fail without the change, or if pytest finds no test.
+        If pytest finds no test.
     """
-    key = change.tests, change.compiled
-    if key not in tree.passed:
-        began = time.monotonic()
-        code = tree.run(change, cache=None, timeout=None)
-        if code != _TESTS_PASSED:
-            raise ListError(
-                f"{' '.join(change.tests)} fails without any change (pytest's exit code: {code})."
-            )
-        tree.passed[key] = time.monotonic() - began
     path = tree.root / change.file
     text = path.read_text(encoding="utf-8")
     path.write_text(change.applied_to(text), encoding="utf-8")
-    is_kernel = change.compiled and "@kernel" in text
+    # a changed kernel needs all kernels compiled again, into a folder that is removed afterwards
+    cache = tree.changed_cache if change.compiled and "@kernel" in text else None
     try:
-        # a changed kernel needs all kernels compiled again, into a folder that is removed afterwards
-        code = tree.run(
-            change, cache=tree.changed_cache if is_kernel else None, timeout=10 * tree.passed[key] + 300
-        )
+        code, output = tree.run(change.tests, compiled=change.compiled, cache=cache, timeout=_MOST_SECONDS)
     finally:
         path.write_text(text, encoding="utf-8")
         shutil.rmtree(tree.changed_cache, ignore_errors=True)
     if code not in (_TESTS_PASSED, _TESTS_FAILED, _COLLECTION_FAILED):
-        raise ListError(f"{' '.join(change.tests)}: pytest's exit code is {code}.")
+        raise ListError(f"{' '.join(change.tests)}: pytest's exit code is {code}.\n{output[-5000:]}")
     return UNNOTICED if code == _TESTS_PASSED else NOTICED
 
 
@@ -204,6 +215,11 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
         Where copies of the repository are made, one for each process.
     n_processes : int
         Number of changes that are tried at the same time.
+
+    Raises
+    ------
+    ListError
+        If a test fails without any change.
     """
     waiting: queue.SimpleQueue[Change] = queue.SimpleQueue()
     for change in changes:
@@ -211,8 +227,13 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
     outcomes: dict[Change, str] = {}
     failures: list[ListError] = []
 
-    def work(number: int) -> None:
-        tree = Tree(_copied(root, folder / f"tree-{number}"), folder / f"cache-{number}")
+    trees = [
+        Tree(_copied(root, folder / f"tree-{number}"), folder / f"cache-{number}")
+        for number in range(n_processes)
+    ]
+    check_tests(changes, trees[0])
+
+    def work(tree: Tree) -> None:
         while not failures:
             try:
                 change = waiting.get_nowait()
@@ -225,7 +246,7 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
                 return
             _print_outcome(change, outcomes[change], root, f"{len(outcomes)}/{len(changes)}")
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(n_processes)]
+    threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
     for thread in threads:
         thread.start()
     for thread in threads:
