@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import queue
 import shutil
@@ -32,6 +33,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CHANGES = Path(__file__).with_name("mutants.toml")
+_SERVER = Path(__file__).with_name("pytest_server.py").resolve()
 LEAST_SHARE = 0.95
 IGNORED = shutil.ignore_patterns(
     ".git", ".venv", "out", "build", "dist", "results", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis"
@@ -77,49 +79,66 @@ class Change:
         return text[: text.index(self.old)].count("\n") + 1
 
 
-@dataclass(frozen=True, slots=True)
 class Tree:
-    """A copy of the repository in which changes are made and tests run; its path is fixed, as kernel caches need."""
+    """A copy of the repository in which changes are made and tests run.
 
-    root: Path
-    changed_cache: Path
+    Its path is fixed, as kernel caches need. Two processes run the tests: one that compiles kernels, one that does not.
+
+    Parameters
+    ----------
+    root : Path
+        The copy.
+    scratch : Path
+        Folder for the output of the tests, and for the cache of changed kernels.
+    """
+
+    def __init__(self, root: Path, scratch: Path) -> None:
+        self.root = root
+        self.changed_cache = scratch / "cache"
+        self._output = scratch / "output.txt"
+        self._servers: dict[bool, subprocess.Popen[str]] = {}
+        scratch.mkdir(parents=True, exist_ok=True)
+
+    def close(self) -> None:
+        """End the processes."""
+        for server in self._servers.values():
+            server.communicate()
 
     def run(
-        self, tests: Sequence[str], *, compiled: bool, cache: Path | None = None, timeout: float | None = None
+        self, tests: Sequence[str], *, compiled: bool, cache: Path | None = None, limit: float | None = None
     ) -> tuple[int, str]:
-        """Return pytest's exit code and output for some tests; a run that exceeds the timeout has failed."""
+        """Return pytest's exit code and output for some tests; a run of more than `limit` seconds has failed."""
+        arguments = ["-x", "-q", "--hypothesis-seed=0", "-p", "no:cacheprovider"]
+        if not compiled:
+            # in plain Python NumPy warns of words that wrap around, as those of hashes do
+            arguments += ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
+        request = {
+            "arguments": [*arguments, *tests],
+            "environment": {} if cache is None else {"XDG_CACHE_HOME": str(cache)},
+            "output": str(self._output),
+            "limit": limit,
+        }
+        if compiled not in self._servers:
+            self._servers[compiled] = self._started(compiled)
+        server = self._servers[compiled]
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps(request) + "\n")
+        server.stdin.flush()
+        return int(server.stdout.readline()), self._output.read_text(encoding="utf-8", errors="replace")
+
+    def _started(self, compiled: bool) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
-        if cache is not None:
-            environment["XDG_CACHE_HOME"] = str(cache)
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "--hypothesis-seed=0",
-            "-p",
-            "no:cacheprovider",
-        ]
         if not compiled:
             environment["NUMBA_DISABLE_JIT"] = "1"
-            # in plain Python NumPy warns of words that wrap around, as those of hashes do
-            command += ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
-        try:
-            done = subprocess.run(
-                [*command, *tests],
-                cwd=self.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=timeout,
-                text=True,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return _TESTS_FAILED, ""
-        return done.returncode, done.stdout
+        return subprocess.Popen(
+            [sys.executable, str(_SERVER)],
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
 
 def read_changes(path: Path = CHANGES) -> list[Change]:
@@ -193,7 +212,7 @@ def outcome_of(change: Change, tree: Tree) -> str:
     # a changed kernel needs all kernels compiled again, into a folder that is removed afterwards
     cache = tree.changed_cache if change.compiled and "@kernel" in text else None
     try:
-        code, output = tree.run(change.tests, compiled=change.compiled, cache=cache, timeout=_MOST_SECONDS)
+        code, output = tree.run(change.tests, compiled=change.compiled, cache=cache, limit=_MOST_SECONDS)
     finally:
         path.write_text(text, encoding="utf-8")
         shutil.rmtree(tree.changed_cache, ignore_errors=True)
@@ -228,10 +247,9 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
     failures: list[ListError] = []
 
     trees = [
-        Tree(_copied(root, folder / f"tree-{number}"), folder / f"cache-{number}")
+        Tree(_copied(root, folder / f"tree-{number}"), folder / f"scratch-{number}")
         for number in range(n_processes)
     ]
-    check_tests(changes, trees[0])
 
     def work(tree: Tree) -> None:
         while not failures:
@@ -246,11 +264,16 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
                 return
             _print_outcome(change, outcomes[change], root, f"{len(outcomes)}/{len(changes)}")
 
-    threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        check_tests(changes, trees[0])
+        threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for tree in trees:
+            tree.close()
     if failures:
         raise failures[0]
     return outcomes
