@@ -120,6 +120,12 @@ def test_k_means_leaves_no_bin_without_rows():
     assert np.bincount(np.searchsorted(cuts, values)).min() > 0
 
 
+def test_k_means_does_not_cut_between_neighbouring_floats_at_one_of_them():
+    for low in (1.0, 1.0 - 2**-53, 3.0):
+        frame = pd.DataFrame({"x": [low, np.nextafter(low, 4)] * 10})
+        assert KMeans(n_bins=2).fit(frame).cut_points_["x"].tolist() == []
+
+
 def test_without_scikit_learn_the_error_names_what_to_install(monkeypatch):
     real = builtins.__import__
 

@@ -260,6 +260,18 @@ def test_the_network_is_one_over_all_levels() -> None:
     assert lengths.total == pytest.approx(learner.description_length_.total)
 
 
+def test_pseudo_counts_of_a_group_are_shared_by_its_levels() -> None:
+    frame = mixed_frame()
+    learner = MDLNetwork(aggregate_levels=["grade"], pseudo_count=3.0).fit(frame)
+    counts = frame["grade"].value_counts()
+    by_level = learner.network_.tables["grade"].reshape(-1, 6)
+    for group in learner.level_groups_["grade"]:
+        levels = [int(level) for level in group]
+        within = by_level[:, levels] / by_level[:, levels].sum(axis=1, keepdims=True)
+        expected = (counts[levels].to_numpy() + 3.0 / len(levels)) / (counts[levels].sum() + 3.0)
+        np.testing.assert_allclose(within, np.broadcast_to(expected, within.shape), rtol=1e-12)
+
+
 def test_knowledge_and_first_graphs_hold() -> None:
     frame = mixed_frame()
     knowledge = ExpertKnowledge(

@@ -275,6 +275,10 @@ def test_rows_that_do_not_fit_the_network_are_refused() -> None:
         (frame[["c"]], "'x'"),
         (frame.assign(x=0.5), "Column 'x' is constant"),
         (frame[frame.x < 0.5], "Column 'x' has values from .* cut point 0.8 is outside of"),
+        (
+            frame.assign(x=frame.x.clip(upper=0.8)),
+            "Column 'x' has values from .* cut point 0.8 is outside of",
+        ),
         (frame.assign(c="new"), "unknown level 'new'"),
         (frame.assign(x=frame.x.where(frame.x > 0.1)), "missing or infinite"),
         (frame.head(1), "at least 2 rows, got 1"),
