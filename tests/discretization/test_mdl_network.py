@@ -232,10 +232,12 @@ def mixed_frame(n_rows: int = 3000) -> pd.DataFrame:
     return pd.DataFrame({"grade": grade, "x": x, "high": np.where(high, "yes", "no")})
 
 
-def test_the_network_is_one_over_all_levels() -> None:
+@pytest.mark.parametrize("children", [[], ["x", "high"]])
+def test_the_network_is_one_over_all_levels(children: list[str]) -> None:
     """Its density is that of the groups, times how often a level occurs in its group."""
     frame = mixed_frame()
-    learner = MDLNetwork(aggregate_levels=["grade"], pseudo_count=0.0).fit(frame)
+    rules = ExpertKnowledge(required_edges=[("grade", child) for child in children])
+    learner = MDLNetwork(aggregate_levels=["grade"], pseudo_count=0.0, knowledge=rules).fit(frame)
     assert learner.level_groups_ == {"grade": ((0, 1, 2, 3), (4, 5))}
     network = learner.network_
     assert network.levels["grade"] == (0, 1, 2, 3, 4, 5)
@@ -249,9 +251,10 @@ def test_the_network_is_one_over_all_levels() -> None:
     group = (coarse_frame["grade"].value_counts() / len(frame)).loc[coarse_frame["grade"]].to_numpy()
     expected = coarse.log_density(coarse_frame) + np.log(share.loc[frame["grade"]].to_numpy() / group)
     assert network.log_density(frame) == pytest.approx(expected, abs=1e-10)
+    assert [child for parent, child in network.edges if parent == "grade"] == children
     for name, table in network.tables.items():
         assert table.sum(axis=-1) == pytest.approx(np.ones(table.shape[:-1]))
-        if "grade" in network.parents(name):
+        if name in children:
             by_level = np.moveaxis(table, network.parents(name).index("grade"), 0)
             assert np.array_equal(by_level[0], by_level[3])
             assert np.array_equal(by_level[4], by_level[5])
