@@ -27,6 +27,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python tools/lint_page.py
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini tests scripts tools
 
 # compiled once here, while another process lints, and not by every process that runs tests
 kernels: $(VENV)/.installed-dev

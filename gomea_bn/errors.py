@@ -35,7 +35,7 @@ class Setting:
 
     Parameters
     ----------
-    option : str
+    name : str
         Name of the option in Python.
     value : str, optional
         Value to give it; without one the advice is to raise the present value.
@@ -43,17 +43,17 @@ class Setting:
         For options that map columns to values: the column.
     """
 
-    option: str
+    name: str
     value: str | None = None
     column: str | None = None
 
     def __str__(self) -> str:
         """Return the advice as a clause, with the option as an argument in Python."""
         if self.value is None:
-            return f"raise {self.option}"
+            return f"raise {self.name}"
         if self.column is None:
-            return f'pass {self.option}="{self.value}"'
-        return f"pass {self.option}={{{self.column!r}: {self.value!r}}}"
+            return f'pass {self.name}="{self.value}"'
+        return f"pass {self.name}={{{self.column!r}: {self.value!r}}}"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def check_integer(
     name : str
         Name of the option, as the caller knows it.
     value : object
-        Value of the option; True and False are no integers.
+        Value of the option; True and False are not integers.
     least, most : int
         Range, both ends included; no upper end if `most` is None.
     optional : bool
@@ -149,11 +149,11 @@ def check_integer(
     if optional and value is None:
         return
     if not is_integer(value) or value < least or (most is not None and value > most):
-        wanted = f"from {least} to {most}" if most is not None else f"of at least {least}"
+        limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
         raise GomeaBnError(
             [
                 Option(name),
-                f" must be an integer {wanted}{' or None' if optional else ''}, got {value!r:.80}.",
+                f" must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}.",
             ]
         )
 
@@ -190,18 +190,18 @@ def check_number(
         return
     lower = "" if least == -inf else f"{'above' if above else 'of at least'} {least:g}"
     upper = "" if most == inf else f"{'below' if below else 'at most'} {most:g}"
-    wanted = " and ".join(filter(None, (lower, upper)))
-    number = f"a finite number{' ' if wanted else ''}{wanted}{' or None' if optional else ''}"
+    limits = " and ".join(filter(None, (lower, upper)))
+    number = f"a finite number{' ' if limits else ''}{limits}{' or None' if optional else ''}"
     raise GomeaBnError([Option(name), f" must be {number}, got {value!r:.80}."])
 
 
-def check_choice(name: str, value: Any, known: Sequence[str], *, optional: bool = False) -> None:
-    """Raise `GomeaBnError` unless an option is one of the known names, or None if `optional`."""
-    if (optional and value is None) or (isinstance(value, str) and value in known):
+def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: bool = False) -> None:
+    """Raise `GomeaBnError` unless an option is one of the choices, or None if `optional`."""
+    if (optional and value is None) or (isinstance(value, str) and value in choices):
         return
-    hint = nearest(value, known) if isinstance(value, str) else ""
-    wanted = ", ".join(map(repr, known)) + (" or None" if optional else "")
-    raise GomeaBnError([Option(name), f" must be one of {wanted}, got {value!r:.80}.{hint}"])
+    hint = nearest(value, choices) if isinstance(value, str) else ""
+    listed_choices = ", ".join(map(repr, choices)) + (" or None" if optional else "")
+    raise GomeaBnError([Option(name), f" must be one of {listed_choices}, got {value!r:.80}.{hint}"])
 
 
 def check_flag(name: str, value: Any, *, optional: bool = False) -> None:
@@ -211,11 +211,11 @@ def check_flag(name: str, value: Any, *, optional: bool = False) -> None:
         raise GomeaBnError([Option(name), f" must be {choices}, got {value!r:.80}."])
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the sentence " Did you mean 'x'?" for the closest known name, or an empty text."""
-    names = list(known)
-    same_but_case = [other for other in names if other.strip().casefold() == name.strip().casefold()]
-    match = same_but_case or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the sentence " Did you mean 'x'?" for the closest of the names, or an empty text."""
+    candidates = list(names)
+    same_but_case = [other for other in candidates if other.strip().casefold() == name.strip().casefold()]
+    match = same_but_case or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
     return f" Did you mean '{match[0]}'?" if match else ""
 
 

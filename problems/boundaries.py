@@ -12,7 +12,7 @@ from gomea_bn.problems.continuous import RealDefaults
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, new_scratch
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families, new_scratch
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
@@ -75,20 +75,22 @@ class BoundaryProblem(RealDefaults):
         self.rule = rule
         self._scorer = FamilyScorer(self.variables, method, rule)
         n_rows = self._scorer.n_rows
-        self._own: dict[int, NDArray[np.float64]] = {
+        self._given_cuts: dict[int, NDArray[np.float64]] = {
             v: variable.policies[0].cut_points
             for v, variable in enumerate(variables)
             if not variable.n_levels
         }
-        chosen = self._own if movable is None else movable
-        n_genes = [len(self._own[v]) if v in chosen else 0 for v in range(len(variables))]
+        chosen = self._given_cuts if movable is None else movable
+        n_genes = [len(self._given_cuts[v]) if v in chosen else 0 for v in range(len(variables))]
         self.n_terms = len(variables)
         self.n_variables = sum(n_genes)
         if self.n_variables == 0:
             raise GomeaBnError("No variable has a cut point that could move.")
         first_gene = np.concatenate(([0], np.cumsum(n_genes))).astype(np.int64)
         self._sorted = {
-            v: SortedColumn(np.asarray(variables[v].values, np.float64)) for v in self._own if n_genes[v]
+            v: SortedColumn(np.asarray(variables[v].values, np.float64))
+            for v in self._given_cuts
+            if n_genes[v]
         }
         ranks = np.zeros((len(variables), n_rows), np.int32)
         span = np.tile([0.0, 1.0], (len(variables), 1))
@@ -111,7 +113,7 @@ class BoundaryProblem(RealDefaults):
             min_width=float(limits.min_width),
             min_rows=float(limits.min_bin_count),
         )
-        members = [[*own, v] for v, own in enumerate(self.parents)]
+        members = [[*parents_of_v, v] for v, parents_of_v in enumerate(self.parents)]
         touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]
         self._graph = BoundaryGraph(*_compressed(members), *_compressed(touched))
         self.lower = np.zeros(self.n_variables)
@@ -138,7 +140,7 @@ class BoundaryProblem(RealDefaults):
                     scratch=new_scratch(self._scorer.n_rows, self._scorer.max_cardinality),
                     work=BoundaryWork(
                         indices=np.zeros(self.n_variables, np.int64),
-                        held=np.full(self.n_variables, -1, np.int64),
+                        coded=np.full(self.n_variables, -1, np.int64),
                         bin_of_rank=np.zeros(most, np.uint8),
                         due=np.zeros(self.n_terms, np.uint8),
                     ),
@@ -168,7 +170,7 @@ class BoundaryProblem(RealDefaults):
         decode(self._columns, np.asarray(genotype, np.float64), indices)
         first = self._columns.first_gene
         moved = {v: column.cuts[indices[first[v] : first[v + 1]]] for v, column in self._sorted.items()}
-        return {**self._own, **moved}
+        return {**self._given_cuts, **moved}
 
     def evaluate(self, genotype: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Return the objective, shape (1,), and the violation of a genotype."""
@@ -179,8 +181,8 @@ class BoundaryProblem(RealDefaults):
             else variable
             for v, variable in enumerate(self.variables)
         ]
-        families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(self.parents)]
-        scores = FamilyScorer(variables, self.method, self.rule).score(families, use_cache=False)
+        scorer = FamilyScorer(variables, self.method, self.rule)
+        scores = scorer.score(graph_families(self.parents), use_cache=False)
         indices = np.zeros(self.n_variables, np.int64)
         decode(self._columns, np.asarray(genotype, np.float64), indices)
         return np.array([-scores.sum()]), float(shortfall(self._columns, indices))

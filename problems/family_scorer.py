@@ -20,7 +20,7 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
-__all__ = ["Family", "FamilyScorer", "LibraryGrowth", "ScoredVariable", "new_scratch"]
+__all__ = ["Family", "FamilyScorer", "LibraryGrowth", "ScoredVariable", "graph_families", "new_scratch"]
 
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20240219
@@ -60,6 +60,11 @@ class Family:
 
     child: tuple[int, int]
     parents: tuple[tuple[int, int], ...] = ()
+
+
+def graph_families(parents: Iterable[Iterable[int]]) -> list[Family]:
+    """Return the family of every variable of a graph, given its parents, under the first policy of each library."""
+    return [Family((v, 0), tuple((p, 0) for p in of_child)) for v, of_child in enumerate(parents)]
 
 
 def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
@@ -135,7 +140,7 @@ class FamilyScorer:
     ----------
     caches : ThreadCaches
     rows : RowData
-        Codes and constants for kernels; the cardinality of a free place in a library is 0.
+        Codes and constants for kernels; the cardinality of a free index in a library is 0.
     view_offset : ndarray of shape (n_variables + 1,), int64
         ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
     grows : ndarray of shape (n_variables,), bool
@@ -204,18 +209,18 @@ class FamilyScorer:
         return rows
 
     def library(self, variable: int) -> list[Policy | None]:
-        """Return a continuous variable's policies by place, None for a free place; [] for a discrete variable."""
+        """Return a continuous variable's policies by index, None for a free index; [] for a discrete variable."""
         return list(self._libraries[variable])
 
-    def policy(self, variable: int, place: int) -> Policy:
-        """Return the policy at a place of a continuous variable's library."""
-        policy = self._libraries[variable][place]
+    def policy(self, variable: int, index: int) -> Policy:
+        """Return a policy of a continuous variable's library by its index."""
+        policy = self._libraries[variable][index]
         if policy is None:
-            raise GomeaBnError(f"Variable {self.variables[variable].name!r} has no policy {place}.")
+            raise GomeaBnError(f"Variable {self.variables[variable].name!r} has no policy {index}.")
         return policy
 
     def enter(self, variable: int, cut_points: NDArray[np.float64]) -> int:
-        """Return the place of the policy with these cuts, which enters if it is new; -1 if the library is full.
+        """Return the index of the policy with these cuts, which enters if it is new; -1 if the library is full.
 
         Raises
         ------
@@ -223,9 +228,9 @@ class FamilyScorer:
             If the library cannot grow, or the cuts make too many bins.
         """
         library = self._libraries[variable]
-        for place, present in enumerate(library):
+        for index, present in enumerate(library):
             if present is not None and np.array_equal(present.cut_points, cut_points):
-                return place
+                return index
         name = self.variables[variable].name
         if self.growth is None or not self.grows[variable]:
             raise GomeaBnError(f"The library of variable {name!r} cannot grow.")
@@ -235,23 +240,23 @@ class FamilyScorer:
             )
         if None not in library:
             return -1
-        place = library.index(None)
-        view = int(self.view_offset[variable]) + place
+        index = library.index(None)
+        view = int(self.view_offset[variable]) + index
         policy = Policy(cut_points)
         self.rows.constant[view] = self._columns[variable].code(policy, self.rows.codes[view])
         self.rows.cardinality[view] = policy.n_bins
-        # fresh words: cached scores of what was at this place before must never be found again
+        # fresh words: cached scores of the former policy at this index must never be found again
         keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)
         self.rows.child_key[view], self.rows.parent_key[view] = 2 * keys[0] + 1, 2 * keys[1] + 1
-        library[place] = policy
-        return place
+        library[index] = policy
+        return index
 
-    def leave(self, variable: int, place: int) -> None:
-        """Free a place of a variable's library that no solution uses; the first place cannot be freed."""
-        if place == 0 or not self.grows[variable]:
-            raise GomeaBnError(f"Policy {place} of variable {self.variables[variable].name!r} cannot leave.")
-        self._libraries[variable][place] = None
-        self.rows.cardinality[int(self.view_offset[variable]) + place] = 0
+    def leave(self, variable: int, index: int) -> None:
+        """Free an index of a variable's library that no solution uses; the first index cannot be freed."""
+        if index == 0 or not self.grows[variable]:
+            raise GomeaBnError(f"Policy {index} of variable {self.variables[variable].name!r} cannot leave.")
+        self._libraries[variable][index] = None
+        self.rows.cardinality[int(self.view_offset[variable]) + index] = 0
 
     def view(self, variable: int, policy: int = 0) -> int:
         """Return the row of ``rows.codes`` that holds a variable under a policy."""
@@ -293,8 +298,8 @@ class FamilyScorer:
         scores = np.empty(len(offsets) - 1)
         if use_cache:
             self.reserve(len(scores))
-        own = self.caches.shared if use_cache else new_cache(0)
-        score_families(self.rows, self.rule, self._scratch, new_cache(2), own, offsets, views, scores)
+        writable = self.caches.shared if use_cache else new_cache(0)
+        score_families(self.rows, self.rule, self._scratch, new_cache(2), writable, offsets, views, scores)
         return scores
 
     def reserve(self, n_more: int) -> None:

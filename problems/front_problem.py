@@ -15,7 +15,7 @@ from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,
     MISFIT,
-    OWN,
+    USER,
     ExpertRows,
     FrontData,
     FrontRules,
@@ -76,11 +76,11 @@ class FrontProblem(StructureProblem):
     objectives : sequence of str
         "misfit": minus the mean log density of the rows in nats per row and original units, under the smoothed tables
         of these rows. "complexity": number of free parameters. "expert_distance": KL(expert || network) in nats.
-        Further names are those of `own`.
+        Further names are those of `user_objectives`.
     expert : ExpertSample, optional
         Required by "expert_distance".
-    own : mapping of str to callable, optional
-        Objectives of the user: ``function(genotype) -> float``. The next call overwrites the genotype.
+    user_objectives : mapping of str to callable, optional
+        Objectives of the user by name: ``function(genotype) -> float``. The next call overwrites the genotype.
     max_parameters : float
         Largest number of free parameters. The violation of a network with more is the excess divided by this number.
     random_repair, initial_indegree, pricing, pairs
@@ -103,7 +103,7 @@ class FrontProblem(StructureProblem):
         objectives: Sequence[str],
         *,
         expert: ExpertSample | None = None,
-        own: dict[str, Callable[[NDArray[np.int16]], float]] | None = None,
+        user_objectives: dict[str, Callable[[NDArray[np.int16]], float]] | None = None,
         max_parameters: float = np.inf,
         random_repair: bool = True,
         initial_indegree: float = 1.0,
@@ -118,7 +118,7 @@ class FrontProblem(StructureProblem):
             pricing=pricing,
             pairs=pairs,
         )
-        functions = own or {}
+        functions = user_objectives or {}
         names = [*_KINDS, *functions]
         unknown = [name for name in objectives if name not in names]
         if unknown or not objectives or len(set(objectives)) != len(objectives):
@@ -137,8 +137,8 @@ class FrontProblem(StructureProblem):
         self.n_objectives = len(objectives)
         self.n_terms = 3 * self.n_nodes
         self._functions = [functions[name] for name in objectives if name in functions]
-        own_kinds = {name: OWN + k for k, name in enumerate(n for n in objectives if n in functions)}
-        kinds = np.array([_KINDS.get(name, own_kinds.get(name, -1)) for name in objectives], np.int64)
+        user_kinds = {name: USER + k for k, name in enumerate(n for n in objectives if n in functions)}
+        kinds = np.array([_KINDS.get(name, user_kinds.get(name, -1)) for name in objectives], np.int64)
         self._expert_caches = ThreadCaches(scorer.caches.max_bytes)
         self._expert_rows = self._coded(expert if "expert_distance" in objectives else None)
         spans = [float(np.ptp(v.values)) for v in scorer.variables if not v.n_levels]
@@ -178,16 +178,16 @@ class FrontProblem(StructureProblem):
             counts=counts,
             scratch=scratch,
             shared=new_cache(2),
-            own=new_cache(2),
+            writable=new_cache(2),
         )
 
     def _code_expert(
-        self, variable: int, place: int, codes: NDArray[np.uint8], log_width: NDArray[np.float64]
+        self, variable: int, index: int, codes: NDArray[np.uint8], log_width: NDArray[np.float64]
     ) -> None:
         """Code the expert's values under one policy into the rows of its view."""
         scorer = self.scorer
-        view = int(scorer.view_offset[variable]) + place
-        cuts, values = scorer.policy(variable, place).cut_points, scorer.variables[variable].values
+        view = int(scorer.view_offset[variable]) + index
+        cuts, values = scorer.policy(variable, index).cut_points, scorer.variables[variable].values
         code = np.searchsorted(cuts, self._expert_values[variable], side="left")
         codes[view] = code
         edges = np.concatenate(([float(values.min())], cuts, [float(values.max())]))
@@ -197,10 +197,10 @@ class FrontProblem(StructureProblem):
         self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
     ) -> int:
         """Return the gene's value for these cuts as `StructureProblem` does, after coding the expert's rows by them."""
-        place = super().enter_policy(variable, cut_points, in_use)
-        if place >= 0 and self._expert_values:
-            self._code_expert(variable, place, self._expert_rows.codes, self._expert_rows.log_width)
-        return place
+        index = super().enter_policy(variable, cut_points, in_use)
+        if index >= 0 and self._expert_values:
+            self._code_expert(variable, index, self._expert_rows.codes, self._expert_rows.log_width)
+        return index
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one `FrontData` per thread."""
@@ -219,8 +219,8 @@ class FrontProblem(StructureProblem):
             )
         per_thread = []
         for thread, data in enumerate(self._front_data[:n_threads]):
-            shared, own = self._expert_caches.pair(thread, n_threads)
-            expert = data.expert._replace(shared=shared, own=own)
+            shared, writable = self._expert_caches.pair(thread, n_threads)
+            expert = data.expert._replace(shared=shared, writable=writable)
             per_thread.append(data._replace(structure=structures[thread], expert=expert))
         return per_thread
 
@@ -254,8 +254,8 @@ class FrontProblem(StructureProblem):
         """Return the data with room in the thread's caches; raise the first error of a user's objective."""
         self._raise_error()
         structure = super().chunk_ended(thread, data.structure)
-        own = self._expert_caches.grown(thread, data.expert.own)
-        return data._replace(structure=structure, expert=data.expert._replace(own=own))
+        writable = self._expert_caches.grown(thread, data.expert.writable)
+        return data._replace(structure=structure, expert=data.expert._replace(writable=writable))
 
     def generation_ended(self) -> None:
         """Merge the threads' new scores into the shared caches, in thread order; raise as `chunk_ended`."""

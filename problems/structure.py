@@ -113,10 +113,10 @@ class StructureProblem(DiscreteDefaults):
     def _follow_library(self, variable: int, gene: int) -> None:
         """Allow a policy gene the values of the policies in its variable's library."""
         first, last = self.scorer.view_offset[variable : variable + 2].tolist()
-        places = np.flatnonzero(self.scorer.rows.cardinality[first:last])
+        indices = np.flatnonzero(self.scorer.rows.cardinality[first:last])
         self.allowed[gene] = False
-        self.allowed[gene, places] = True
-        self.alphabet[gene] = places[-1] + 1
+        self.allowed[gene, indices] = True
+        self.alphabet[gene] = indices[-1] + 1
 
     def enter_policy(
         self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
@@ -136,15 +136,15 @@ class StructureProblem(DiscreteDefaults):
             -1 if the library is full of policies that are in use.
         """
         scorer, gene = self.scorer, int(self.rules.bin_gene[variable])
-        place = scorer.enter(variable, cut_points)
-        if place < 0:
+        index = scorer.enter(variable, cut_points)
+        if index < 0:
             used = set(in_use(gene).tolist())
             for k, policy in enumerate(scorer.library(variable)):
                 if k and policy is not None and k not in used:
                     scorer.leave(variable, k)
-            place = scorer.enter(variable, cut_points)
+            index = scorer.enter(variable, cut_points)
         self._follow_library(variable, gene)
-        return place
+        return index
 
     @property
     def priced_variables(self) -> list[int]:
@@ -196,19 +196,19 @@ class StructureProblem(DiscreteDefaults):
             With a library that grows.
         cut_points : ndarray of shape (n_bins - 1,), float64
         genotype : ndarray of shape (n_variables,), int16
-            Changed in place.
+            Changed in policy.
         network : CodedNetwork
-            Of the genotype, from `coded_network`; changed in place.
+            Of the genotype, from `coded_network`; changed in policy.
         in_use : callable
             As of `enter_policy`; the values of the genotype itself are added.
         """
-        place = self.enter_policy(
+        policy = self.enter_policy(
             variable, cut_points, lambda gene: np.append(in_use(gene), genotype[gene]).astype(np.int64)
         )
-        if place < 0:
+        if policy < 0:
             return False
-        genotype[self.rules.bin_gene[variable]] = place
-        network.columns[variable], network.identities[variable] = self._policy_codes(variable, place)
+        genotype[self.rules.bin_gene[variable]] = policy
+        network.columns[variable], network.identities[variable] = self._policy_codes(variable, policy)
         network.cut_points[variable] = cut_points
         return True
 
@@ -216,7 +216,7 @@ class StructureProblem(DiscreteDefaults):
         """Return a variable's codes under a policy, and a number that no other policy has."""
         rows = self.scorer.rows
         view = int(self.scorer.view_offset[variable]) + policy
-        # a view's key changes when another policy takes its place, which its number does not
+        # a view's key changes when another policy gets its index, unlike its number
         return CodedColumn(rows.codes[view], int(rows.cardinality[view])), int(rows.child_key[view])
 
     def _work(self) -> StructureWork:
@@ -238,7 +238,7 @@ class StructureProblem(DiscreteDefaults):
         """Return one `StructureData` per thread; with one thread it writes to the shared cache directly."""
         scorer = self.scorer
         while len(self._data) < n_threads:
-            shared, own = scorer.caches.pair(len(self._data), n_threads)
+            shared, writable = scorer.caches.pair(len(self._data), n_threads)
             self._data.append(
                 StructureData(
                     rules=self.rules,
@@ -246,19 +246,19 @@ class StructureProblem(DiscreteDefaults):
                     score=scorer.rule,
                     scratch=new_scratch(scorer.n_rows, scorer.max_cardinality),
                     shared=shared,
-                    own=own,
+                    writable=writable,
                     work=self._work(),
                 )
             )
         pairs = [scorer.caches.pair(thread, n_threads) for thread in range(n_threads)]
         return [
-            data._replace(shared=shared, own=own)
-            for data, (shared, own) in zip(self._data[:n_threads], pairs, strict=True)
+            data._replace(shared=shared, writable=writable)
+            for data, (shared, writable) in zip(self._data[:n_threads], pairs, strict=True)
         ]
 
     def chunk_ended(self, thread: int, data: StructureData) -> StructureData:
         """Return the data with room in the thread's cache; called by that thread between its kernels."""
-        return data._replace(own=self.scorer.caches.grown(thread, data.own))
+        return data._replace(writable=self.scorer.caches.grown(thread, data.writable))
 
     def generation_ended(self) -> None:
         """Merge the threads' new scores into the shared cache, in thread order."""

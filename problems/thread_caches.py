@@ -30,7 +30,7 @@ class ThreadCaches:
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.shared = new_cache(_FIRST_CAPACITY)
-        self._own: list[FamilyCache] = []
+        self._per_thread: list[FamilyCache] = []
 
     def pair(self, thread: int, n_threads: int) -> tuple[FamilyCache, FamilyCache]:
         """Return the table that a thread reads, and the one that it reads and writes.
@@ -39,27 +39,27 @@ class ThreadCaches:
         """
         if n_threads == 1:
             return new_cache(2), self.shared
-        while len(self._own) <= thread:
-            self._own.append(new_cache(_FIRST_CAPACITY))
-        return self.shared, self._own[thread]
+        while len(self._per_thread) <= thread:
+            self._per_thread.append(new_cache(_FIRST_CAPACITY))
+        return self.shared, self._per_thread[thread]
 
-    def grown(self, thread: int, own: FamilyCache) -> FamilyCache:
+    def grown(self, thread: int, cache: FamilyCache) -> FamilyCache:
         """Return a thread's table with room for further scores; called by that thread between its kernels."""
-        larger = _grown(own, max(int(own.used[0]), _FIRST_CAPACITY), self.max_bytes)
-        if own is self.shared:
+        larger = _grown(cache, max(int(cache.used[0]), _FIRST_CAPACITY), self.max_bytes)
+        if cache is self.shared:
             self.shared = larger
         else:
-            self._own[thread] = larger
+            self._per_thread[thread] = larger
         return larger
 
     def merge(self) -> None:
         """Move the threads' new scores into the shared table, in thread order."""
-        for thread, own in enumerate(self._own):
-            used = int(own.used[0])
+        for thread, cache in enumerate(self._per_thread):
+            used = int(cache.used[0])
             if used:
                 self.shared = _grown(self.shared, used, self.max_bytes)
-                cache_merge(self.shared, own)
-                self._own[thread] = new_cache(len(own.keys))
+                cache_merge(self.shared, cache)
+                self._per_thread[thread] = new_cache(len(cache.keys))
 
     def reserve(self, n_more: int) -> None:
         """Make room in the shared table for `n_more` entries, within the limit."""

@@ -71,7 +71,7 @@ def toy(function: Any = measure) -> Experiment:
 
 
 def die_after(n_rows: int, folder: Path) -> None:
-    """Run the toy experiment, and end the process without any clean-up once so many rows are there."""
+    """Run the toy experiment, and end the process without any clean-up once this number of rows is there."""
     from gomea_bn.experiments.runner.run import run_experiment
 
     def progress(n_done: int, _n_tasks: int, _n_failed: int) -> None:

@@ -1,9 +1,12 @@
 """Checks of learned fronts against slow computations."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from mo_oracles import dominates
 from oracles import is_acyclic
+
+from gomea_bn.expert.distance import draw_expert_sample
 
 
 def check_networks(learner, frame):
@@ -28,11 +31,30 @@ def check_networks(learner, frame):
         )
 
 
+def check_distances(learner, mentioned):
+    """Check, for every fourth network, the distance over the families of what the expert mentions, row by row.
+
+    The expert is sampled with 256 rows.
+    """
+    drawn = draw_expert_sample(learner.expert_, 256, learner.seed_, frozenset(mentioned))
+    columns = zip(learner.table_.columns, drawn.values, strict=True)
+    rows = pd.DataFrame(
+        {c.name: v if c.is_continuous else pd.Categorical.from_codes(v, c.levels) for c, v in columns}
+    )
+    expert_density = sum(family_density(learner.expert_, name, rows) for name in mentioned)
+    assert expert_density == pytest.approx(drawn.mean_log_density, abs=1e-9)
+    candidates = [*learner.front_][::4]
+    assert len(candidates) > 1
+    for candidate in candidates:
+        density = sum(family_density(candidate.network, name, rows) for name in mentioned)
+        assert candidate.objectives["expert_distance"] == pytest.approx(expert_density - density, abs=1e-9)
+
+
 def family_density(network, name, rows):
     """Return the mean log density of a variable given its parents over rows, row by row."""
     codes = network.discretize(rows)
     total = 0.0
-    widths = {}
+    widths = np.empty(0)
     if name in network.cut_points:
         widths = np.diff([network.support[name][0], *network.cut_points[name], network.support[name][1]])
     for row in range(len(rows)):

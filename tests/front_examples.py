@@ -138,6 +138,9 @@ class StandIn:
     stop = "max_evaluations"
     most: float | None = None
     seed = 5
+    kinds: dict[str, str] | None
+    missing: str
+    max_levels: int
 
     def __init__(self, discretizer="equal-frequency", **parameters):
         type(self).given = {"discretizer": discretizer, **parameters}

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from oracles import is_acyclic, random_knowledge, random_variables
+from search_examples import journal_of, unevaluated
 
 from gomea_bn.operators.kernels.archive import canonical
 from gomea_bn.operators.kernels.front_mixing import ALL, WEIGHTED
-from gomea_bn.problems.base import Solution, evaluate, new_journal
+from gomea_bn.problems.base import evaluate
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.runtime.limits import Result
@@ -82,13 +83,13 @@ def slow_extremes(
     objectives: Sequence[Sequence[float]], clusters: Sequence[Sequence[int]], generator: np.random.Generator
 ) -> list[int]:
     """The objective of every extreme cluster, ALL for the others."""
-    found = [ALL] * len(clusters)
+    objectives_of = [ALL] * len(clusters)
     for objective in generator.permutation(len(objectives[0])).tolist():
-        free = [c for c in range(len(clusters)) if found[c] == ALL]
+        free = [c for c in range(len(clusters)) if objectives_of[c] == ALL]
         if len(free) > 1:
             means = {c: sum(objectives[i][objective] for i in clusters[c]) / len(clusters[c]) for c in free}
-            found[min(free, key=means.__getitem__)] = objective
-    return found
+            objectives_of[min(free, key=means.__getitem__)] = objective
+    return objectives_of
 
 
 # ---------------------------------------------------------------- archive
@@ -109,20 +110,20 @@ class SlowArchive:
         self.additions = 0
 
     def standing(self, genotype: tuple[int, ...], f: Point) -> str:
-        if any(one.genotype == genotype for one in self.members):
+        if any(member.genotype == genotype for member in self.members):
             return "known"
-        if any(dominates(one.f, f) for one in self.members):
+        if any(dominates(member.f, f) for member in self.members):
             return "dominated"
-        return "same" if any(one.f == f for one in self.members) else "added"
+        return "same" if any(member.f == f for member in self.members) else "added"
 
     def _nearest(self, genotype: tuple[int, ...], except_for: Member) -> int:
-        others = [one.genotype for one in self.members if one is not except_for]
+        others = [member.genotype for member in self.members if member is not except_for]
         return min((sum(a != b for a, b in zip(genotype, g, strict=True)) for g in others), default=99)
 
     def offer(self, genotype: tuple[int, ...], f: Point, exchange: bool) -> str:
         became = self.standing(genotype, f)
         if became == "same" and exchange:
-            holder = next(one for one in self.members if one.f == f)
+            holder = next(member for member in self.members if member.f == f)
             if self._nearest(genotype, holder) > self._nearest(holder.genotype, holder):
                 holder.genotype = genotype
                 return "exchanged"
@@ -134,20 +135,20 @@ class SlowArchive:
                 gone, last = self.members[k], self.members.pop()
                 if gone is not last:
                     self.members[k] = last
-                self.best = [None if one is gone else one for one in self.best]
+                self.best = [None if member is gone else member for member in self.best]
             else:
                 k += 1
         self.members.append(Member(genotype, f))
         self.additions += 1
-        for j, one in enumerate(self.best):
-            if one is None or f[j] < one.f[j]:
+        for j, member in enumerate(self.best):
+            if member is None or f[j] < member.f[j]:
                 self.best[j] = self.members[-1]
         assert len(self.members) < 64, "the compiled archive would begin a second block"
         return "added"
 
     def merge(self, finds: SlowArchive) -> None:
-        for one in finds.members:
-            self.offer(one.genotype, one.f, exchange=True)
+        for member in finds.members:
+            self.offer(member.genotype, member.f, exchange=True)
 
 
 # ---------------------------------------------------------------- variation
@@ -201,32 +202,32 @@ class SlowSearch:
             items[i], items[j] = items[j], items[i]
         return items
 
-    def offer(self, one: SlowSolution, exchange: bool = True) -> str:
-        if one.violation > 0:
+    def offer(self, solution: SlowSolution, exchange: bool = True) -> str:
+        if solution.violation > 0:
             return "infeasible"
-        genotype = tuple(one.genotype.tolist())
-        f = tuple(canonical(value) for value in one.objectives)
+        genotype = tuple(solution.genotype.tolist())
+        f = tuple(canonical(value) for value in solution.objectives)
         if self.immediate:
             became = self.archive.offer(genotype, f, exchange)
         else:
             became = self.archive.standing(genotype, f)
             if became not in ("known", "dominated"):
-                found = self.finds.offer(genotype, f, exchange)
-                if found == "dominated":
-                    became = found
-                elif found != "added":
+                outcome = self.finds.offer(genotype, f, exchange)
+                if outcome == "dominated":
+                    became = outcome
+                elif outcome != "added":
                     became = "same"
         if became == "added":
             self.last_addition = self.n_eval
         return became
 
     def initialise(self, genotype: NDArray[np.int16]) -> SlowSolution:
-        one = SlowSolution(*self.evaluate(genotype))
+        solution = SlowSolution(*self.evaluate(genotype))
         self.n_eval += 1
-        self.offer(one, exchange=False)
+        self.offer(solution, exchange=False)
         if self.climbs:
-            one = self.climb(one, WEIGHTED)
-        return one
+            solution = self.climb(solution, WEIGHTED)
+        return solution
 
     def draw_weights(self) -> None:
         shares = [-math.log(1.0 - self.generator.random()) for _ in self.scale]
@@ -238,26 +239,26 @@ class SlowSearch:
         return f[objective]
 
     def step(
-        self, one: SlowSolution, candidate: NDArray[np.int16], objective: int, strict: bool
+        self, solution: SlowSolution, candidate: NDArray[np.int16], objective: int, strict: bool
     ) -> tuple[SlowSolution, bool]:
         """What is kept, and whether its genotype is another one."""
         new = SlowSolution(*self.evaluate(candidate))
         self.n_eval += 1
         became = self.offer(new)
-        old_f = [canonical(value) for value in one.objectives]
+        old_f = [canonical(value) for value in solution.objectives]
         new_f = [canonical(value) for value in new.objectives]
-        if new.violation != one.violation:
-            kept = new.violation < one.violation
+        if new.violation != solution.violation:
+            accepted = new.violation < solution.violation
         elif objective != ALL:
             now, before = self.decisive(new_f, objective), self.decisive(old_f, objective)
-            kept = now < before or (now == before and not strict)
+            accepted = now < before or (now == before and not strict)
         else:
             no_worse = all(a <= b for a, b in zip(new_f, old_f, strict=True))
-            kept = dominates(new_f, old_f) or became == "added" or (no_worse and not strict)
-            kept |= not strict and new.violation == 0 and became != "dominated"
-        return (new, bool((new.genotype != one.genotype).any())) if kept else (one, False)
+            accepted = dominates(new_f, old_f) or became == "added" or (no_worse and not strict)
+            accepted |= not strict and new.violation == 0 and became != "dominated"
+        return (new, bool((new.genotype != solution.genotype).any())) if accepted else (solution, False)
 
-    def vary(self, i: int, one: SlowSolution, parents: NDArray[np.int16]) -> SlowSolution:
+    def vary(self, i: int, solution: SlowSolution, parents: NDArray[np.int16]) -> SlowSolution:
         cluster = self.clusters.of_solution[i]
         objective, subsets = self.clusters.objective[cluster], self.clusters.subsets[cluster]
         changed, mixing = False, objective
@@ -270,20 +271,25 @@ class SlowSearch:
                 donors = [parents[members[d]] for d in self.shuffled(len(members))]
             else:
                 donors = [parents[members[self.below(len(members))]]]
-            differing = [d for d in donors if (d[subsets[k]] != one.genotype[subsets[k]]).any()]
+            differing = [d for d in donors if (d[subsets[k]] != solution.genotype[subsets[k]]).any()]
             if differing:
-                one, other = self.donate(one, differing[0], subsets[k], mixing, strict=False)
+                solution, other = self.donate(solution, differing[0], subsets[k], mixing, strict=False)
                 changed |= other
         if self.forced and (self.stalled or not changed):
-            one = self.force(one, objective, subsets)
-        return self.climb(one, WEIGHTED if objective == ALL else objective) if self.climbs else one
+            solution = self.force(solution, objective, subsets)
+        return self.climb(solution, WEIGHTED if objective == ALL else objective) if self.climbs else solution
 
     def donate(
-        self, one: SlowSolution, donor: NDArray[np.int16], subset: list[int], objective: int, strict: bool
+        self,
+        solution: SlowSolution,
+        donor: NDArray[np.int16],
+        subset: list[int],
+        objective: int,
+        strict: bool,
     ) -> tuple[SlowSolution, bool]:
-        candidate = one.genotype.copy()
+        candidate = solution.genotype.copy()
         candidate[subset] = donor[subset]
-        return self.step(one, candidate, objective, strict)
+        return self.step(solution, candidate, objective, strict)
 
     def donor(self, objective: int) -> Member:
         if objective == ALL:
@@ -293,29 +299,29 @@ class SlowSearch:
         assert best.f[objective] == min(other.f[objective] for other in self.archive.members)
         return best
 
-    def force(self, one: SlowSolution, objective: int, subsets: list[list[int]]) -> SlowSolution:
+    def force(self, solution: SlowSolution, objective: int, subsets: list[list[int]]) -> SlowSolution:
         if not self.archive.members:
-            return one
+            return solution
         for k in self.shuffled(len(subsets)):
             donor = np.array(self.donor(objective).genotype, np.int16)
-            if (donor[subsets[k]] != one.genotype[subsets[k]]).any():
-                one, changed = self.donate(one, donor, subsets[k], objective, strict=True)
+            if (donor[subsets[k]] != solution.genotype[subsets[k]]).any():
+                solution, changed = self.donate(solution, donor, subsets[k], objective, strict=True)
                 if changed:
-                    return one
+                    return solution
         member = self.donor(objective)
-        if tuple(one.genotype.tolist()) == member.genotype:
-            return one
-        passed = objective != ALL and canonical(one.objectives[objective]) < member.f[objective]
-        if passed and one.violation == 0:
-            return one
+        if tuple(solution.genotype.tolist()) == member.genotype:
+            return solution
+        passed = objective != ALL and canonical(solution.objectives[objective]) < member.f[objective]
+        if passed and solution.violation == 0:
+            return solution
         self.n_eval += 1
         return SlowSolution(*self.evaluate(np.array(member.genotype, np.int16)))
 
-    def climb(self, one: SlowSolution, objective: int) -> SlowSolution:
+    def climb(self, solution: SlowSolution, objective: int) -> SlowSolution:
         if objective == WEIGHTED:
             self.draw_weights()
         for gene in self.shuffled(len(self.alphabet)):
-            start, n_values = int(one.genotype[gene]), self.alphabet[gene]
+            start, n_values = int(solution.genotype[gene]), self.alphabet[gene]
             if self.ordinal[gene]:
                 others = [start - 1, start + 1]
             else:
@@ -323,10 +329,10 @@ class SlowSearch:
             first = self.below(len(others)) if len(others) > 1 else 0
             for allele in others[first:] + others[:first]:
                 if 0 <= allele < n_values and self.allowed[gene, allele]:
-                    candidate = one.genotype.copy()
+                    candidate = solution.genotype.copy()
                     candidate[gene] = allele
-                    one, _ = self.step(one, candidate, objective, strict=True)
-        return one
+                    solution, _ = self.step(solution, candidate, objective, strict=True)
+        return solution
 
 
 # ---------------------------------------------------------------- problems
@@ -334,14 +340,7 @@ class SlowSearch:
 
 def evaluated(problem: Any, genotype: NDArray[np.int16]) -> tuple[NDArray[np.int16], Point, float]:
     """A genotype, repaired, with its objectives and violation, evaluated in full."""
-    solution = Solution(
-        np.array(genotype, np.int16),
-        np.zeros(problem.n_terms),
-        np.zeros(problem.n_aux, np.uint64),
-        np.full(problem.n_objectives, np.inf),
-        np.zeros(1),
-    )
-    journal = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    solution, journal = unevaluated(problem, np.array(genotype, np.int16)), journal_of(problem)
     evaluate(problem.kernel_data(1)[0], solution, journal, np.random.default_rng(0))
     return solution.genotype, tuple(solution.objectives.tolist()), float(solution.violation[0])
 

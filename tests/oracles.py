@@ -8,12 +8,14 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from search_examples import journal_of, unevaluated
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.problems.base import Journal, Solution, new_journal
+from gomea_bn.problems.base import Journal, Solution
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.kernels.structure import evaluate_structure
@@ -43,8 +45,8 @@ def slow_equal_frequency(values: Sequence[float], n_bins: int) -> list[float]:
         return []
     chosen = set()
     for k in range(1, n_bins):
-        wanted = k * (len(values) / n_bins)
-        chosen.add(min(gaps, key=lambda gap: (abs(gap[0] - wanted), gap[0])))
+        target = k * (len(values) / n_bins)
+        chosen.add(min(gaps, key=lambda gap: (abs(gap[0] - target), gap[0])))
     return sorted(cut for _, cut in chosen)
 
 
@@ -154,14 +156,14 @@ def is_acyclic(n: int, edges: Iterable[tuple[int, int]]) -> bool:
 
 def slow_break_cycles(n: int, edges: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
     """The arcs that survive: walks from children to parents in index order drop arcs onto the walk itself."""
-    kept = set(edges)
-    has_children = {parent for parent, _ in kept}
+    remaining = set(edges)
+    has_children = {parent for parent, _ in remaining}
     done: set[int] = set()
 
     def visit(node: int, walk: tuple[int, ...]) -> None:
-        for parent in sorted(p for p, c in kept if c == node):
+        for parent in sorted(p for p, c in remaining if c == node):
             if parent in walk:
-                kept.discard((parent, node))
+                remaining.discard((parent, node))
             elif parent not in done:
                 visit(parent, (*walk, parent))
         done.add(node)
@@ -169,7 +171,7 @@ def slow_break_cycles(n: int, edges: Iterable[tuple[int, int]]) -> set[tuple[int
     for root in sorted(range(n), key=lambda i: (i in has_children, i)):
         if root not in done:
             visit(root, (root,))
-    return kept
+    return remaining
 
 
 def slow_violations(
@@ -179,18 +181,18 @@ def slow_violations(
     listed = list(edges)
     present = {(names[i], names[j]) for i, j in listed}
     tier = {name: t for t, tier in enumerate(knowledge.temporal_order) for name in tier}
-    found = [f"lacks {edge}" for edge in knowledge.required_edges if edge not in present]
-    found += [f"has {edge}" for edge in knowledge.forbidden_edges if edge in present]
-    found += [f"tiers {i, j}" for i, j in present if i in tier and j in tier and tier[i] > tier[j]]
+    violations = [f"lacks {edge}" for edge in knowledge.required_edges if edge not in present]
+    violations += [f"has {edge}" for edge in knowledge.forbidden_edges if edge in present]
+    violations += [f"tiers {i, j}" for i, j in present if i in tier and j in tier and tier[i] > tier[j]]
     for child in range(len(names)):
         parents = [i for i, j in listed if j == child]
         if knowledge.max_indegree is not None and len(parents) > knowledge.max_indegree:
-            found.append(f"in-degree of {child}")
+            violations.append(f"in-degree of {child}")
         if math.prod(cards[v] for v in [child, *parents]) > knowledge.max_table_cells:
-            found.append(f"cells of {child}")
+            violations.append(f"cells of {child}")
     if not is_acyclic(len(names), listed):
-        found.append("a cycle")
-    return found
+        violations.append("a cycle")
+    return violations
 
 
 # ---------------------------------------------------------------- variation of one solution
@@ -317,16 +319,16 @@ def random_variables(
 ) -> list[ScoredVariable]:
     """Columns v0, v1, ... that depend on a few common causes; ``kinds`` has a "c" or a "d" for each."""
     causes = rng.normal(size=(n_rows, 2))
-    found = []
+    variables = []
     for i, kind in enumerate(kinds):
         x = causes @ rng.normal(size=2) + 0.7 * rng.normal(size=n_rows)
         if kind == "c":
-            found.append(ScoredVariable(f"v{i}", x, 0, policy_library(x, family, max_bins)))
+            variables.append(ScoredVariable(f"v{i}", x, 0, policy_library(x, family, max_bins)))
         else:
             r = int(rng.integers(2, max_levels + 1))
             cuts = np.quantile(x, np.arange(1, r) / r)
-            found.append(ScoredVariable(f"v{i}", np.searchsorted(cuts, x).astype(np.int32), r))
-    return found
+            variables.append(ScoredVariable(f"v{i}", np.searchsorted(cuts, x).astype(np.int32), r))
+    return variables
 
 
 def random_knowledge(rng: np.random.Generator, n: int) -> ExpertKnowledge:
@@ -405,19 +407,9 @@ def broken_rules(
     return slow_violations(knowledge, names, problem.edges(genotype), cardinalities(problem, genotype))
 
 
-def new_solution(problem: StructureProblem, genotype: NDArray[np.int16]) -> Solution:
-    return Solution(
-        genotype.astype(np.int16),
-        np.zeros(problem.n_terms),
-        np.zeros(problem.n_aux, np.uint64),
-        np.full(1, np.inf),
-        np.zeros(1),
-    )
-
-
 def guarded_journal(problem: StructureProblem) -> tuple[Journal, Callable[[], bool]]:
     """A journal whose arrays go on behind their end, and a function that says whether they were kept."""
-    plain = new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
+    plain = journal_of(problem)
     room = 2_000
     arrays, tails = [], []
     for array in plain[1:]:
@@ -431,10 +423,10 @@ def evaluated(
     problem: StructureProblem, genotype: NDArray[np.int16], generator: np.random.Generator | None = None
 ) -> Solution:
     """A repaired and fully evaluated copy of a genotype; fails if the journal was too short."""
-    solution = new_solution(problem, genotype)
-    journal, kept = guarded_journal(problem)
+    solution = unevaluated(problem, genotype.astype(np.int16))
+    journal, is_intact = guarded_journal(problem)
     evaluate_structure(problem.kernel_data(1)[0], solution, journal, generator or np.random.default_rng(0))
-    assert kept(), "the journal is shorter than the evaluation's changes"
+    assert is_intact(), "the journal is shorter than the evaluation's changes"
     return solution
 
 
@@ -443,7 +435,7 @@ def as_lists(linkage: Linkage) -> list[list[int]]:
     return [linkage.members[a : a + size].tolist() for a, size in slices]
 
 
-def fixed(values: NDArray[np.float64], *cuts: float) -> Policy:
+def fixed(values: NDArray[Any], *cuts: float) -> Policy:
     return Policy(np.array(cuts), chosen=False)
 
 
@@ -452,12 +444,12 @@ def fixed(values: NDArray[np.float64], *cuts: float) -> Policy:
 
 def all_dags(n: int) -> list[list[tuple[int, int]]]:
     pairs = list(itertools.combinations(range(n), 2))
-    found = []
+    graphs = []
     for marks in itertools.product((0, 1, 2), repeat=len(pairs)):
         edges = [(i, j) if mark == 1 else (j, i) for (i, j), mark in zip(pairs, marks, strict=True) if mark]
         if is_acyclic(n, edges):
-            found.append(edges)
-    return found
+            graphs.append(edges)
+    return graphs
 
 
 def best_score(variables: Sequence[ScoredVariable], method: str) -> float:
@@ -472,8 +464,8 @@ def best_score(variables: Sequence[ScoredVariable], method: str) -> float:
         members = [i for i in range(n) if mask >> i & 1]
         key = (child, mask, tuple(choice[i] for i in [child, *members]))
         if key not in table:
-            wanted = Family((child, choice[child]), tuple((i, choice[i]) for i in members))
-            table[key] = slow_family_score(variables, wanted, method)
+            chosen_family = Family((child, choice[child]), tuple((i, choice[i]) for i in members))
+            table[key] = slow_family_score(variables, chosen_family, method)
         return table[key]
 
     best = -math.inf

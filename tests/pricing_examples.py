@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +27,17 @@ def tied_variables(
     """Columns v0, v1, ... that depend on one cause, a "c" or a "d" for each; values repeat unless there are many."""
     rng = np.random.default_rng(seed)
     cause = rng.normal(size=n_rows)
-    found = []
+    variables = []
     for i, kind in enumerate(kinds):
         x = cause * rng.normal() + rng.normal(size=n_rows)
         if kind == "c":
             grid = np.sort(rng.normal(scale=2.0, size=n_distinct))
             x = grid[np.abs(x[:, None] - grid).argmin(axis=1)]
             x[:2] = grid[0], grid[-1]
-            found.append(ScoredVariable(f"v{i}", x, 0, policy_library(x, "equal-frequency", max_bins)))
+            variables.append(ScoredVariable(f"v{i}", x, 0, policy_library(x, "equal-frequency", max_bins)))
         else:
-            found.append(ScoredVariable(f"v{i}", (x > 0).astype(np.int32) + (x > 1), 3))
-    return found
+            variables.append(ScoredVariable(f"v{i}", (x > 0).astype(np.int32) + (x > 1), 3))
+    return variables
 
 
 def growing_scorer(
@@ -84,9 +85,9 @@ def random_genotype(problem: StructureProblem, seed: int) -> NDArray[np.int16]:
 
 def cuts_of(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[NDArray[np.float64]]:
     """Every variable's cuts in a genotype; none for a discrete one."""
-    scorer, places = problem.scorer, problem.policy_indices(genotype).tolist()
+    scorer, policies = problem.scorer, problem.policy_indices(genotype).tolist()
     return [
-        np.empty(0) if variable.n_levels else scorer.policy(v, places[v]).cut_points
+        np.empty(0) if variable.n_levels else scorer.policy(v, policies[v]).cut_points
         for v, variable in enumerate(scorer.variables)
     ]
 
@@ -131,7 +132,7 @@ def table_variables(table: Table, fixed: Iterable[str] = ()) -> list[ScoredVaria
     ]
 
 
-def keeps_limits(values: NDArray[np.float64], cuts: NDArray[np.float64], limits: CutLimits) -> bool:
+def keeps_limits(values: NDArray[Any], cuts: NDArray[np.float64], limits: CutLimits) -> bool:
     """Whether a variable's bins keep the limits; one bin always does."""
     edges = np.concatenate(([values.min()], cuts, [values.max()]))
     rows = np.bincount(bin_codes(values, cuts), minlength=len(cuts) + 1)
@@ -140,7 +141,7 @@ def keeps_limits(values: NDArray[np.float64], cuts: NDArray[np.float64], limits:
     return not len(cuts) or bool(few and wide and rows.min() >= limits.min_bin_count)
 
 
-def all_cuts(values: NDArray[np.float64], limits: CutLimits) -> list[NDArray[np.float64]]:
+def all_cuts(values: NDArray[Any], limits: CutLimits) -> list[NDArray[np.float64]]:
     """Every set of mid-points between neighbouring values that keeps the limits."""
     distinct = sorted(set(values.tolist()))
     middles = [a + (b - a) / 2 for a, b in itertools.pairwise(distinct)]

@@ -41,11 +41,13 @@ def published_graph(families: list[tuple[int, ...]]) -> tuple[list[tuple[str, st
 
 def _named(rows: np.ndarray, discrete: str) -> tuple[pd.DataFrame, dict[str, str]]:
     frame = pd.DataFrame(rows, columns=list(LETTERS[: rows.shape[1]]))
-    return frame, {name: "discrete" if name in discrete else "continuous" for name in frame}
+    return frame, {name: "discrete" if name in discrete else "continuous" for name in map(str, frame)}
 
 
-def assert_cuts(found: dict[str, np.ndarray], expected: dict[str, str]) -> None:
+def assert_cuts(cut_points: dict[str, np.ndarray], expected: dict[str, str]) -> None:
     """Compare cuts by name with cuts as printed."""
-    assert list(found) == list(expected)
+    assert list(cut_points) == list(expected)
     for name, cuts in expected.items():
-        np.testing.assert_allclose(found[name], [float(c) for c in cuts.split()], rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            cut_points[name], [float(c) for c in cuts.split()], rtol=1e-12, err_msg=name
+        )

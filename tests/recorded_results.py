@@ -7,6 +7,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def table(n_rows: int = 240) -> pd.DataFrame:
     d = np.where(c > 0, a, -a) + rng.normal(scale=0.5, size=n_rows)
     flag = rng.random(n_rows) < 1 / (1 + np.exp(-d))
     frame = pd.DataFrame({"a": a, "b": b, "c": c, "d": d}).round(4)
-    frame["group"] = pd.Categorical.from_codes(group, ["low", "middle", "high"])
+    frame["group"] = pd.Categorical.from_codes(group, pd.Index(["low", "middle", "high"]))
     frame["flag"] = flag
     return frame
 
@@ -217,7 +218,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "maxcut": lambda: _result(_max_cut(), GOMEA(), max_evaluations=20_000),
     "rosenbrock": lambda: _result(rosenbrock(6), None, max_evaluations=20_000),
     "lotz": lambda: _result(LOTZ(8), MOGOMEA(), max_evaluations=10_000),
-    **{f"discretizer, {name}": (lambda name=name: _cuts(name)) for name in DISCRETIZERS},
+    **{f"discretizer, {name}": partial(_cuts, name) for name in DISCRETIZERS},
     "LDBN": lambda: _coupled(LDBN(random_state=1)),
     "MDLNetwork": lambda: _coupled(MDLNetwork()),
     "K2": lambda: _tabu(K2(random_state=1)),

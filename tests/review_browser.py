@@ -26,9 +26,9 @@ needs_browser = pytest.mark.skipif(
 def launched() -> Iterator[Browser]:
     """Start the system's browser, and end it after use."""
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
 
 
 @contextmanager
@@ -37,11 +37,11 @@ def opened(browser: Browser, path: Path, fragment: str = "", **options) -> Itera
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 760}, **options})
     page = context.new_page()
     page.set_default_timeout(5000)
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
     page.add_init_script(
         "addEventListener('securitypolicyviolation', e => console.error(e.violatedDirective))"
     )
@@ -49,8 +49,8 @@ def opened(browser: Browser, path: Path, fragment: str = "", **options) -> Itera
     page.wait_for_selector("body[data-ready='1']")
     try:
         yield page
-        assert said == []
-        assert {url.split(":")[0] for url in asked} <= {"file", "blob", "data"}
+        assert complaints == []
+        assert {url.split(":")[0] for url in requests} <= {"file", "blob", "data"}
         assert page.evaluate("window.hacked") is None
     finally:
         context.close()

@@ -23,10 +23,10 @@ def test_a_setting_is_spelled_as_an_argument(setting, text):
 def test_advice_is_the_last_sentence():
     assert str(GomeaBnError("It is wrong.")) == "It is wrong."
     assert str(GomeaBnError("It is wrong.", ["drop it"])) == "It is wrong. Drop it."
-    advice = ["drop it", Setting("max_levels"), Setting("missing", "drop")]
+    advice: list[str | Setting] = ["drop it", Setting("max_levels"), Setting("missing", "drop")]
     assert str(GomeaBnError("Wrong.", advice)) == 'Wrong. Drop it, raise max_levels, or pass missing="drop".'
     assert (
-        GomeaBnError("Wrong.", advice[1:]).text(lambda s: f"--{s.option}")
+        GomeaBnError("Wrong.", advice[1:]).text(lambda setting: f"--{setting.name}")
         == "Wrong. --max_levels, or --missing."
     )
 
@@ -34,9 +34,9 @@ def test_advice_is_the_last_sentence():
 def test_an_error_survives_pickling_and_copying():
     for error in (GomeaBnError("It is wrong."), GomeaBnError("It is wrong.", [Setting("missing", "drop")])):
         for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
-            assert isinstance(other, ValueError)
+            assert type(other) is GomeaBnError
             assert (str(other), other.args) == (str(error), error.args)
-            assert other.text(lambda setting: setting.option) == error.text(lambda setting: setting.option)
+            assert other.text(lambda setting: setting.name) == error.text(lambda setting: setting.name)
 
 
 def test_a_caller_spells_the_options_of_a_message():

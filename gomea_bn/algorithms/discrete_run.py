@@ -303,7 +303,7 @@ class DiscreteRun(MultiStartRun):
         self,
         population: Population,
         turn: Turn,
-        what: str,
+        work_kind: str,
         blocks: range,
         vary_block: Callable[[Any, int, int, tuple[int, int]], None],
     ) -> None:
@@ -317,7 +317,7 @@ class DiscreteRun(MultiStartRun):
             data[thread] = self.problem.chunk_ended(thread, data[thread])
 
         n_threads = min(turn.n_threads, len(blocks))
-        self.execute(task, len(blocks), what=what, n_threads=n_threads, inline=turn.inline)
+        self.execute(task, len(blocks), work_kind=work_kind, n_threads=n_threads, inline=turn.inline)
         self.problem.generation_ended()
 
     def _count_evaluations(self, population: Population) -> int:
@@ -343,7 +343,7 @@ class DiscreteRun(MultiStartRun):
                 learned.append(self.linkage.learn(parents, self.problem.alphabet, population.sampler))
 
         inline = self.problem.n_variables * population.size < _INLINE_CELLS
-        self.execute(learn, 1, what="linkage", n_threads=1, inline=inline)
+        self.execute(learn, 1, work_kind="linkage", n_threads=1, inline=inline)
         # a stopped run still gets a family, of which it uses nothing
         return (
             learned if len(learned) == len(groups) else [single_genes(self.problem.n_variables)] * len(groups)
@@ -372,7 +372,7 @@ class DiscreteRun(MultiStartRun):
         def work(_thread: int, _block: int) -> None:
             improved.append(refiner.improved(data.genotypes[i], population.sampler, self._values_in_use))
 
-        self.execute(work, 1, what="refine", n_threads=1, inline=population.seconds < _ALONE_SECONDS)
+        self.execute(work, 1, work_kind="refine", n_threads=1, inline=population.seconds < _ALONE_SECONDS)
         if not improved or self.stop.flag[0] or (improved[0] == data.genotypes[i]).all():
             return None
         former = evaluated_again(self.problem, data, i, improved[0], population.sampler, self.works[0])

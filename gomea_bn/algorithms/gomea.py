@@ -137,14 +137,14 @@ class GomeaRun(DiscreteRun, EliteRun):
         self._run(population, "vary", self._cost_bound(len(linkage.starts)), block)
         population.generations += 1
 
-    def _run(self, population: _Population, what: str, cost_bound: int, block_kernel: Any) -> None:
+    def _run(self, population: _Population, work_kind: str, cost_bound: int, block_kernel: Any) -> None:
         """Run one generation's blocks, then count evaluations and update the best solution, mean and parents."""
         turn = self._begin(population, cost_bound)
 
         def vary_block(data: Any, thread: int, block: int, bounds: tuple[int, int]) -> None:
             block_kernel(data, self.works[thread], population.generators[block], bounds)
 
-        self._run_blocks(population, turn, what, range(turn.n_blocks), vary_block)
+        self._run_blocks(population, turn, work_kind, range(turn.n_blocks), vary_block)
         population.seconds = perf_counter() - turn.began
         n_counted = self._count_evaluations(population)
         if n_counted:

@@ -151,7 +151,7 @@ class _Variation(NamedTuple):
     population: _Population
     clusters: Clusters
     kernel: Any
-    what: str
+    work_kind: str
     rules: MixingRules
     stalled: bool
     turn: Turn
@@ -317,7 +317,7 @@ class FrontRun(DiscreteRun):
         )
 
     def _run_waves(
-        self, population: _Population, clusters: Clusters, kernel: Any, what: str, cost_bound: int
+        self, population: _Population, clusters: Clusters, kernel: Any, work_kind: str, cost_bound: int
     ) -> None:
         """Run one generation's blocks in waves, merge each wave's finds, then count and update the parents.
 
@@ -328,7 +328,7 @@ class FrontRun(DiscreteRun):
             population=population,
             clusters=clusters,
             kernel=kernel,
-            what=f"{what} front",
+            work_kind=f"{work_kind} front",
             rules=self._rules(size),
             stalled=population.stalled > stall_limit(size),
             turn=self._begin(population, cost_bound),
@@ -388,7 +388,7 @@ class FrontRun(DiscreteRun):
             generator, work = population.generators[block], self.front_works[thread]
             variation.kernel(data, population.data, search, variation.rules, generator, work, bounds)
 
-        self._run_blocks(population, variation.turn, variation.what, blocks, vary_block)
+        self._run_blocks(population, variation.turn, variation.work_kind, blocks, vary_block)
         if self.immediate:
             return
         n_counted = finished_prefix(population.data.tallies) - blocks.start * self.block

@@ -62,7 +62,7 @@ def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tupl
 
 
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the seeds of a run; raises `GomeaBnError` for a random state that is no valid seed."""
+    """Return the seeds of a run; raises `GomeaBnError` for a random state that is not a valid seed."""
     if isinstance(random_state, np.random.SeedSequence):
         # spawning counts up inside a sequence, so a copy lets the same sequence be used again
         return np.random.SeedSequence(
@@ -198,14 +198,14 @@ class MultiStartRun(ABC):
         }
 
     def execute(
-        self, task: Callable[[int, int], Any], n_blocks: int, *, what: str, n_threads: int, inline: bool
+        self, task: Callable[[int, int], Any], n_blocks: int, *, work_kind: str, n_threads: int, inline: bool
     ) -> None:
         """Run ``task(thread, block)`` for every block; a run that is stopped at once still evaluates one solution.
 
-        The first execution for a kind of problem and of work (`what`) stays in the calling thread. It compiles, and
+        The first execution for a kind of problem and a `work_kind` stays in the calling thread. It compiles, and
         compiling on another thread never returns if a module that is being imported started the run.
         """
-        first = (self._data_class, what)
+        first = (self._data_class, work_kind)
         inline |= first not in _COMPILED
         _COMPILED.add(first)
         n_certain = 1 if self.n_eval == 0 else 0

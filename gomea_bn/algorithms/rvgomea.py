@@ -329,8 +329,8 @@ class RealRun(EliteRun):
         began = perf_counter()
         inline = population.seconds < _INLINE_SECONDS
         self._newest = population
-        what = "vary" if population.linkage is not None else "initialise"
-        self.execute(task, 1, what=what, n_threads=1, inline=inline)
+        work_kind = "vary" if population.linkage is not None else "initialise"
+        self.execute(task, 1, work_kind=work_kind, n_threads=1, inline=inline)
         population.seconds = perf_counter() - began
         if not statuses:
             return

@@ -67,8 +67,8 @@ main = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_given: bool) -> None:
+    if is_given:
         typer.echo(f"gomea-bn {__version__}")
         raise typer.Exit
 

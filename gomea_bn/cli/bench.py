@@ -93,7 +93,7 @@ def bench(
         }
         written = summary or out / "results.md"
         _check(changes, full, report_only, scheduler, workers, summary)
-        check_targets({"--summary": [written]}, {"--out": [out / entry for entry in experiments()]})
+        check_targets({"--summary": [written]}, {"--out": [out / name for name in experiments()]})
         plans = {entry.name: entry.planned(full=full, **changes) for entry in chosen}
         resume = resume or accept_changes
         if report_only and name == "all":

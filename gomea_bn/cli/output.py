@@ -84,7 +84,7 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
     def spell(part: Option | Setting) -> str:
         if isinstance(part, Option):
             return option_of(part.name) + ("" if part.value is None else f" {shlex.quote(part.value)}")
-        option = option_of(part.option)
+        option = option_of(part.name)
         if part.value is None:
             return f"raise {option}"
         value = part.value if part.column is None else f"{part.column}={part.value}"

@@ -39,14 +39,14 @@ _REFUSED = {
 }
 
 
-def column_positions(frame: pd.DataFrame, wanted: Iterable[str] | None = None) -> dict[str, int]:
+def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:
     """Return the position of every column by its name as text (`str` of names that are not text).
 
     Parameters
     ----------
     frame : DataFrame
         Table with one level of column names.
-    wanted : iterable of str, optional
+    names : iterable of str, optional
         Names that must occur exactly once; all other columns are ignored. By default every column is checked.
 
     Raises
@@ -66,7 +66,7 @@ def column_positions(frame: pd.DataFrame, wanted: Iterable[str] | None = None) -
         if name in positions:
             duplicates.setdefault(name, [positions[name]]).append(position)
         positions.setdefault(name, position)
-    required = positions.keys() if wanted is None else tuple(wanted)
+    required = positions.keys() if names is None else tuple(names)
     for name in required:
         if name in duplicates:
             raise GomeaBnError(
@@ -76,7 +76,7 @@ def column_positions(frame: pd.DataFrame, wanted: Iterable[str] | None = None) -
             )
         if name not in positions:
             raise GomeaBnError(f"The table has no column '{name}'.{nearest(name, positions)}")
-    if wanted is None:
+    if names is None:
         for position, label in enumerate(frame.columns):
             if label is None or label != label or not str(label).strip():
                 raise GomeaBnError(f"The column at position {position} has no name.", ["name it", "drop it"])

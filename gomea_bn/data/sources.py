@@ -72,7 +72,7 @@ def source_table(
         )
     if kinds is not None and not isinstance(kinds, Mapping):
         raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
-    wanted = {str(name): kind for name, kind in (kinds or {}).items()}
+    kind_of = {str(name): kind for name, kind in (kinds or {}).items()}
     for column in source.columns:
         if column.is_continuous and column.is_constant:
             raise GomeaBnError(
@@ -81,9 +81,9 @@ def source_table(
                 ["make the Table by read_table, which makes such columns discrete", "drop the column"],
             )
         kind = "continuous" if column.is_continuous else "discrete"
-        if wanted.get(column.name, kind) != kind and not column.is_constant:
+        if kind_of.get(column.name, kind) != kind and not column.is_constant:
             raise GomeaBnError(
-                f"Column {column.name!r} of the Table is {kind}, but kinds says {wanted[column.name]!r}; read the "
+                f"Column {column.name!r} of the Table is {kind}, but kinds says {kind_of[column.name]!r}; read the "
                 "table again with these kinds."
             )
     return source

@@ -187,7 +187,7 @@ class Discretizer(Parameters, ABC):
         self.check_options()
         table = self.read(X, network)
         graph = Graph.of(network, table.names)
-        known, fixed = _cuts_of(network, table)
+        known_cuts, fixed = _cuts_of(network, table)
         target = None if y is None else _target(y, table)
         movable = tuple(
             v for v, column in enumerate(table.columns) if column.is_continuous and v not in fixed
@@ -201,9 +201,9 @@ class Discretizer(Parameters, ABC):
         self.compile()
         stop = StopFlag(self.max_seconds)
         with stop.catching_interrupts(), Workers(1, stop) as workers:
-            task = DiscretizationTask(table, graph, movable, known, target, stop, workers)
+            task = DiscretizationTask(table, graph, movable, known_cuts, target, stop, workers)
             movable_cuts = self._find_cuts(task)
-        cuts = {**{v: known[v] for v in fixed}, **movable_cuts}
+        cuts = {**{v: known_cuts[v] for v in fixed}, **movable_cuts}
         self.stopped_by_ = stop.reason or self.stopped_by_
         self.fit_seconds_ = stop.seconds
         self.cut_points_ = {c.name: cuts[v] for v, c in enumerate(table.columns) if c.levels is None}
@@ -307,15 +307,15 @@ def discretizer(name: str, **options: Any) -> Discretizer:
     check_choice("discretizer", name, sorted(DISCRETIZERS))
     module, kind = DISCRETIZERS[name]
     chosen = getattr(import_module(module), kind)
-    known = chosen._parameter_names()
+    option_names = chosen._parameter_names()
     for option in options:
-        if option not in known:
+        if option not in option_names:
             raise GomeaBnError(
-                f"The discretizer {name!r} has no option {option!r}; it has {', '.join(known)}."
-                f"{nearest(option, known)}"
+                f"The discretizer {name!r} has no option {option!r}; it has {', '.join(option_names)}."
+                f"{nearest(option, option_names)}"
             )
-    made: Discretizer = chosen(**options)
-    return made
+    method: Discretizer = chosen(**options)
+    return method
 
 
 def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> None:
@@ -398,7 +398,7 @@ def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
         return {}, set()
     entry = network.metadata.get("fixed_cut_points")
     fixed_names = set(entry) if isinstance(entry, list) else set()
-    known, fixed = {}, set()
+    known_cuts, fixed = {}, set()
     for name, cuts in network.cut_points.items():
         v = table.names.index(name)
         if not table.columns[v].is_continuous:
@@ -408,11 +408,11 @@ def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
             )
         values = table.columns[v].values
         if name in fixed_names:
-            known[v] = fixed_policy(name, values, cuts.tolist()).cut_points
+            known_cuts[v] = fixed_policy(name, values, cuts.tolist()).cut_points
             fixed.add(v)
         else:
-            known[v] = cuts[(cuts > values.min()) & (cuts < values.max())]
-    return known, fixed
+            known_cuts[v] = cuts[(cuts > values.min()) & (cuts < values.max())]
+    return known_cuts, fixed
 
 
 def _target(y: Any, table: Table) -> NDArray[np.int32]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,16 @@ from gomea_bn.network.smoothing import PseudoCount
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FLOORS", "GOMEA_ALGORITHMS", "Learned", "learn", "learners", "learning_seed", "true_fit"]
+__all__ = [
+    "FLOORS",
+    "GOMEA_ALGORITHMS",
+    "Learned",
+    "compile_search",
+    "learn",
+    "learners",
+    "learning_seed",
+    "true_fit",
+]
 
 FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
 """Pseudo-counts of the floors by name. A floor is the true graph with the true bins, its tables counted from the same
@@ -96,6 +105,13 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
     return Learned(
         learner.network_, learner.n_eval_, learner.stopped_by_, learner.fit_seconds_, learner.time_to_best_
     )
+
+
+def compile_search(announce: Callable[[str], object]) -> float:
+    """Compile the kernels of the search and return the seconds; `announce` gets a line to print before."""
+    from gomea_bn.learning.warm_up import compile_kernels
+
+    return compile_kernels(announce)
 
 
 def true_fit(

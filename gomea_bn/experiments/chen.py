@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.experiments.algorithms import learn, learning_seed
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
-from gomea_bn.experiments.runner.report import Report, Sheet, group_by, rank_tests, summary_sheet
+from gomea_bn.experiments.runner.report import Report, Sheet, group_by, nested, rank_tests, summary_sheet
 from gomea_bn.experiments.runner.statistics import Claim, number, summarise
 from gomea_bn.experiments.tables import FAMILIES, ORDERS, TABLES, family_edges, published_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -246,12 +246,9 @@ def report(plan: Plan, rows: Sequence[Row]) -> Report:
         "bins": mean_bins,
         "median s": seconds,
     }
-    heading = "Log density of held-out rows, nats a row"
+    heading = "Log density of held-out rows, nats per row"
     sheets: list[Sheet] = [summary_sheet(heading, ("table", "method"), densities, more_columns)]
-    by_table: dict[str, dict[str, list[float]]] = {}
-    for (table, method), values in densities.items():
-        by_table.setdefault(table, {})[method] = values
-    sheets.append(rank_tests("Pairs of methods", "table", by_table))
+    sheets.append(rank_tests("Pairs of methods", "table", nested(densities)))
     return Report(tuple(sheets), (), tuple(_claims(densities, plan.sizes)), (NOTE,))
 
 

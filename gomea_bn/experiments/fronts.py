@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
     Report,
-    Series,
-    figure_of,
+    figures_of,
     group_by,
+    nested,
     rank_tests,
     summary_sheet,
 )
@@ -34,7 +34,7 @@ N_VARIABLES, MAX_BINS, PSEUDO_COUNT = 10, 9, 1.0
 SIZES = (200, 400, 800, 1_600, 3_200, 6_400)
 STRATEGIES = {"EF": "equal-frequency", "EW": "equal-width", "optimal": "optimal"}
 PUBLISHED = ("EF", "EW")
-UNTOLD = "the paper does not say which member's KL it shows"
+NOT_SAID = "the paper does not say which member's KL it shows"
 SINGLE, ORACLE, KNEE, CLOSEST, EXPERT = "single", "oracle", "knee", "closest to expert", "expert's own"
 PANELS = ("accuracy to truth", "KL to truth", "accuracy to expert", "KL to expert")
 NOTE = (
@@ -98,7 +98,7 @@ def measure(task: Task) -> Measured:
     expert = simulated_expert(truth, table=read_table(frame), random_state=20_000 + net)
     single = learn(task["bins"], frame, task, net, max_bins=MAX_BINS, pseudo_count=PSEUDO_COUNT)
     compile_front_kernels()
-    many = ParetoBayesNetLearner(
+    learner = ParetoBayesNetLearner(
         STRATEGIES[task["bins"]],
         expert=expert,
         max_bins=MAX_BINS,
@@ -108,29 +108,28 @@ def measure(task: Task) -> Measured:
         n_jobs=1,
         random_state=learning_seed(net),
     ).fit(frame)
-    front, own = many.front_, many.expert_
-    assert own is not None
-    from_truth, from_expert = _Divergence(truth, 40_000 + net), _Divergence(own, 50_000 + net)
+    front, completed = learner.front_, learner.expert_
+    assert completed is not None
+    from_truth, from_expert = _Divergence(truth, 40_000 + net), _Divergence(completed, 50_000 + net)
     networks = {
         SINGLE: single.network,
         ORACLE: _oracle(front, truth),
         KNEE: front.knee().network,
         CLOSEST: front.closest_to_expert().network,
-        EXPERT: own,
+        EXPERT: completed,
     }
     values: dict[str, Any] = {
-        name: dict(
-            zip(
-                PANELS,
-                (accuracy(truth, one), from_truth.to(one), accuracy(own, one), from_expert.to(one)),
-                strict=True,
-            )
-        )
-        for name, one in networks.items()
+        name: {
+            "accuracy to truth": accuracy(truth, network),
+            "KL to truth": from_truth.to(network),
+            "accuracy to expert": accuracy(completed, network),
+            "KL to expert": from_expert.to(network),
+        }
+        for name, network in networks.items()
     }
     return Measured(
-        {"networks": values, "members": len(front), "n_eval": many.n_eval_},
-        {"single": single.seconds, "front": many.fit_seconds_},
+        {"networks": values, "members": len(front), "n_eval": learner.n_eval_},
+        {"single": single.seconds, "front": learner.fit_seconds_},
     )
 
 
@@ -140,22 +139,15 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     for (law, bins), group in group_by(rows, "law", "bins").items():
         of = f'{bins}, law "{law}"'
         for panel in PANELS:
-            found: dict[tuple[int, str], list[float]] = {}
+            values: dict[tuple[int, str], list[float]] = {}
             for row in group:
-                for name, values in row["measured"]["networks"].items():
-                    found.setdefault((row["task"]["rows"], name), []).append(values[panel])
-            sheets.append(summary_sheet(f"{panel}, {of}", ("rows", "network"), found))
-            series: list[Series] = []
-            for name in dict.fromkeys(name for _, name in found):
-                series += figure_of(
-                    name, {n: values for (n, other), values in found.items() if other == name}
-                )
-            panels.append(Panel(f"{panel}, {of}", "rows", panel, tuple(series), log_x=True))
-            by_size: dict[int, dict[str, list[float]]] = {}
-            for (size, name), values in found.items():
-                if name in (SINGLE, ORACLE, KNEE):
-                    by_size.setdefault(size, {})[name] = values
+                for name, of_network in row["measured"]["networks"].items():
+                    values.setdefault((row["task"]["rows"], name), []).append(of_network[panel])
+            sheets.append(summary_sheet(f"{panel}, {of}", ("rows", "network"), values))
+            panels.append(Panel(f"{panel}, {of}", "rows", panel, figures_of(values), log_x=True))
             if panel in PANELS[:2]:
+                compared = {key: v for key, v in values.items() if key[1] in (SINGLE, ORACLE, KNEE)}
+                by_size = nested(compared)
                 sheets.append(rank_tests(f"{panel}, {of}: single, oracle and knee", "rows", by_size))
                 if bins in PUBLISHED:
                     findings += _findings(panel, law, bins, by_size)
@@ -165,27 +157,46 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
 
 
-def _findings(panel: str, law: str, bins: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
+def _findings(
+    panel: str, law: str, bins: str, by_size: Mapping[int, Mapping[str, Sequence[float]]]
+) -> list[Finding]:
     """Return the findings of Figure 6: the front's best accuracy is above the single network's, and its KL is equal."""
-    found = []
+    findings = []
     for size, values in by_size.items():
-        paired = {name: dict(enumerate(own)) for name, own in values.items()}  # one row has all of them
+        # one row has the values of all networks, so that values in the same position are paired
+        paired = {name: dict(enumerate(of_name)) for name, of_name in values.items()}
         single, oracle, knee = (summarise(values[name]).median for name in (SINGLE, ORACLE, KNEE))
         ours = f"oracle {number(oracle)}, knee {number(knee)}, single {number(single)}"
-        what, setting = f"median {panel}, {bins}, {size} rows", f'{N_VARIABLES} variables, law "{law}"'
+        quantity, setting = f"median {panel}, {bins}, {size} rows", f'{N_VARIABLES} variables, law "{law}"'
         if panel == PANELS[0]:
             holds = is_lower(paired[SINGLE], paired[ORACLE], len(by_size))
-            found.append(Finding(what, setting, "front's best above single", ours, holds))
+            findings.append(Finding(quantity, setting, "front's best above single", ours, holds))
         elif bins == "EF":
             lower = is_lower(paired[ORACLE], paired[SINGLE], len(by_size))
             equal = is_even(paired[ORACLE], paired[SINGLE], len(by_size))
-            found.append(
-                Finding(what, setting, "equal", ours, equal, lower is True, f"the oracle's; {UNTOLD}")
+            findings.append(
+                Finding(
+                    quantity,
+                    setting,
+                    "equal",
+                    ours,
+                    equal,
+                    lower is True,
+                    f"ours is the KL of the oracle; {NOT_SAID}",
+                )
             )
             lower = is_lower(paired[KNEE], paired[SINGLE], len(by_size))
-            what = f"{what}, knee against single"
-            found.append(Finding(what, setting, f"single {number(single)}", number(knee), lower, same=False))
-    return found
+            findings.append(
+                Finding(
+                    f"{quantity}, knee against single",
+                    setting,
+                    f"single {number(single)}",
+                    number(knee),
+                    lower,
+                    same=False,
+                )
+            )
+    return findings
 
 
 def prepare(announce: Callable[[str], object]) -> float:

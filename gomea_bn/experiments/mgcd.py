@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.experiments.algorithms import GOMEA_ALGORITHMS, learn, learners, learning_seed
+from gomea_bn.experiments.algorithms import (
+    GOMEA_ALGORITHMS,
+    compile_search,
+    learn,
+    learners,
+    learning_seed,
+)
 from gomea_bn.experiments.blanket import hit_rate
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
 from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
     Report,
-    Series,
     Sheet,
     by_net,
-    figure_of,
+    figures_of,
     group_by,
+    nested,
     rank_tests,
     summary_sheet,
     timed_out,
@@ -78,20 +84,14 @@ NOTE = (
     "of 2 to 5 values; every value is an interval with a normal distribution around its middle, truncated at two "
     "standard deviations. Child and Sachs: uniform values in random intervals, three variables drawn as targets stay "
     f"discrete, two thirds of the rows train, the first {MOST_TEST_ROWS} others test. A target is predicted by a draw "
-    "from its distribution given part of the true blanket; shown is the expected share of correct draws. The paper "
-    "does not publish its intervals and targets."
+    "from its distribution given part of the true blanket; the tables give the expected share of correct draws. "
+    "The paper does not publish its intervals and targets."
 )
 
 
 def tasks(plan: Plan) -> list[Task]:
     """Return one task per source of data, number of rows, data set and method."""
-    return [
-        {"data": data, "rows": size, "net": plan.seed + net, "method": method, **plan.limits}
-        for data in plan.variants
-        for size in plan.sizes
-        for net in range(plan.nets)
-        for method in plan.algorithms
-    ]
+    return plan.tasks("data", "rows", "method")
 
 
 def measure(task: Task) -> Measured:
@@ -129,12 +129,12 @@ def gaussian_sample(truth: DiscretizedBayesNet, n: int, seed: int) -> pd.DataFra
 
     codes = truth.discretize(truth.sample(n, random_state=seed))
     generator = np.random.default_rng([seed, 1])
-    found = {}
+    columns = {}
     for name in truth.names:
         low, high = _ends(truth.cut_points[name], truth.support[name], codes[name].to_numpy())
         drawn = truncnorm.rvs(-2.0, 2.0, size=n, random_state=generator)
-        found[name] = (low + high) / 2 + drawn * (high - low) / 4
-    return codes.astype(float).assign(**found)
+        columns[name] = (low + high) / 2 + drawn * (high - low) / 4
+    return codes.astype(float).assign(**columns)
 
 
 def _ends(
@@ -181,16 +181,16 @@ def fitted(task: Task, frame: pd.DataFrame, kinds: dict[str, str]) -> tuple[Disc
         learned = learn(method, frame, task, net, kinds=kinds)
         return learned.network, learned.seconds, learned.stopped_by
     limit = task["seconds"]
-    made: Any
+    learner: Any
     if method == "MDL":
-        made = MDLNetwork(kinds=kinds, max_seconds=limit)
+        learner = MDLNetwork(kinds=kinds, max_seconds=limit)
     else:
-        made = MGCDiscretizer(
+        learner = MGCDiscretizer(
             univariate=method == "GMM", kinds=kinds, max_seconds=limit, random_state=learning_seed(net)
         )
     began = perf_counter()
-    made.fit(frame)
-    return made.network_, perf_counter() - began, made.stopped_by_
+    learner.fit(frame)
+    return learner.network_, perf_counter() - began, learner.stopped_by_
 
 
 def report(_plan: Plan, rows: Sequence[Row]) -> Report:
@@ -203,41 +203,35 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         seconds = {key: [row["seconds"]["fit"] for row in cell] for key, cell in cells.items()}
         sheets.append(_seconds_sheet(data, cells, seconds))
         if data == RANDOM:
-            for what, heading in (
+            for rate, heading in (
                 ("tpr", "True positive rate of arcs"),
                 ("fpr", "False positive rate of arcs"),
             ):
-                found = {key: [row["measured"][what] for row in cell] for key, cell in cells.items()}
-                _add(sheets, panels, heading, found)
+                rates = {key: [row["measured"][rate] for row in cell] for key, cell in cells.items()}
+                _add(sheets, panels, heading, rates)
             claims += _ratio_claims(seconds, cells)
             claims += _rate_findings(cells)
-            claims += _own_findings(cells)
+            claims += _gomea_findings(cells)
         else:
             for share in SHARES:
-                found = {
+                correct = {
                     key: [row["measured"]["correct"][share] for row in cell] for key, cell in cells.items()
                 }
-                _add(sheets, panels, f"Correct predictions, %, {data}, {share} of the blanket", found)
-                claims += _prediction_claims(data, share, found)
+                _add(sheets, panels, f"Correct predictions, %, {data}, {share} of the blanket", correct)
+                claims += _prediction_claims(data, share, correct)
                 claims += _order_findings(data, share, cells)
     figure = Figure("mgcd", "Arcs and predictions by rows: medians and quartiles", tuple(panels))
     return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
 
 
 def _add(
-    sheets: list[Sheet], panels: list[Panel], heading: str, found: dict[tuple[Any, ...], list[float]]
+    sheets: list[Sheet], panels: list[Panel], heading: str, values: dict[tuple[Any, ...], list[float]]
 ) -> None:
-    """Add the table, the tests and the panel of one quantity."""
-    sheets.append(summary_sheet(heading, ("rows", "method"), found))
-    by_size: dict[int, dict[str, list[float]]] = {}
-    for (size, method), values in found.items():
-        by_size.setdefault(size, {})[method] = values
-    sheets.append(rank_tests(f"{heading}, pairs of methods", "rows", by_size))
-    series: list[Series] = []
-    for method in dict.fromkeys(method for _, method in found):
-        series += figure_of(method, {n: values for (n, other), values in found.items() if other == method})
+    """Add the table, the tests and the panel of one quantity, whose values are by rows and method."""
+    sheets.append(summary_sheet(heading, ("rows", "method"), values))
+    sheets.append(rank_tests(f"{heading}, pairs of methods", "rows", nested(values)))
     unit = "%" if "%" in heading else "rate"
-    panels.append(Panel(heading.replace(", %", ""), "rows", unit, tuple(series), log_x=True))
+    panels.append(Panel(heading.replace(", %", ""), "rows", unit, figures_of(values), log_x=True))
 
 
 def _seconds_sheet(data: str, cells: Mapping[Any, Any], seconds: dict[tuple[Any, ...], list[float]]) -> Sheet:
@@ -261,112 +255,107 @@ def _ratio_claims(seconds: dict[tuple[Any, ...], list[float]], cells: Mapping[An
         for size, paper in numbers.items():
             both = [seconds.get((size, name), []) for name in (method, "MGCD")]
             ours = (summarise(both[0]).median / summarise(both[1]).median,) if all(both) else ()
-            what = f"run time of {method} over MGCD's, {size} rows"
+            quantity = f"run time of {method} over MGCD's, {size} rows"
             late = sum(timed_out(cells.get((size, name), ())) for name in (method, "MGCD"))
             setting = "ratio of medians" + (f"; the clock ended {late}" if late else "")
-            claims.append(Claim(what, setting, paper, ours, "equal", tolerance=0.1, reason=RATIO_REASON))
+            claims.append(Claim(quantity, setting, paper, ours, "equal", tolerance=0.1, reason=RATIO_REASON))
     return claims
 
 
 def _rate_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Finding]:
     """Return the findings of Figure 3: MGCD's rates of arcs over the others', as ratios of means."""
-    found = []
+    findings = []
     for size in dict.fromkeys(size for size, _ in cells):
-        for other, what, paper, (low, high) in FIGURE_3:
+        for other, rate, paper, (low, high) in FIGURE_3:
             if (size, "MGCD") not in cells or (size, other) not in cells:
                 continue
-            own, theirs = (
-                summarise([row["measured"][what] for row in cells[size, name]]).mean
+            of_mgcd, of_other = (
+                summarise([row["measured"][rate] for row in cells[size, name]]).mean
                 for name in ("MGCD", other)
             )
-            found_ratio = own / theirs if theirs else None
-            ratio = "" if found_ratio is None else f"{found_ratio:.2f} "
-            holds = None if found_ratio is None else low <= found_ratio <= high
-            named = "true" if what == "tpr" else "false"
-            found.append(
+            ratio = of_mgcd / of_other if of_other else None
+            ratio_text = "" if ratio is None else f"{ratio:.2f} "
+            kind = "true" if rate == "tpr" else "false"
+            findings.append(
                 Finding(
-                    f"{named} positives, MGCD over {other}, {size} rows",
+                    f"{kind} positives, MGCD over {other}, {size} rows",
                     "ratio of means, no test",
                     paper,
-                    f"{ratio}({number(own)} over {number(theirs)})",
-                    holds,
+                    f"{ratio_text}({number(of_mgcd)} over {number(of_other)})",
+                    None if ratio is None else low <= ratio <= high,
                     reason=RATIO_REASON,
                 )
             )
-    return found
+    return findings
 
 
-def _own_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Finding]:
+def _gomea_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Finding]:
     """Return the findings whether ours have more of the true arcs than MGCD on the same random networks."""
-    found = []
+    findings = []
     for (size, name), rows in cells.items():
         reference = cells.get((size, "MGCD"), ())
         if name in COLUMNS or not reference:
             continue
-        own, theirs = by_net(rows, "tpr"), by_net(reference, "tpr")
-        means = [number(summarise(list(values.values())).mean) for values in (theirs, own)]
-        what = f"true positives, {name} against MGCD, {size} rows"
-        setting = "means; signed ranks of each cell alone"
-        found.append(
+        ours, of_mgcd = by_net(rows, "tpr"), by_net(reference, "tpr")
+        means = [number(summarise(list(rates.values())).mean) for rates in (of_mgcd, ours)]
+        findings.append(
             Finding(
-                what,
-                setting,
-                f"ours of MGCD {means[0]}",
+                f"true positives, {name} against MGCD, {size} rows",
+                "means; signed ranks of each cell alone",
+                f"MGCD, our run: {means[0]}",
                 means[1],
-                is_lower(theirs, own),
+                is_lower(of_mgcd, ours),
                 reason=SHAPE_REASON,
                 same=False,
             )
         )
-    return found
+    return findings
 
 
 def _order_findings(data: str, share: str, cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Finding]:
     """Return the findings whether MGCD predicts better than the others, as on all data sets of the paper but one."""
     findings = []
     for size in dict.fromkeys(size for size, _ in cells):
-        for place, other in enumerate(COLUMNS[1:], 1):
-            own, theirs = (
+        for column, other in enumerate(COLUMNS[1:], 1):
+            of_mgcd, of_other = (
                 {row["task"]["net"]: row["measured"]["correct"][share] for row in cells.get((size, name), ())}
                 for name in ("MGCD", other)
             )
-            nets = own.keys() & theirs.keys()
+            nets = of_mgcd.keys() & of_other.keys()
             published = CORRECT[data].get(size)
             if not nets or published is None:
                 continue
             numbers = published[SHARES.index(share)]
-            worse = is_lower(own, theirs)
-            difference = number(float(np.mean([own[net] - theirs[net] for net in nets])))
-            what = f"correct predictions, %, {data}, {size} rows, {share} of the blanket, sign of MGCD less {other}"
-            above = numbers[0] > numbers[place]
-            holds = None if worse is None else worse != above
-            setting = f"mean of {len(nets)} data sets, signed ranks of each cell alone"
-            paper = number(numbers[0] - numbers[place])
-            reason = ORDER_REASON if other == "MDL" else RATIO_REASON
-            findings.append(Finding(what, setting, paper, difference, holds, reason=reason))
+            worse = is_lower(of_mgcd, of_other)
+            difference = number(float(np.mean([of_mgcd[net] - of_other[net] for net in nets])))
+            setting_of_data = f"{data}, {size} rows, {share} of the blanket"
+            above = numbers[0] > numbers[column]
+            findings.append(
+                Finding(
+                    f"correct predictions, %, {setting_of_data}, sign of MGCD minus {other}",
+                    f"mean of {len(nets)} data sets, signed ranks of each cell alone",
+                    number(numbers[0] - numbers[column]),
+                    difference,
+                    None if worse is None else worse != above,
+                    reason=ORDER_REASON if other == "MDL" else RATIO_REASON,
+                )
+            )
     return findings
 
 
-def _prediction_claims(data: str, share: str, found: dict[tuple[Any, ...], list[float]]) -> list[Claim]:
+def _prediction_claims(data: str, share: str, correct: dict[tuple[Any, ...], list[float]]) -> list[Claim]:
     claims = []
-    others = [method for _, method in found if method not in COLUMNS]
+    others = [method for _, method in correct if method not in COLUMNS]
     for size, of_size in CORRECT[data].items():
         for column, paper in zip(COLUMNS, of_size[SHARES.index(share)], strict=True):
             for method in dict.fromkeys([column, *(others if column == "MGCD" else [])]):
-                ours = tuple(found.get((size, method), ()))
-                what = f"correct predictions, %, {data}, {size} rows, {share} of the blanket, {column}"
+                ours = tuple(correct.get((size, method), ()))
+                quantity = f"correct predictions, %, {data}, {size} rows, {share} of the blanket, {column}"
                 if ours or method == column:
                     setting = f"{method}, {len(ours)} data sets"
                     same = method == column == "MGCD"
-                    claims.append(Claim(what, setting, paper, ours, "higher", tolerance=1.0, same=same))
+                    claims.append(Claim(quantity, setting, paper, ours, "higher", tolerance=1.0, same=same))
     return claims
-
-
-def prepare(announce: Callable[[str], object]) -> float:
-    """Compile the search; returns the seconds."""
-    from gomea_bn.learning.warm_up import compile_kernels
-
-    return compile_kernels(announce)
 
 
 KNOWN = (*COLUMNS, *(name for name in learners() if name in GOMEA_ALGORITHMS))
@@ -383,6 +372,6 @@ EXPERIMENTS = (
         measure=measure,
         report=report,
         least_size=20,
-        prepare=prepare,
+        prepare=compile_search,
     ),
 )

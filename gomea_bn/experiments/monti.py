@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.experiments.algorithms import GOMEA_ALGORITHMS, learn, learners, learning_seed
+from gomea_bn.experiments.algorithms import (
+    GOMEA_ALGORITHMS,
+    compile_search,
+    learn,
+    learners,
+    learning_seed,
+)
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
 from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
     Report,
-    Series,
-    figure_of,
+    figures_of,
     group_by,
     rank_tests,
     summary_sheet,
@@ -63,21 +68,15 @@ NOTE = (
 
 def tasks(plan: Plan) -> list[Task]:
     """Return one task per noise, number of rows, sample and method."""
-    return [
-        {"sigma": sigma, "rows": size, "net": plan.seed + net, "method": method, **plan.limits}
-        for sigma in plan.variants
-        for size in plan.sizes
-        for net in range(plan.nets)
-        for method in plan.algorithms
-    ]
+    return plan.tasks("sigma", "rows", "method")
 
 
 def noisy_sample(truth: DiscretizedBayesNet, n: int, sigma: float, seed: int) -> pd.DataFrame:
     """Return rows of a discrete network with numbers for the states of `CONTINUOUS`."""
     frame = truth.sample(n, random_state=seed)
     noise = np.random.default_rng([seed, 1])
-    found = {name: frame[name].cat.codes.to_numpy() + noise.normal(0.0, sigma, n) for name in CONTINUOUS}
-    return frame.assign(**found)
+    noisy = {name: frame[name].cat.codes.to_numpy() + noise.normal(0.0, sigma, n) for name in CONTINUOUS}
+    return frame.assign(**noisy)
 
 
 def measure(task: Task) -> Measured:
@@ -93,27 +92,27 @@ def measure(task: Task) -> Measured:
         began = perf_counter()
         edges = _by_k2(task["method"], frame, kinds, order, task["net"], task["seconds"])
         seconds = perf_counter() - began
-        found: dict[str, Any] = {}
+        counts: dict[str, Any] = {}
     else:
-        known = [name for name in order if name not in constant]
+        varying = [name for name in order if name not in constant]
         learned = learn(
             task["method"],
             frame[[name for name in frame if name not in constant]],
             task,
             task["net"],
-            kinds={name: kinds[name] for name in known},
-            knowledge=ExpertKnowledge(temporal_order=[[name] for name in known]),
+            kinds={name: kinds[name] for name in varying},
+            knowledge=ExpertKnowledge(temporal_order=[[name] for name in varying]),
             max_indegree=MOST_PARENTS,
         )
-        edges, found = learned.network.edges, {"n_eval": learned.n_eval, "stopped_by": learned.stopped_by}
-        seconds = learned.seconds
+        edges, seconds = learned.network.edges, learned.seconds
+        counts = {"n_eval": learned.n_eval, "stopped_by": learned.stopped_by}
     arcs, true_arcs = set(edges), set(truth.edges)
     values = {
         "added": len(arcs - true_arcs) / len(true_arcs),
         "omitted": len(true_arcs - arcs) / len(true_arcs),
         "constant": constant,
     }
-    return Measured({**values, **found}, {"fit": seconds})
+    return Measured({**values, **counts}, {"fit": seconds})
 
 
 def _by_k2(
@@ -131,7 +130,6 @@ def _by_k2(
 
     cutter: Any
     columns = frame[list(CONTINUOUS)]
-    own = {name: kinds[name] for name in CONTINUOUS}
     if method == "latent":
         used = [name for name in order if name in CONTINUOUS or frame[name].nunique() > 1]
         cutter = LatentDiscretizer(
@@ -142,7 +140,7 @@ def _by_k2(
         )
         codes = cutter.fit_transform(frame[used])[list(CONTINUOUS)]
     else:
-        cutter = EqualFrequency(n_bins=int(method[2:]), kinds=own)
+        cutter = EqualFrequency(n_bins=int(method[2:]), kinds={name: kinds[name] for name in CONTINUOUS})
         codes = cutter.fit_transform(columns)
     discretized = frame.assign(**{name: codes[name].to_numpy() for name in CONTINUOUS})
     return K2(order=order, max_indegree=MOST_PARENTS).fit(discretized).edges_
@@ -151,23 +149,19 @@ def _by_k2(
 def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     """Return arcs added and omitted by method over all settings, and by rows."""
     sheets, panels, claims = [], [], []
-    for place, what in enumerate(("added", "omitted")):
-        pooled = {key: _values(group, what) for key, group in group_by(rows, "method").items()}
-        sheets.append(summary_sheet(f"Arcs {what}, fraction of 46, all settings", ("method",), pooled))
+    for column, change in enumerate(("added", "omitted")):
+        pooled = {key: _values(group, change) for key, group in group_by(rows, "method").items()}
+        sheets.append(summary_sheet(f"Arcs {change}, fraction of 46, all settings", ("method",), pooled))
         by_setting = {
-            key: _values(group, what) for key, group in group_by(rows, "sigma", "rows", "method").items()
+            key: _values(group, change) for key, group in group_by(rows, "sigma", "rows", "method").items()
         }
-        sheets.append(summary_sheet(f"Arcs {what}, by setting", ("sigma", "rows", "method"), by_setting))
+        sheets.append(summary_sheet(f"Arcs {change}, by setting", ("sigma", "rows", "method"), by_setting))
         tests = {"all settings": {name: values for (name,), values in pooled.items()}}
-        sheets.append(rank_tests(f"Arcs {what}, pairs of methods", "settings", tests))
-        series: list[Series] = []
-        by_rows = group_by(rows, "method", "rows")
-        for name in dict.fromkeys(name for name, _ in by_rows):
-            own = {size: _values(group, what) for (other, size), group in by_rows.items() if other == name}
-            series += figure_of(name, own)
-        panels.append(Panel(f"arcs {what}", "rows", "fraction of 46", tuple(series), log_x=True))
+        sheets.append(rank_tests(f"Arcs {change}, pairs of methods", "settings", tests))
+        by_rows = {key: _values(group, change) for key, group in group_by(rows, "rows", "method").items()}
+        panels.append(Panel(f"arcs {change}", "rows", "fraction of 46", figures_of(by_rows), log_x=True))
         for method, numbers in PAPER.items():
-            mean, sd = numbers[place]
+            mean, sd = numbers[column]
             compared = [
                 method,
                 *([name for (name,) in pooled if name not in PAPER] if method == "latent" else []),
@@ -177,7 +171,7 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                 setting = f"{name}, {len(ours)} runs of all settings, limit on parents inferred"
                 claims.append(
                     Claim(
-                        f"arcs {what}, {method}",
+                        f"arcs {change}, {method}",
                         setting,
                         mean,
                         ours,
@@ -194,15 +188,8 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
 
 
-def _values(rows: Sequence[Any], what: str) -> list[float]:
-    return [row["measured"][what] for row in rows]
-
-
-def prepare(announce: Callable[[str], object]) -> float:
-    """Compile the search; returns the seconds."""
-    from gomea_bn.learning.warm_up import compile_kernels
-
-    return compile_kernels(announce)
+def _values(rows: Sequence[Any], name: str) -> list[float]:
+    return [row["measured"][name] for row in rows]
 
 
 KNOWN = (*DISCRETIZERS, *(name for name in learners() if name in GOMEA_ALGORITHMS))
@@ -219,6 +206,6 @@ EXPERIMENTS = (
         measure=measure,
         report=report,
         least_size=10,
-        prepare=prepare,
+        prepare=compile_search,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gomea_bn.experiments.algorithms import learn, learning_seed
@@ -12,9 +12,9 @@ from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
     Report,
-    Series,
-    figure_of,
+    figures_of,
     group_by,
+    nested,
     rank_tests,
     summary_sheet,
 )
@@ -73,16 +73,16 @@ def measure(task: Task) -> Measured:
     weight = learned.network.pseudo_count
     for name in task["methods"]:
         network, used, to_best = learned.network, 0.0, 0.0
-        how = METHODS[name]
-        if how is not None:
+        method_and_counts = METHODS[name]
+        if method_and_counts is not None:
             result = refine_boundaries(
                 network,
                 frame.astype(kinds),
-                *how,
+                *method_and_counts,
                 max_seconds=task["seconds"],
                 random_state=learning_seed(net),
                 pseudo_count=1.0 if weight is None else weight,
-                callback=_until(task["evaluations"]) if how[0] == "rv-gomea" else None,
+                callback=_until(task["evaluations"]) if name == "rv-gomea" else None,
             )
             network, used = result.network, result.seconds
             to_best = result.history[-1].seconds if result.history else used
@@ -103,35 +103,28 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     """Return KL and seconds by start, method and rows."""
     sheets, panels, findings = [], [], []
     for (start,), group in group_by(rows, "start").items():
-        found: dict[tuple[int, str], list[float]] = {}
+        divergences: dict[tuple[int, str], list[float]] = {}
         seconds: dict[tuple[int, str], list[float]] = {}
         to_best: dict[tuple[int, str], list[float]] = {}
         for row in group:
             for method, kl in row["measured"]["kl"].items():
-                found.setdefault((row["task"]["rows"], method), []).append(kl)
                 key = (row["task"]["rows"], method)
+                divergences.setdefault(key, []).append(kl)
                 seconds.setdefault(key, []).append(row["seconds"][method])
                 to_best.setdefault(key, []).append(row["seconds"][f"{method}, to best"])
         more_columns = {"median s": _medians(seconds), "median s to best": _medians(to_best)}
-        sheets.append(summary_sheet(f"KL in nats, from {start}", ("rows", "method"), found, more_columns))
+        sheets.append(
+            summary_sheet(f"KL in nats, from {start}", ("rows", "method"), divergences, more_columns)
+        )
         best = {
             key: [row["seconds"]["to_best"] for row in cell] for key, cell in group_by(group, "rows").items()
         }
         sheets.append(summary_sheet(f"Seconds to the best network of the search, {start}", ("rows",), best))
-        by_size: dict[int, dict[str, list[float]]] = {}
-        for (size, method), values in found.items():
-            by_size.setdefault(size, {})[method] = values
+        by_size = nested(divergences)
         sheets.append(rank_tests(f"KL, pairs of methods, from {start}", "rows", by_size))
-        series: list[Series] = []
-        times: list[Series] = []
-        for method in dict.fromkeys(method for _, method in found):
-            series += figure_of(
-                method, {n: values for (n, other), values in found.items() if other == method}
-            )
-            if method != NONE:
-                times += figure_of(method, {n: v for (n, other), v in to_best.items() if other == method})
-        panels.append(Panel(f"from {start}", "rows", "KL, nats", tuple(series), log_x=True, log_y=True))
-        panels.append(Panel(f"from {start}", "rows", "s to the best", tuple(times), log_x=True, log_y=True))
+        times = {key: values for key, values in to_best.items() if key[1] != NONE}
+        for y_label, values in (("KL, nats", divergences), ("s to the best", times)):
+            panels.append(Panel(f"from {start}", "rows", y_label, figures_of(values), log_x=True, log_y=True))
         findings += _findings(start, by_size) if start != OWN_START else []
     caption = "KL after the cuts were moved, and the seconds to the best cuts: medians and quartiles"
     return Report(tuple(sheets), (Figure("refinement", caption, tuple(panels), 2),), tuple(findings))
@@ -142,30 +135,31 @@ def _medians(values: dict[tuple[int, str], list[float]]) -> Callable[[tuple[Any,
     return lambda key: number(summarise(values[key[0], key[1]]).median)
 
 
-def _findings(start: str, by_size: dict[int, dict[str, list[float]]]) -> list[Finding]:
+def _findings(start: str, by_size: Mapping[int, Mapping[str, Sequence[float]]]) -> list[Finding]:
     """Return the findings of Figure 5: RV-GOMEA lowers the median KL, and Bayesian cuts are poor for few rows."""
     claims = []
     setting = f'{N_VARIABLES} variables, law "{LAW}"'
     for size, methods in by_size.items():
         medians = {name: summarise(values).median for name, values in methods.items()}
-        paired = {
-            name: dict(enumerate(values)) for name, values in methods.items()
-        }  # one row has all of them
+        # one row has the values of all methods, so that values in the same position are paired
+        paired = {name: dict(enumerate(values)) for name, values in methods.items()}
         medians_text = ", ".join(f"{name} {number(value)}" for name, value in medians.items())
         if "rv-gomea" in medians and NONE in medians:
             holds = is_lower(paired["rv-gomea"], paired[NONE], len(by_size))
-            what = f"KL from {start}, {size} rows"
-            claims.append(Finding(what, setting, "rv-gomea below none", medians_text, holds))
+            quantity = f"KL from {start}, {size} rows"
+            claims.append(Finding(quantity, setting, "rv-gomea below none", medians_text, holds))
         for name in ("dp", "dp-free"):
             if name in medians and "rv-gomea" in medians:
                 holds = is_lower(paired[name], paired["rv-gomea"], 2 * len(by_size))
-                what = f"KL from {start}, {size} rows, {name} against rv-gomea"
-                claims.append(Finding(what, setting, "rv-gomea", medians_text, holds, same=False))
+                quantity = f"KL from {start}, {size} rows, {name} against rv-gomea"
+                claims.append(Finding(quantity, setting, "rv-gomea", medians_text, holds, same=False))
         if size <= 800 and "bayesian" in medians and NONE in medians:
             holds = is_lower(paired[NONE], paired["bayesian"], len(by_size))
-            what = f"KL from {start}, {size} rows, Bayesian cuts"
+            quantity = f"KL from {start}, {size} rows, Bayesian cuts"
             claims.append(
-                Finding(what, setting, "poor for few rows: above none", medians_text, holds, holds is False)
+                Finding(
+                    quantity, setting, "poor for few rows: above none", medians_text, holds, holds is False
+                )
             )
     return claims
 

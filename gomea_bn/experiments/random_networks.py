@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from gomea_bn.experiments.algorithms import FLOORS, learn, learners, true_fit
+from gomea_bn.experiments.algorithms import FLOORS, compile_search, learn, learners, true_fit
 from gomea_bn.experiments.published import TABLE_1, TABLE_2, PaperTable
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
 from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
     Report,
-    Series,
     Sheet,
     by_net,
-    figure_of,
+    figures_of,
     group_by,
+    nested,
     rank_tests,
     summary_sheet,
     timed_out,
@@ -67,14 +67,14 @@ def measure(task: Task) -> Measured:
     net = task["net"]
     truth = random_network(task["variables"], law=task["law"], kind=task["kind"], random_state=net)
     frame = truth.sample(task["rows"], random_state=10_000 + net)
-    found: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     seconds = {}
     if task["algorithm"] in FLOORS:
         network = true_fit(truth, frame, FLOORS[task["algorithm"]])
     else:
         learned = learn(task["algorithm"], frame, task, net)
         network = learned.network
-        found = {"n_eval": learned.n_eval, "stopped_by": learned.stopped_by}
+        counts = {"n_eval": learned.n_eval, "stopped_by": learned.stopped_by}
         seconds = {"search": learned.seconds}
         if learned.time_to_best is not None:
             seconds["to_best"] = learned.time_to_best
@@ -87,7 +87,7 @@ def measure(task: Task) -> Measured:
         "true_edges": len(truth.edges),
         "bins": sum(bins) / len(bins) if bins else 0.0,
     }
-    return Measured({**values, **found}, seconds)
+    return Measured({**values, **counts}, seconds)
 
 
 def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
@@ -110,12 +110,12 @@ def report_divergence(
     late: dict[tuple[Any, ...], str] = {}
     for (law,), of_law in group_by(rows, variant).items():
         cells = group_by(of_law, grows, "algorithm")
-        groups = {key: values_of(found, "kl") for key, found in cells.items()}
+        groups = {key: values_of(cell, "kl") for key, cell in cells.items()}
         sheets += _divergence_sheets(f'{heading}, law "{law}"', grows, cells, paper)
         panels.append(_kl_panel(law, grows, groups, paper))
         by_law[law] = groups
-        for key, found in cells.items():
-            if n_late := timed_out(found):
+        for key, cell in cells.items():
+            if n_late := timed_out(cell):
                 late[law, *key] = f"; the clock ended {n_late}"
     figure = Figure(
         "kl", f"KL to the truth by {grows}: medians and quartiles; dashed: published means", tuple(panels)
@@ -127,11 +127,11 @@ def report_divergence(
 
 def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper: PaperTable) -> list[Sheet]:
     """Return the table of one law, and the tests between its algorithms."""
-    groups = {key: values_of(found, "kl") for key, found in cells.items()}
+    groups = {key: values_of(cell, "kl") for key, cell in cells.items()}
 
     def published(key: tuple[Any, ...]) -> str:
-        known = paper.get(_paper_name(key[1]), {}).get(key[0])
-        return f"{number(known[0])} ± {number(known[1])}" if known else "-"
+        mean_and_sd = paper.get(_paper_name(key[1]), {}).get(key[0])
+        return f"{number(mean_and_sd[0])} ± {number(mean_and_sd[1])}" if mean_and_sd else "-"
 
     def floor(name: str) -> Callable[[tuple[Any, ...]], str]:
         return lambda key: summarise(groups[key[0], name]).spread if (key[0], name) in groups else "-"
@@ -140,8 +140,8 @@ def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper
         return lambda key: number(summarise(values_of(cells[key], name)).mean)
 
     def seconds(key: tuple[Any, ...]) -> str:
-        found = to_best(cells[key])
-        return number(summarise(found).median) if found else "-"
+        values = to_best(cells[key])
+        return number(summarise(values).median) if values else "-"
 
     more_columns = {
         "paper": published,
@@ -151,15 +151,12 @@ def _divergence_sheets(heading: str, grows: str, cells: Mapping[Any, Any], paper
         "s to best": seconds,
         "ended by the clock": lambda key: str(timed_out(cells[key])),
     }
-    by_size: dict[Any, dict[str, list[float]]] = {}
-    for (size, name), found in groups.items():
-        if name not in FLOORS:
-            by_size.setdefault(size, {})[name] = found
+    of_learners = {key: values for key, values in groups.items() if key[1] not in FLOORS}
     return [
         summary_sheet(
             f"KL in nats: {heading}", (grows, "algorithm"), groups, more_columns, "Paper: mean ± sd."
         ),
-        rank_tests(f"KL, pairs of algorithms: {heading}", grows, by_size),
+        rank_tests(f"KL, pairs of algorithms: {heading}", grows, nested(of_learners)),
     ]
 
 
@@ -178,12 +175,9 @@ def _paper_name(algorithm: str) -> str:
 
 
 def _kl_panel(law: str, grows: str, groups: Cells, paper: PaperTable) -> Panel:
-    series: list[Series] = []
-    for name in dict.fromkeys(name for _, name in groups):
-        own = {size: found for (size, other), found in groups.items() if other == name}
-        known = {size: mean for size, (mean, _) in paper.get(name, {}).items()}
-        series += figure_of(name, own, published=known)
-    return Panel(f'law "{law}"', grows, "KL, nats", tuple(series), log_x=grows == "rows", log_y=True)
+    published = {name: {size: mean for size, (mean, _) in cells.items()} for name, cells in paper.items()}
+    series = figures_of(groups, published)
+    return Panel(f'law "{law}"', grows, "KL, nats", series, log_x=grows == "rows", log_y=True)
 
 
 def _divergence_claims(
@@ -193,7 +187,8 @@ def _divergence_claims(
     claims = []
     for column, cells in paper.items():
         for size, (mean, sd) in cells.items():
-            what, found = f"KL, {column}, {size} {grows}", []
+            quantity = f"KL, {column}, {size} {grows}"
+            compared = []
             for law, groups in by_law.items():
                 for name in dict.fromkeys(name for other, name in groups if other == size):
                     if name not in FLOORS and _paper_name(name) == column:
@@ -202,8 +197,10 @@ def _divergence_claims(
                             (law, size, name), ""
                         )
                         same = name == column and law == PAPER_LAW
-                        found.append(Claim(what, setting, mean, ours, "lower", sd, PAPER_NETS, same=same))
-            claims += found or [Claim(what, "-", mean, (), "lower", sd, PAPER_NETS)]
+                        compared.append(
+                            Claim(quantity, setting, mean, ours, "lower", sd, PAPER_NETS, same=same)
+                        )
+            claims += compared or [Claim(quantity, "-", mean, (), "lower", sd, PAPER_NETS)]
     return claims
 
 
@@ -219,17 +216,15 @@ def report_structure(
     sheets, panels = [], []
     for (value,), group in group_by(rows, variant).items():
         by_cell = group_by(group, grows, "algorithm")
-        for what in ("accuracy", "sensitivity"):
-            found = {key: values_of(cell, what) for key, cell in by_cell.items()}
-            sheets.append(summary_sheet(f"{what}, {variant} {value}", (grows, "algorithm"), found))
-            panels.append(_panel(f"{what}, {variant} {value}", grows, what, found))
-        seconds = {key: known for key, cell in by_cell.items() if (known := to_best(cell))}
+        for measure_name in ("accuracy", "sensitivity"):
+            values = {key: values_of(cell, measure_name) for key, cell in by_cell.items()}
+            heading = f"{measure_name}, {variant} {value}"
+            sheets.append(summary_sheet(heading, (grows, "algorithm"), values))
+            panels.append(_panel(heading, grows, measure_name, values))
+        seconds = {key: of_cell for key, cell in by_cell.items() if (of_cell := to_best(cell))}
         panels.append(_panel(f"time to the best, {variant} {value}", grows, "s", seconds, log_y=True))
-        by_size = {
-            size: {a: values_of(c, "accuracy") for (s, a), c in by_cell.items() if s == size}
-            for size, _ in by_cell
-        }
-        sheets.append(rank_tests(f"accuracy, pairs of algorithms, {variant} {value}", grows, by_size))
+        accuracies = nested({key: values_of(cell, "accuracy") for key, cell in by_cell.items()})
+        sheets.append(rank_tests(f"accuracy, pairs of algorithms, {variant} {value}", grows, accuracies))
     figure = Figure(
         "structure", "Accuracy, sensitivity and time to the best: medians and quartiles", tuple(panels)
     )
@@ -243,10 +238,7 @@ def _panel(
     groups: Cells,
     log_y: bool = False,
 ) -> Panel:
-    series: list[Series] = []
-    for name in dict.fromkeys(name for _, name in groups):
-        series += figure_of(name, {size: found for (size, other), found in groups.items() if other == name})
-    return Panel(title, grows, y_label, tuple(series), log_x=grows == "rows", log_y=log_y)
+    return Panel(title, grows, y_label, figures_of(groups), log_x=grows == "rows", log_y=log_y)
 
 
 def figure_3_claims(rows: Sequence[Row]) -> list[Finding]:
@@ -256,29 +248,28 @@ def figure_3_claims(rows: Sequence[Row]) -> list[Finding]:
     setting = f'{N_VARIABLES} variables, law "ide-cozman"'
     claims = []
     for size in PERFECT_FROM:
-        found = medians.get(("equal-width", size, "EW"))
-        what, ours = f"median accuracy, EW on equal-width networks, {size} rows", "-"
-        if found is not None:
-            ours = number(found)
-        holds = None if found is None else found == 1.0
-        claims.append(Finding(what, setting, "1", ours, holds, reason=_lost_edges(rows, size)))
-    own = [found for (kind, _, name), found in medians.items() if (kind, name) == ("equal-frequency", "EF")]
-    what, n_perfect = "EF's median accuracy on equal-frequency networks", sum(found == 1.0 for found in own)
-    ours = f"1 at {n_perfect} of {len(own)} sizes" if own else "-"
-    holds = n_perfect == 0 if own else None
-    return [*claims, Finding(what, setting, "never 1", ours, holds, n_perfect > len(own) / 2)]
+        median = medians.get(("equal-width", size, "EW"))
+        quantity = f"median accuracy, EW on equal-width networks, {size} rows"
+        ours = "-" if median is None else number(median)
+        holds = None if median is None else median == 1.0
+        claims.append(Finding(quantity, setting, "1", ours, holds, reason=_lost_edges(rows, size)))
+    of_ef = [value for (kind, _, name), value in medians.items() if (kind, name) == ("equal-frequency", "EF")]
+    quantity, n_perfect = "EF's median accuracy on equal-frequency networks", of_ef.count(1.0)
+    ours = f"1 at {n_perfect} of {len(of_ef)} sizes" if of_ef else "-"
+    holds = n_perfect == 0 if of_ef else None
+    return [*claims, Finding(quantity, setting, "never 1", ours, holds, n_perfect > len(of_ef) / 2)]
 
 
 def _lost_edges(rows: Sequence[Row], size: int) -> str:
     """Return the numbers of edges that EW adds and omits on all equal-width networks with `size` rows."""
-    own = [
+    of_ew = [
         row["measured"]
         for row in rows
         if (row["task"]["kind"], row["task"]["rows"], row["task"]["algorithm"]) == ("equal-width", size, "EW")
     ]
-    n_true = sum(found["true_edges"] for found in own)
-    n_right = sum(round(found["sensitivity"] * found["true_edges"]) for found in own)
-    n_wrong = sum(found["edges"] for found in own) - n_right
+    n_true = sum(measured["true_edges"] for measured in of_ew)
+    n_right = sum(round(measured["sensitivity"] * measured["true_edges"]) for measured in of_ew)
+    n_wrong = sum(measured["edges"] for measured in of_ew) - n_right
     return (
         f"{n_wrong} wrong edges, {n_true - n_right} of {n_true} missing; the tables of the missing ones have more "
         "entries than the score accepts for this number of rows"
@@ -291,63 +282,61 @@ def figure_4_claims(rows: Sequence[Row]) -> list[Finding]:
     medians = {key: summarise(values_of(cell, "accuracy")).median for key, cell in cells.items()}
     claims = []
     for size in (4, 8, 12):
-        found = {name: medians.get((size, name)) for name in ("BD", "EW", "EF")}
-        known = {name: value for name, value in found.items() if value is not None}
-        ours = ", ".join(f"{name} {number(value)}" for name, value in known.items()) or "-"
-        holds = None
-        if len(known) == len(found):
-            own, *others = (by_net(cells[size, name], "accuracy") for name in known)
-            lower = [is_lower(other, own, len(others)) for other in others]
+        names = ("BD", "EW", "EF")
+        ours, holds = "-", None
+        if all((size, name) in medians for name in names):
+            ours = ", ".join(f"{name} {number(medians[size, name])}" for name in names)
+            of_bd, *others = (by_net(cells[size, name], "accuracy") for name in names)
+            lower = [is_lower(other, of_bd, len(others)) for other in others]
             holds = True if all(lower) else False if False in lower else None
         late = timed_out(cells.get((size, "BD"), ()))
         setting = f'law "{PAPER_LAW}"' + (f"; the clock ended {late} of BD" if late else "")
-        what = f"median accuracy, {size} variables"
-        claims.append(Finding(what, setting, "BD best", ours if len(known) == len(found) else "-", holds))
+        claims.append(Finding(f"median accuracy, {size} variables", setting, "BD best", ours, holds))
     return claims
 
 
 def _experiments() -> tuple[Experiment, ...]:
-    known = learners()
+    all_learners = learners()
     table = partial(report_divergence, variant="law")
     rows = {"kind": "random", "variables": N_VARIABLES}
     variables = {"kind": "random", "rows": N_ROWS}
-    compared = tuple(name for name in known if name in ("EW", "EF", "BD", "optimal"))
+    compared = tuple(name for name in all_learners if name in ("EW", "EF", "BD", "optimal"))
     return (
         Experiment(
             name="table1",
             title="KL by the number of rows",
-            source=f"{SOURCE}, Table 1: 8 variables, 30 networks, 24 hours a run.",
-            plan=Plan(10, (200, 800, 3_200), known, LAWS, 2.0),
-            full=Plan(PAPER_NETS, TABLE_ROWS, known, LAWS, 60.0),
-            known_algorithms=known,
+            source=f"{SOURCE}, Table 1: 8 variables, 30 networks, 24 hours per run.",
+            plan=Plan(10, (200, 800, 3_200), all_learners, LAWS, 2.0),
+            full=Plan(PAPER_NETS, TABLE_ROWS, all_learners, LAWS, 60.0),
+            known_algorithms=all_learners,
             known_variants=LAWS,
             tasks=partial(expand, variant="law", grows="rows", fixed=rows),
             measure=measure,
             report=partial(table, grows="rows", paper=TABLE_1, heading="8 variables"),
             least_size=10,
-            prepare=compile_learner,
+            prepare=compile_search,
         ),
         Experiment(
             name="table2",
             title="KL by the number of variables",
-            source=f"{SOURCE}, Table 2: 500 rows, 30 networks for each size, 24 hours a run.",
-            plan=Plan(10, (4, 8, 12), known, LAWS, 2.0),
-            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), known, LAWS, 60.0),
-            known_algorithms=known,
+            source=f"{SOURCE}, Table 2: 500 rows, 30 networks for each size, 24 hours per run.",
+            plan=Plan(10, (4, 8, 12), all_learners, LAWS, 2.0),
+            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), all_learners, LAWS, 60.0),
+            known_algorithms=all_learners,
             known_variants=LAWS,
             tasks=partial(expand, variant="law", grows="variables", fixed=variables),
             measure=measure,
             report=partial(table, grows="variables", paper=TABLE_2, heading="500 rows"),
             least_size=2,
-            prepare=compile_learner,
+            prepare=compile_search,
         ),
         Experiment(
             name="fig3",
             title="Structure by the number of rows and the kind of network",
             source=f"{SOURCE}, Figure 3: equal-width, equal-frequency and random networks of 8 variables.",
             plan=Plan(10, (200, 1_600, 6_400), compared, KINDS, 2.0),
-            full=Plan(PAPER_NETS, TABLE_ROWS, known, KINDS, 60.0),
-            known_algorithms=known,
+            full=Plan(PAPER_NETS, TABLE_ROWS, all_learners, KINDS, 60.0),
+            known_algorithms=all_learners,
             known_variants=KINDS,
             tasks=partial(
                 expand,
@@ -359,30 +348,23 @@ def _experiments() -> tuple[Experiment, ...]:
             measure=measure,
             report=partial(report_structure, variant="kind", grows="rows", claims=figure_3_claims),
             least_size=10,
-            prepare=compile_learner,
+            prepare=compile_search,
         ),
         Experiment(
             name="fig4",
             title="Structure and time to the best by the number of variables",
             source=f"{SOURCE}, Figure 4: random networks, 500 rows.",
-            plan=Plan(10, (4, 8, 12, 16), known, ("ide-cozman",), 2.0),
-            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), known, LAWS, 60.0),
-            known_algorithms=known,
+            plan=Plan(10, (4, 8, 12, 16), all_learners, ("ide-cozman",), 2.0),
+            full=Plan(PAPER_NETS, tuple(range(4, 21, 2)), all_learners, LAWS, 60.0),
+            known_algorithms=all_learners,
             known_variants=LAWS,
             tasks=partial(expand, variant="law", grows="variables", fixed=variables, with_floor=False),
             measure=measure,
             report=partial(report_structure, variant="law", grows="variables", claims=figure_4_claims),
             least_size=2,
-            prepare=compile_learner,
+            prepare=compile_search,
         ),
     )
-
-
-def compile_learner(announce: Callable[[str], object]) -> float:
-    """Compile what every search needs; returns the seconds."""
-    from gomea_bn.learning.warm_up import compile_kernels
-
-    return compile_kernels(announce)
 
 
 EXPERIMENTS = _experiments()

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.experiments.algorithms import learning_seed
+from gomea_bn.experiments.algorithms import compile_search, learning_seed
 from gomea_bn.experiments.judge import Edge, network_score
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
 from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
     Report,
-    Series,
     Sheet,
     by_net,
-    figure_of,
+    figures_of,
     group_by,
+    nested,
     rank_tests,
     summary_sheet,
 )
@@ -73,13 +73,7 @@ GAINS = "it gains within the same number of evaluations here too"
 
 def tasks(plan: Plan) -> list[Task]:
     """Return one task per network, number of rows, sample and algorithm."""
-    return [
-        {"network": name, "rows": size, "net": plan.seed + net, "algorithm": algorithm, **plan.limits}
-        for name in plan.variants
-        for size in plan.sizes
-        for net in range(plan.nets)
-        for algorithm in plan.algorithms
-    ]
+    return plan.tasks("network", "rows", "algorithm")
 
 
 def measure(task: Task) -> Measured:
@@ -93,7 +87,7 @@ def measure(task: Task) -> Measured:
     frame = sample[[name for name in truth.names if sample[name].nunique() > 1]]
     names = list(map(str, frame.columns))
     true_edges = [(parent, child) for parent, child in truth.edges if parent in names and child in names]
-    found: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     if task["algorithm"] in PEERS:
         began = perf_counter()
         edges = by_pyagrum(frame, PEERS[task["algorithm"]])
@@ -110,7 +104,7 @@ def measure(task: Task) -> Measured:
             random_state=learning_seed(task["net"]),
         ).fit(frame)
         edges = learner.network_.edges
-        found = {
+        counts = {
             "n_eval": learner.n_eval_,
             "n_eval_at_best": learner.history_[-1].n_eval,
             "stopped_by": learner.stopped_by_,
@@ -122,7 +116,7 @@ def measure(task: Task) -> Measured:
         "shd": shd(true_edges, edges, names=names),
         "left_out": len(truth.names) - len(names),
     }
-    return Measured({**values, **found}, seconds)
+    return Measured({**values, **counts}, seconds)
 
 
 def by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
@@ -184,14 +178,10 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
         sheets.append(
             summary_sheet(f"Score over the generating network's, {name}", KEYS, gains, more_columns)
         )
-        by_size: dict[int, dict[str, list[float]]] = {}
-        for (size, algorithm), values in gains.items():
-            by_size.setdefault(size, {})[algorithm] = values
+        by_size = nested(gains)
         sheets.append(rank_tests(f"Score, pairs of algorithms, {name}", "rows", by_size))
-        series: list[Series] = []
-        for algorithm in dict.fromkeys(algorithm for _, algorithm in gains):
-            series += figure_of(algorithm, {n: v for (n, other), v in gains.items() if other == algorithm})
-        panels.append(Panel(name, "rows", "score over the generating network's", tuple(series), log_x=True))
+        y_label = "score over the generating network's"
+        panels.append(Panel(name, "rows", y_label, figures_of(gains), log_x=True))
         for size in by_size:
             of_size = {a: by_net(cell, "gain") for (n, a), cell in cells.items() if n == size}
             claims += findings(name, size, of_size, len(group_by(rows, "network", "rows")))
@@ -204,25 +194,25 @@ KEYS = ("rows", "algorithm")
 
 def _medians(values: Sequence[float | None]) -> str:
     """Return the median of values as text; "-" if they are not counted."""
-    known = [value for value in values if value is not None]
-    return number(summarise(known).median) if known else "-"
+    counted = [value for value in values if value is not None]
+    return number(summarise(counted).median) if counted else "-"
 
 
 def linkage_findings(
     network: str, rows: int, gains: dict[str, dict[int, float]], n_tests: int
 ) -> list[Finding]:
     """Return the findings on GOMEA against pyAgrum, and on local search, which gains except on INSURANCE."""
-    found = []
+    findings = []
     medians = {name: summarise(list(values.values())).median for name, values in gains.items()}
     setting = f"{network}, {rows} rows, medians"
     for peer in PEERS:
         if peer in medians and "tree" in medians:
             worse = is_lower(gains["tree"], gains[peer], n_tests)
-            what, theirs = f"BDeu, GOMEA against {peer}", f"{number(medians[peer])} (not of the paper)"
+            quantity, theirs = f"BDeu, GOMEA against {peer}", f"{number(medians[peer])} (not of the paper)"
             holds = None if worse is None else not worse
             even = gains["tree"] == gains[peer]
-            found.append(
-                Finding(what, setting, theirs, number(medians["tree"]), holds, same=False, even=even)
+            findings.append(
+                Finding(quantity, setting, theirs, number(medians["tree"]), holds, same=False, even=even)
             )
     if "no-local-search" in medians and "tree" in medians:
         gain = medians["tree"] - medians["no-local-search"]
@@ -233,10 +223,10 @@ def linkage_findings(
         if network == "insurance":
             holds = is_even(gains["no-local-search"], gains["tree"], n_tests)
         reason = EASY if equal else GAINS if worse else ""
-        found.append(
+        findings.append(
             Finding("BDeu, gain of local search", setting, paper, number(gain), holds, reason=reason)
         )
-    return found
+    return findings
 
 
 def scheme_findings(
@@ -249,17 +239,10 @@ def scheme_findings(
         return []
     best = max(single, key=single.__getitem__)
     ours = f"ims {number(medians['ims'])}, {best} {number(single[best])}"
-    what = "BDeu, multi-start scheme against the best single population"
+    quantity = "BDeu, multi-start scheme against the best single population"
     worse = is_lower(gains["ims"], gains[best], n_tests)
     holds = True if medians["ims"] >= medians[best] else None if worse is None else not worse
-    return [Finding(what, f"{network}, {rows} rows, medians", "not below", ours, holds)]
-
-
-def prepare(announce: Callable[[str], object]) -> float:
-    """Compile the search; returns the seconds."""
-    from gomea_bn.learning.warm_up import compile_kernels
-
-    return compile_kernels(announce)
+    return [Finding(quantity, f"{network}, {rows} rows, medians", "not below", ours, holds)]
 
 
 def report_linkage(plan: Plan, rows: Sequence[Row]) -> Report:
@@ -286,7 +269,7 @@ EXPERIMENTS = (
         measure=measure,
         report=report_linkage,
         least_size=10,
-        prepare=prepare,
+        prepare=compile_search,
     ),
     Experiment(
         name="ims",
@@ -300,6 +283,6 @@ EXPERIMENTS = (
         measure=measure,
         report=report_schemes,
         least_size=10,
-        prepare=prepare,
+        prepare=compile_search,
     ),
 )

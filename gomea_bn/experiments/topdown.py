@@ -13,11 +13,11 @@ from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
     Report,
-    Series,
     Sheet,
     by_net,
-    figure_of,
+    figures_of,
     group_by,
+    nested,
     rank_tests,
     summary_sheet,
 )
@@ -65,15 +65,15 @@ def exploded(graph: str, n_rows: int, seed: int) -> pd.DataFrame:
     import pandas as pd
 
     generator = np.random.default_rng(seed)
-    parents = {name: [p for p, c in GRAPHS[graph] if c == name] for name in "ABC"}
+    parents_of = {name: [p for p, c in GRAPHS[graph] if c == name] for name in "ABC"}
     values: dict[str, np.ndarray] = {}
-    while len(values) < len(parents):
-        for name, own in parents.items():
-            if name in values or not all(parent in values for parent in own):
+    while len(values) < len(parents_of):
+        for name, parents in parents_of.items():
+            if name in values or not all(parent in values for parent in parents):
                 continue
-            table = generator.dirichlet(np.full(N_VALUES, 0.5), size=N_VALUES ** len(own))
+            table = generator.dirichlet(np.full(N_VALUES, 0.5), size=N_VALUES ** len(parents))
             row = np.zeros(n_rows, np.int64)
-            for parent in own:
+            for parent in parents:
                 row = row * N_VALUES + values[parent]
             steps = np.cumsum(table, axis=1)[row, :-1]
             values[name] = (generator.random(n_rows)[:, None] >= steps).sum(axis=1)
@@ -93,8 +93,8 @@ def measure(task: Task) -> Measured:
     began = perf_counter()
     method.fit(frame, network=edges)
     seconds = perf_counter() - began
-    wanted = [N_FINE * k - 0.5 for k in range(1, N_VALUES)]
-    right = [cuts.tolist() == wanted for cuts in method.cut_points_.values()]
+    true_thresholds = [N_FINE * k - 0.5 for k in range(1, N_VALUES)]
+    right = [cuts.tolist() == true_thresholds for cuts in method.cut_points_.values()]
     thresholds = sum(len(cuts) for cuts in method.cut_points_.values())
     length = method.description_length_.total / task["rows"]
     values = {"recovered": sum(right) / len(right), "thresholds": thresholds, "length": length}
@@ -114,30 +114,29 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         }
         means = {key: number(summarise(values).mean) for key, values in lengths.items()}
         median_seconds = {key: number(value) for key, value in seconds.items()}
-        more_columns = {"nats a row": means.__getitem__, "median s": median_seconds.__getitem__}
+        more_columns = {"nats per row": means.__getitem__, "median s": median_seconds.__getitem__}
         sheets.append(
             summary_sheet(f"Recovered columns, {graph}", ("rows", "search"), recovered, more_columns)
         )
-        by_size: dict[int, dict[str, list[float]]] = {}
-        for (size, search), values in recovered.items():
-            by_size.setdefault(size, {})[search] = values
-        sheets.append(rank_tests(f"Recovered columns, pairs of searches, {graph}", "rows", by_size))
-        series: list[Series] = []
-        for search in dict.fromkeys(search for _, search in recovered):
-            series += figure_of(search, {n: v for (n, other), v in recovered.items() if other == search})
-        panels.append(Panel(graph, "rows", "recovered columns", tuple(series), log_x=True))
+        sheets.append(rank_tests(f"Recovered columns, pairs of searches, {graph}", "rows", nested(recovered)))
+        panels.append(Panel(graph, "rows", "recovered columns", figures_of(recovered), log_x=True))
         largest = max(size for size, _ in recovered)
         if (largest, PUBLISHED) in recovered:
-            found = recovered[largest, PUBLISHED]
-            own, exact = (
+            shares = recovered[largest, PUBLISHED]
+            published, exact = (
                 by_net(cells.get((largest, name), ()), "recovered") for name in (PUBLISHED, "exact")
             )
-            what = f"{graph}: share of columns recovered"
-            ours = f"{number(summarise(found).mean)}, all three in {found.count(1.0)} of {len(found)} samples"
-            holds = summarise(found).median == 1.0 and not is_lower(own, exact)
-            why = _reason(recovered, largest)
-            setting = f"{PUBLISHED}, {largest} rows"
-            findings.append(Finding(what, setting, "1 with many rows", ours, holds, reason=why))
+            n_all = shares.count(1.0)
+            findings.append(
+                Finding(
+                    f"{graph}: share of columns recovered",
+                    f"{PUBLISHED}, {largest} rows",
+                    "1 with many rows",
+                    f"{number(summarise(shares).mean)}, all three in {n_all} of {len(shares)} samples",
+                    summarise(shares).median == 1.0 and not is_lower(published, exact),
+                    reason=_reason(recovered, largest),
+                )
+            )
     figure = Figure("recovery", "Share of columns recovered: medians and quartiles", tuple(panels))
     return Report(tuple(sheets), (figure,), tuple(findings), (NOTE,))
 

@@ -155,5 +155,5 @@ def unknown_column(name: str, edges: Sequence[tuple[str, str]], columns: tuple[s
     if not hint:
         hint = f" Columns are {_shown(columns)}."
     edge = next((edge for edge in edges if name in edge), None)
-    what = f"edge '{edge[0]}' -> '{edge[1]}'" if edge else f"variable '{name}'"
-    return f"Expert's {what}: unknown column '{name}'.{hint}"
+    statement = f"edge '{edge[0]}' -> '{edge[1]}'" if edge else f"variable '{name}'"
+    return f"Expert's {statement}: unknown column '{name}'.{hint}"

@@ -182,7 +182,7 @@ def _position(front: Front, decision: Decision) -> int:
                 "this front."
             )
         ids, size = front.original_index, int(whole["n_networks"])
-    for what, mentioned in (
+    for entry, mentioned in (
         ("shortlist", decision.shortlist),
         ("notes", decision.notes),
         ("network", [decision.network]),
@@ -190,7 +190,7 @@ def _position(front: Front, decision: Decision) -> int:
         for index in mentioned:
             if index >= size:
                 raise GomeaBnError(
-                    f"{what}: unknown network {index}; the front has networks 0 to {size - 1}."
+                    f"{entry}: unknown network {index}; the front has networks 0 to {size - 1}."
                 )
     if decision.network not in ids:
         raise GomeaBnError(
@@ -214,27 +214,27 @@ def _id_of_text(key: str) -> int:
     return int(key)
 
 
-def _id(value: Any, what: str) -> int:
+def _id(value: Any, entry: str) -> int:
     if not is_integer(value) or not 0 <= value < 10**9:
-        raise GomeaBnError(f"{what} must hold ids of networks, integers of at least 0, got {value!r:.80}.")
+        raise GomeaBnError(f"{entry} must hold ids of networks, integers of at least 0, got {value!r:.80}.")
     return int(value)
 
 
-def _text(value: object, what: str) -> str:
+def _text(value: object, entry: str) -> str:
     if not isinstance(value, str):
-        raise GomeaBnError(f"{what} must be text, got {value!r:.80}.")
+        raise GomeaBnError(f"{entry} must be text, got {value!r:.80}.")
     return value
 
 
-def _number(value: Any, what: str, least: float = -math.inf) -> float:
-    check_number(what, value, least)
+def _number(value: Any, entry: str, least: float = -math.inf) -> float:
+    check_number(entry, value, least)
     return float(value)
 
 
-def _range(value: object, what: str) -> tuple[float, float]:
+def _range(value: object, entry: str) -> tuple[float, float]:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise GomeaBnError(f"{what} must be two numbers, least and most, got {value!r:.80}.")
-    low, high = _number(value[0], what), _number(value[1], what)
+        raise GomeaBnError(f"{entry} must be two numbers, least and most, got {value!r:.80}.")
+    low, high = _number(value[0], entry), _number(value[1], entry)
     if low > high:
-        raise GomeaBnError(f"{what} must have its smaller number first, got {[low, high]!r}.")
+        raise GomeaBnError(f"{entry} must have its smaller number first, got {[low, high]!r}.")
     return low, high

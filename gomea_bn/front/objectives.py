@@ -83,39 +83,39 @@ def check_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     return checked
 
 
-def check_values(values: ArrayLike, names: Sequence[str], what: str = "values") -> NDArray[np.float64]:
+def check_values(values: ArrayLike, names: Sequence[str], option: str = "values") -> NDArray[np.float64]:
     """Return a copy of the values, float64 (n, m): finite, at least one row, without negative zeros."""
     try:
         checked = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise GomeaBnError(f"{what} must be numbers, one row per network: {error}.") from error
+        raise GomeaBnError(f"{option} must be numbers, one row per network: {error}.") from error
     if len(checked.shape) == 2 and len(checked) == 0:
-        raise GomeaBnError(f"{what} must hold at least one network, got none.")
+        raise GomeaBnError(f"{option} must hold at least one network, got none.")
     if checked.ndim != 2 or checked.shape[1] != len(names):
         raise GomeaBnError(
-            f"{what} must have shape (n_networks, {len(names)}), one column per objective "
+            f"{option} must have shape (n_networks, {len(names)}), one column per objective "
             f"({', '.join(names)}), got {checked.shape}."
         )
     if not np.isfinite(checked).all():
         row, column = np.argwhere(~np.isfinite(checked))[0].tolist()
         raise GomeaBnError(
-            f"{what} must be finite, got {checked[row, column].item()!r} for '{names[column]}' in row {row}."
+            f"{option} must be finite, got {checked[row, column].item()!r} for '{names[column]}' in row {row}."
         )
     # -0.0 and 0.0 are equal, but their bytes differ, and so would the hash
     return checked + 0.0
 
 
-def check_point(point: ArrayLike, names: Sequence[str], what: str) -> NDArray[np.float64]:
+def check_point(point: ArrayLike, names: Sequence[str], option: str) -> NDArray[np.float64]:
     """Return one finite number per objective, float64 (m,); a single number is used for all."""
     try:
         checked = np.array(point, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise GomeaBnError(f"{what} must be numbers: {error}.") from error
+        raise GomeaBnError(f"{option} must be numbers: {error}.") from error
     if checked.ndim == 0:
         checked = np.full(len(names), checked)
     if checked.shape != (len(names),) or not np.isfinite(checked).all():
         raise GomeaBnError(
-            f"{what} must be {len(names)} finite numbers, one per objective ({', '.join(names)}), got {point!r:.80}."
+            f"{option} must be {len(names)} finite numbers, one per objective ({', '.join(names)}), got {point!r:.80}."
         )
     return checked
 

@@ -17,7 +17,7 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
 from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Progress
@@ -103,10 +103,7 @@ class RefinementSession:
     def score(self, cuts: Cuts) -> float:
         """Return the network's score in nats under any cut points."""
         scorer = FamilyScorer(self.scored_variables(cuts), self.method, self.rule)
-        families = [
-            Family((v, 0), tuple((p, 0) for p in parents)) for v, parents in enumerate(self.graph.parents)
-        ]
-        return float(scorer.score(families, use_cache=False).sum())
+        return float(scorer.score(graph_families(self.graph.parents), use_cache=False).sum())
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return the codes of all variables under any cut points."""

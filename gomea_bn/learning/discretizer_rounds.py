@@ -176,8 +176,8 @@ class DiscretizerSearch:
         """
         if not self.entered or (self.last_network is not None and not follows_graph(self.discretizers[0])):
             return None
-        late = self.statistics["discretizer_cut_short"] > 0
-        if late and not settled and 2 * self.discretizer_seconds > self.stop.seconds:
+        was_late = self.statistics["discretizer_cut_short"] > 0
+        if was_late and not settled and 2 * self.discretizer_seconds > self.stop.seconds:
             return None
         names = self.table.names
         network = DiscretizedBayesNet.from_table(
@@ -306,7 +306,7 @@ class DiscretizerSearch:
                 ),
                 stacklevel=4,
             )
-        n_late, n_runs = (self.statistics[f"discretizer_{what}"] for what in ("cut_short", "runs"))
+        n_late, n_runs = self.statistics["discretizer_cut_short"], self.statistics["discretizer_runs"]
         if n_late:
             warnings.warn(
                 GomeaBnWarning(

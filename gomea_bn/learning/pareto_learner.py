@@ -360,7 +360,7 @@ def front_problem(
         rules,
         names,
         expert=sample,
-        own={o.name: function_of(o) for o in objectives if not isinstance(o, str)},
+        user_objectives={o.name: function_of(o) for o in objectives if not isinstance(o, str)},
         max_parameters=max_parameters,
         random_repair=learner.random_repair,
         initial_indegree=learner.initial_indegree,

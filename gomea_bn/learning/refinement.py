@@ -246,7 +246,7 @@ def _by_discretizer(
     if not session.movable:
         return _Search(session.network_cuts, [], "fixpoint", 0.0)
     unmoved = [names[v] for v in session.network_cuts if v not in session.movable]
-    given = DiscretizedBayesNet.from_table(
+    with_unmoved_fixed = DiscretizedBayesNet.from_table(
         session.table, network.edges, network.cut_points, metadata={"fixed_cut_points": unmoved}
     )
     method.compile()
@@ -254,7 +254,7 @@ def _by_discretizer(
     proposal = propose(
         method,
         session.table,
-        given,
+        with_unmoved_fixed,
         min_width=limits.min_width,
         min_bin_count=limits.min_bin_count,
         max_seconds=max_seconds,

@@ -51,16 +51,18 @@ def compile_front_kernels(announce: Callable[[str], object] = _log) -> float:
     return _compile("front", _search_front_once, announce, 60)
 
 
-def _compile(what: str, run: Callable[[int], None], announce: Callable[[str], object], seconds: int) -> float:
-    if what in _done:
+def _compile(
+    run_kind: str, run: Callable[[int], None], announce: Callable[[str], object], seconds: int
+) -> float:
+    if run_kind in _done:
         return 0.0
     began = perf_counter()
-    if not kernels_are_cached(what):
+    if not kernels_are_cached(run_kind):
         announce(f"Compiling kernels (once per machine and version, about {seconds} seconds) ...")
     for n_threads in (1, 2):
         run(n_threads)
-    note_kernels_cached(what)
-    _done.add(what)
+    note_kernels_cached(run_kind)
+    _done.add(run_kind)
     return perf_counter() - began
 
 

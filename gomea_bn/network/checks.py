@@ -45,19 +45,19 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(name) for name in checked)
 
 
-def check_keys(mapping: Mapping[str, Any], keys: Sequence[str], names: Sequence[str], what: str) -> None:
+def check_keys(mapping: Mapping[str, Any], keys: Sequence[str], names: Sequence[str], option: str) -> None:
     """Raise `GomeaBnError` for a mapping whose keys are not exactly the given variables among `names`."""
     if not isinstance(mapping, Mapping):
-        raise GomeaBnError(f"{what} must map variable names to values, got {type(mapping).__name__}.")
+        raise GomeaBnError(f"{option} must map variable names to values, got {type(mapping).__name__}.")
     for name in mapping:
         if name not in names:
-            raise GomeaBnError(f"{what}: unknown variable {name!r}.{nearest(str(name), names)}")
+            raise GomeaBnError(f"{option}: unknown variable {name!r}.{nearest(str(name), names)}")
         if name not in keys:
-            kind = "continuous" if what == "levels" else "discrete"
-            raise GomeaBnError(f"{what} must not have an entry for '{name}', which is {kind}.")
+            kind = "continuous" if option == "levels" else "discrete"
+            raise GomeaBnError(f"{option} must not have an entry for '{name}', which is {kind}.")
     for name in keys:
         if name not in mapping:
-            raise GomeaBnError(f"{what} must have an entry for '{name}', got none.")
+            raise GomeaBnError(f"{option} must have an entry for '{name}', got none.")
 
 
 def check_support(support: object, name: str) -> tuple[float, float]:

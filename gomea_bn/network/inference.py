@@ -81,9 +81,9 @@ def query(
     return pd.Series(posterior, index=index, name=f"P({target})")
 
 
-def _check_name(network: NetworkLike, name: str, what: str) -> None:
+def _check_name(network: NetworkLike, name: str, option: str) -> None:
     if name not in network.names:
-        raise GomeaBnError(f"{what}: unknown variable {name!r}.{nearest(str(name), network.names)}")
+        raise GomeaBnError(f"{option}: unknown variable {name!r}.{nearest(str(name), network.names)}")
 
 
 def _is_possible(engine: Any, gum: Any) -> bool:

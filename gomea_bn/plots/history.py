@@ -20,9 +20,12 @@ __all__ = ["History", "Run", "history_steps", "plot_history"]
 class FittedLearner(Protocol):
     """A fitted learner with its history, evaluations and seconds of search."""
 
-    history_: list[HistoryEntry] | list[FrontHistoryEntry]
     n_eval_: int
     fit_seconds_: float
+
+    @property
+    def history_(self) -> list[HistoryEntry] | list[FrontHistoryEntry]:
+        """Improvements in order."""
 
 
 class FinishedSearch(Protocol):

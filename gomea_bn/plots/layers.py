@@ -1,4 +1,4 @@
-"""Ordering the places within the layers of a drawing so that few edges cross."""
+"""Ordering the vertices within the layers of a drawing so that few edges cross."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ Order = list[NDArray[np.intp]]
 
 
 def chains(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return every edge as a path with one place per layer, and append the layers of new places to `layers`.
+    """Return every edge as a path with one vertex per layer, and append the layers of new vertices to `layers`.
+
+    A vertex is a node of the network, or a bend of an edge in a layer that the edge crosses.
 
     Parameters
     ----------
@@ -42,19 +44,19 @@ def chains(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[list[int
 def ordered(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Return the rows reordered to reduce crossings; never worse than the input.
 
-    No move of a single place within its row saves a crossing. The same input gives the same order.
+    No move of a single vertex within its row saves a crossing. The same input gives the same order.
 
     Parameters
     ----------
     rows : sequence of sequence of int
-        Places of every layer, from the top.
+        Vertices of every layer, from the top.
     pieces : iterable of (upper, lower)
         Edges between neighbouring rows; duplicates count repeatedly. `chains` splits longer edges.
 
     Notes
     -----
     Sweeps down and up sort each row by the mean position of its neighbours in the previous row (Sugiyama, Tagawa &
-    Toda, "Methods for visual understanding of hierarchical system structures", 1981). Between sweeps, each place moves
+    Toda, "Methods for visual understanding of hierarchical system structures", 1981). Between sweeps, each vertex moves
     to the position with the fewest crossings ("sifting": Matuszewski, Schönfeld & Molitor, "Using sifting for k-layer
     straightline crossing minimization", 1999). The best order of all is returned.
     """
@@ -78,7 +80,7 @@ def ordered(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) ->
 
 
 def _links(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) -> Links:
-    position_of = {place: (number, at) for number, row in enumerate(rows) for at, place in enumerate(row)}
+    position_of = {vertex: (number, at) for number, row in enumerate(rows) for at, vertex in enumerate(row)}
     links = [np.zeros((len(upper), len(lower))) for upper, lower in pairwise(rows)]
     for upper, lower in pieces:
         number, at = position_of[upper]
@@ -87,7 +89,7 @@ def _links(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) -> 
 
 
 def _joined(links: Links, order: Order, number: int, *, above: bool) -> NDArray[np.float64]:
-    """Return the links of the places of a row, in original order, with the ordered row above or below."""
+    """Return the links of the vertices of a row, in original order, with the ordered row above or below."""
     return links[number - 1].T[:, order[number - 1]] if above else links[number][:, order[number + 1]]
 
 
@@ -110,7 +112,7 @@ def _count(links: Links, order: Order) -> int:
 
 
 def _swept(links: Links, order: Order, *, downward: bool, flip: bool) -> Order:
-    """Return the order after one sweep. `flip` reverses equal places; places without neighbours stay."""
+    """Return the order after one sweep. `flip` reverses equal vertices; vertices without neighbours stay."""
     swept = [row.copy() for row in order]
     numbers = range(1, len(order)) if downward else range(len(order) - 2, -1, -1)
     for number in numbers:
@@ -125,13 +127,13 @@ def _swept(links: Links, order: Order, *, downward: bool, flip: bool) -> Order:
 
 
 def _sift(links: Links, order: Order) -> bool:
-    """Move every place to its position with the fewest crossings; return whether any moved. Mutates the rows."""
+    """Move every vertex to its position with the fewest crossings; return whether any moved. Mutates the rows."""
     moved = [_sift_row(links, order, number) for number in range(len(order))]
     return any(moved)
 
 
 def _sift_row(links: Links, order: Order, number: int) -> bool:
-    """Move the places of one row; return whether any moved. Mutates the row."""
+    """Move the vertices of one row; return whether any moved. Mutates the row."""
     row = order[number]
     pairs = np.zeros((len(row), len(row)))
     for above in (True, False):
@@ -140,17 +142,17 @@ def _sift_row(links: Links, order: Order, number: int) -> bool:
     # [u, v]: additional crossings of u left of v over u right of v
     surplus = pairs - pairs.T
     moved = False
-    for place in range(len(row)):
-        at = int(np.argmax(row == place))
-        # crossings by position of the place, up to a constant
-        crossings = np.cumsum(-surplus[place, row])
-        crossings[:at] += surplus[place, row[:at]]
+    for vertex in range(len(row)):
+        at = int(np.argmax(row == vertex))
+        # crossings by position of the vertex, up to a constant
+        crossings = np.cumsum(-surplus[vertex, row])
+        crossings[:at] += surplus[vertex, row[:at]]
         to = int(np.argmin(crossings))
         if crossings[to] < crossings[at]:
             if to > at:
                 row[at:to] = row[at + 1 : to + 1]
             else:
                 row[to + 1 : at + 1] = row[to:at]
-            row[to] = place
+            row[to] = vertex
             moved = True
     return moved

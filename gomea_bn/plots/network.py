@@ -261,14 +261,14 @@ class _Sketch:
         chain = self.chains[edge]
         upper, lower = self._ends(edge)
         track: list[tuple[float, float]] = []
-        for place, (x, y) in enumerate(chain):
+        for position, (x, y) in enumerate(chain):
             middle = x * self.wider
             top = self.tops[round(y)] * self.higher
             bottom = top + self.row_height
-            if place == 0:
+            if position == 0:
                 middle += self.ports[edge, True]
                 top = self.points[upper][1] + self.boxes[upper].height / 2
-            elif place == len(chain) - 1:
+            elif position == len(chain) - 1:
                 middle += self.ports[edge, False]
                 bottom = self.points[lower][1] - self.boxes[lower].height / 2
             track += [(middle, top), (middle, bottom)]

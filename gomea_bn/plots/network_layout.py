@@ -94,7 +94,7 @@ def network_layout(
     points = [(float(x), float(layer)) for x, layer in zip(x_of, layers)]
     bends = {}
     for (parent, child), path in zip(distinct_edges, paths):
-        inner = [points[place] for place in path[1:-1]]
+        inner = [points[vertex] for vertex in path[1:-1]]
         bends[parent, child] = inner if path[0] == index[parent] else inner[::-1]
     centres = dict(zip(nodes, points))
     isolated = [name for name in all_nodes if name not in connected]
@@ -162,10 +162,10 @@ def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
 
 
 def _by_layer(layers: list[int]) -> list[list[int]]:
-    """Return the places of every layer."""
+    """Return the vertices of every layer."""
     rows: list[list[int]] = [[] for _ in range(max(layers, default=-1) + 1)]
-    for place, layer in enumerate(layers):
-        rows[layer].append(place)
+    for vertex, layer in enumerate(layers):
+        rows[layer].append(vertex)
     return rows
 
 
@@ -176,12 +176,12 @@ def _x_positions(
     gap: float,
     n_nodes: int,
 ) -> NDArray[np.float64]:
-    """Return x of every place, chosen for straight edges and for nodes midway between their neighbours."""
-    n_places = len(half)
-    if not n_places:
+    """Return x of every vertex, chosen for straight edges and for nodes midway between their neighbours."""
+    n_vertices = len(half)
+    if not n_vertices:
         return np.zeros(0)
-    program = _Program(n_places)
-    cost = [_COMPACTNESS] * n_places
+    program = _Program(n_vertices)
+    cost = [_COMPACTNESS] * n_vertices
     for row in rows:
         program.keep_right_of(row[0], half[row[0]])
         for left, right in pairwise(row):
@@ -192,11 +192,11 @@ def _x_positions(
         cost.append(_STRAIGHTNESS[(upper >= n_nodes) + (lower >= n_nodes)])
         sides.setdefault((upper, True), []).append(lower)
         sides.setdefault((lower, False), []).append(upper)
-    for (place, is_above), others in sides.items():
+    for (vertex, is_above), others in sides.items():
         if len(others) > 1:
-            program.measure({place: 1.0, **dict.fromkeys(others, -1.0 / len(others))})
+            program.measure({vertex: 1.0, **dict.fromkeys(others, -1.0 / len(others))})
             cost.append(_CENTRING[is_above])
-    return program.minimum(np.array(cost))[:n_places]
+    return program.minimum(np.array(cost))[:n_vertices]
 
 
 def _isolated(
@@ -225,17 +225,17 @@ def _isolated(
 
 
 class _Program:
-    """A linear program over the x of places, followed by the absolute values that `measure` adds."""
+    """A linear program over the x of vertices, followed by the absolute values that `measure` adds."""
 
-    def __init__(self, n_places: int) -> None:
-        self.n_variables = n_places
-        self.least = [0.0] * n_places
+    def __init__(self, n_vertices: int) -> None:
+        self.n_variables = n_vertices
+        self.least = [0.0] * n_vertices
         self.rows: list[dict[int, float]] = []
         self.bounds: list[float] = []
 
-    def keep_right_of(self, place: int, least: float) -> None:
-        """Require x[place] >= least."""
-        self.least[place] = least
+    def keep_right_of(self, vertex: int, least: float) -> None:
+        """Require x[vertex] >= least."""
+        self.least[vertex] = least
 
     def keep_apart(self, left: int, right: int, distance: float) -> None:
         """Require x[right] - x[left] >= distance."""
@@ -243,9 +243,9 @@ class _Program:
         self.bounds.append(-distance)
 
     def measure(self, terms: Mapping[int, float]) -> None:
-        """Add a variable for the absolute value of the sum of weight * x[place]."""
+        """Add a variable for the absolute value of the sum of weight * x[vertex]."""
         for sign in (1.0, -1.0):
-            row = {place: sign * weight for place, weight in terms.items()}
+            row = {vertex: sign * weight for vertex, weight in terms.items()}
             self.rows.append({**row, self.n_variables: -1.0})
             self.bounds.append(0.0)
         self.least.append(0.0)

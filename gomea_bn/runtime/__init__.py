@@ -1,1 +1,1 @@
-"""The ground of all packages: compiled kernels, threads, limits, progress, and files written atomically."""
+"""Compiled kernels, threads, limits, progress, and files written atomically, on which all other packages build."""

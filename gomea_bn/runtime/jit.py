@@ -102,16 +102,16 @@ def kernel_cache_dir(*, with_foreign: bool = False) -> Path:
     return base / digest.hexdigest()[:16]
 
 
-def kernels_are_cached(what: str = "learner") -> bool:
-    """Return whether the cache folder has all kernels of a kind of run."""
-    return (kernel_cache_dir() / f"{what}-compiled").exists()
+def kernels_are_cached(run_kind: str = "learner") -> bool:
+    """Return whether the cache folder has all kernels of a kind of run, "learner" or "front"."""
+    return (kernel_cache_dir() / f"{run_kind}-compiled").exists()
 
 
-def note_kernels_cached(what: str) -> None:
+def note_kernels_cached(run_kind: str) -> None:
     """Write the mark that `kernels_are_cached` looks for, if the folder can be written."""
     with suppress(OSError):
         kernel_cache_dir().mkdir(parents=True, exist_ok=True)
-        (kernel_cache_dir() / f"{what}-compiled").touch()
+        (kernel_cache_dir() / f"{run_kind}-compiled").touch()
 
 
 def note_source(function: Callable[..., Any]) -> None:

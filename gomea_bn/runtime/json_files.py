@@ -24,7 +24,7 @@ _KINDS = {
 
 def read_json(
     source: str | os.PathLike[str],
-    what: str,
+    description: str,
     form: str,
     version: int,
     *,
@@ -37,10 +37,10 @@ def read_json(
     ----------
     source : str or path
         A file, or text that begins with a brace.
-    what : str
+    description : str
         What the source should be, for example "a network".
     form, version : str, int
-        Wanted values of the keys "format" and "format_version".
+        Required values of the keys "format" and "format_version".
     max_bytes : int, optional
         Largest source that is read; no limit if not given.
     advice : str
@@ -52,30 +52,30 @@ def read_json(
         For a file that cannot be read or is too large, and for text that is not JSON, holds NaN or a duplicate key,
         or has another format or version.
     """
-    text, where = source_text(source, what, max_bytes=max_bytes)
-    return parse_json(text, where, what, form, version, advice=advice), where
+    text, where = source_text(source, description, max_bytes=max_bytes)
+    return parse_json(text, where, description, form, version, advice=advice), where
 
 
 def source_text(
-    source: str | os.PathLike[str], what: str, *, max_bytes: int | None = None
+    source: str | os.PathLike[str], description: str, *, max_bytes: int | None = None
 ) -> tuple[str, str]:
     """Return the text of a file, or the given text if it begins with a brace, and the words that name the source."""
     if not isinstance(source, (str, os.PathLike)):
-        raise GomeaBnError(f"Reading {what} needs a path or JSON text, got {type(source).__name__}.")
+        raise GomeaBnError(f"Reading {description} needs a path or JSON text, got {type(source).__name__}.")
     if not isinstance(source, str) or source.lstrip()[:1] != "{":
-        return file_text(source, what, max_bytes=max_bytes), named_source(source)
+        return file_text(source, description, max_bytes=max_bytes), named_source(source)
     if max_bytes is not None and len(source) > max_bytes:
         raise GomeaBnError(
-            f"JSON text of {len(source):,} characters is not {what}; the limit is {max_bytes:,}."
+            f"JSON text of {len(source):,} characters is not {description}; the limit is {max_bytes:,}."
         )
     return source, "JSON text"
 
 
 def parse_json(
-    text: str, where: str, what: str, form: str, version: int, *, advice: str = ""
+    text: str, where: str, description: str, form: str, version: int, *, advice: str = ""
 ) -> dict[str, Any]:
     """Return the object that JSON text holds, its format and version checked; see `read_json`."""
-    return check_format(load_json(text, where), where, what, form, version, advice=advice)
+    return check_format(load_json(text, where), where, description, form, version, advice=advice)
 
 
 def load_json(text: str, where: str) -> Any:
@@ -87,13 +87,13 @@ def load_json(text: str, where: str) -> Any:
 
 
 def check_format(
-    content: Any, where: str, what: str, form: str, version: int, *, advice: str = ""
+    content: Any, where: str, description: str, form: str, version: int, *, advice: str = ""
 ) -> dict[str, Any]:
     """Return a JSON value if it is an object of a format and version; see `read_json`."""
     if not isinstance(content, dict) or content.get("format") != form:
         got = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
         raise GomeaBnError(
-            f'{where} is not {what}: wanted "format": {form!r}, got {got:.80}.{advice and " " + advice}'
+            f'{where} is not {description}: wanted "format": {form!r}, got {got:.80}.{advice and " " + advice}'
         )
     got_version = content.get("format_version")
     if got_version != version or isinstance(got_version, bool):
@@ -108,11 +108,12 @@ def check_fields(
     content: Mapping[str, Any], where: str, required: Sequence[str], optional: Sequence[str] = ()
 ) -> None:
     """Raise `GomeaBnError` for an unknown or a missing field of an object."""
-    known = (*required, *optional)
+    field_names = (*required, *optional)
     for key in content:
-        if key not in known:
+        if key not in field_names:
             raise GomeaBnError(
-                f"{where} has the unknown field {key!r:.80}; fields are {', '.join(known)}.{nearest(key, known)}"
+                f"{where} has the unknown field {key!r:.80}; fields are {', '.join(field_names)}."
+                f"{nearest(key, field_names)}"
             )
     for key in required:
         if key not in content:

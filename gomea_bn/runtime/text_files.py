@@ -15,14 +15,14 @@ __all__ = ["file_text", "named_source", "prefixed_errors"]
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def file_text(path: str | os.PathLike[str], what: str, *, max_bytes: int | None = None) -> str:
+def file_text(path: str | os.PathLike[str], description: str, *, max_bytes: int | None = None) -> str:
     """Return the text of a UTF-8 file, with or without a byte order mark, plain or compressed by gzip.
 
     Parameters
     ----------
     path : path
         The file.
-    what : str
+    description : str
         What the file should be, for example "a network".
     max_bytes : int, optional
         Largest content that is read, after decompression; no limit if not given.
@@ -33,7 +33,7 @@ def file_text(path: str | os.PathLike[str], what: str, *, max_bytes: int | None 
         For a file that cannot be read, is too large or is not such text; the message names it.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise GomeaBnError(f"Reading {what} needs a path, got {path!r:.80}.")
+        raise GomeaBnError(f"Reading {description} needs a path, got {path!r:.80}.")
     where = named_source(path)
     most = -1 if max_bytes is None else max_bytes + 1
     try:
@@ -49,7 +49,7 @@ def file_text(path: str | os.PathLike[str], what: str, *, max_bytes: int | None 
     except ValueError as error:  # a name with a null character
         raise GomeaBnError(f"{where} cannot be read: {error}.") from error
     if max_bytes is not None and len(content) > max_bytes:
-        raise GomeaBnError(f"{where} is larger than {max_bytes:,} bytes; it is not {what}.")
+        raise GomeaBnError(f"{where} is larger than {max_bytes:,} bytes; it is not {description}.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

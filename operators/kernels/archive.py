@@ -43,7 +43,7 @@ MEMBERS, BLOCKS, ADDITIONS, REFUSED_FULL = 0, 1, 2, 3
 _NOBODY = np.int32(-1)
 
 # ways in which a solution may enter an occupied box
-OUTSIDE, INSTEAD, BESIDE = 0, 1, 2
+OUTSIDE, INSTEAD, ALONGSIDE = 0, 1, 2
 
 
 class Archive(NamedTuple):
@@ -53,9 +53,8 @@ class Archive(NamedTuple):
     around them. A solution is compared with the members of a block only if that box allows dominance.
     """
 
-    counts: NDArray[
-        np.int64
-    ]  # (4,) MEMBERS, BLOCKS, ADDITIONS so far, solutions REFUSED_FULL for lack of room
+    # (4,) MEMBERS, BLOCKS, ADDITIONS so far, solutions REFUSED_FULL for lack of room
+    counts: NDArray[np.int64]
     genotypes: NDArray[np.int16]  # (c, l)
     objectives: NDArray[np.float64]  # (c, m), rounded by `canonical`
     keys: NDArray[np.uint64]  # (c,) keys of the genotypes
@@ -347,7 +346,7 @@ def _right_to_box(archive: Archive, member: int, f: NDArray[np.float64]) -> int:
         holds_another_least |= archive.best[j] == member and f[j] > archive.objectives[member, j]
     if not lower:
         return OUTSIDE
-    return BESIDE if holds_another_least else INSTEAD
+    return ALONGSIDE if holds_another_least else INSTEAD
 
 
 @kernel
@@ -418,7 +417,7 @@ def offer(
         right = _right_to_box(archive, np.int64(archive.by_box[slot]), f)
     _remove_dominated(archive, f)
     slot = _find(archive.by_box, archive.boxes, box)
-    if right == BESIDE:
+    if right == ALONGSIDE:
         # a key of its own, so that both members stay in the table
         box = mixed(box, key)
     elif archive.by_box[slot] != _NOBODY:

@@ -175,7 +175,7 @@ def _step(
 ) -> bool:
     """Evaluate and offer the changed solution, then keep or undo the changes; returns whether the genotype changed."""
     journal = work.mixing.journal
-    n_own = journal.counts[GENES]
+    n_before_repair = journal.counts[GENES]
     for j in range(work.former.shape[0]):
         work.former[j] = solution.objectives[j]
     former_violation = solution.violation[0]
@@ -183,7 +183,7 @@ def _step(
     _count_evaluation(tallies, work)
     became = _offer(search, solution, work, np.bool_(True))
     if _accepts(solution, former_violation, work, became, objective, strict):
-        changed = net_change(solution, journal, n_own)
+        changed = net_change(solution, journal, n_before_repair)
         journal.counts[:] = 0
         return changed
     undo(solution, journal)
@@ -276,7 +276,7 @@ def _force(
     generator: np.random.Generator,
     work: FrontWork,
 ) -> None:
-    """Take subsets of archive members until one improves strictly, else become a member (forced improvement)."""
+    """Take subsets of archive members until one improves strictly, otherwise copy a member (forced improvement)."""
     solution = solution_of(population, i)
     archive, mixing = search.archive, work.mixing
     if archive.counts[MEMBERS] == 0:

@@ -57,9 +57,8 @@ class PopulationData(NamedTuple):
     objectives: NDArray[np.float64]  # (n, n_objectives)
     violations: NDArray[np.float64]  # (n,)
     stalls: NDArray[np.int64]  # (n,) generations without strict improvement
-    tallies: NDArray[
-        np.int64
-    ]  # (n, 4) of this generation: STATUS, EVALUATIONS, TOUCHED terms, COPIES of the elite
+    # (n, 4) of this generation: STATUS, EVALUATIONS, TOUCHED terms, COPIES of the elite
+    tallies: NDArray[np.int64]
 
 
 class Elite(NamedTuple):
@@ -137,12 +136,12 @@ def _offer_elite(elite: Elite, solution: Solution) -> None:
 
 
 @kernel
-def net_change(solution: Solution, journal: Journal, n_own: int) -> bool:
-    """Return whether a step, whose first `n_own` changes came before repair, left any gene different."""
+def net_change(solution: Solution, journal: Journal, n_before_repair: int) -> bool:
+    """Return whether a step left any gene different; its first `n_before_repair` changes are not those of repair."""
     for k in range(journal.counts[GENES]):
         gene = journal.genes[k]
         first = k
-        for earlier in range(n_own):
+        for earlier in range(n_before_repair):
             if journal.genes[earlier] == gene:
                 first = earlier
                 break
@@ -169,7 +168,7 @@ def _step(
 ) -> bool:
     """Evaluate the gene changes in the journal, then keep or undo them; returns whether the genotype changed."""
     journal = work.journal
-    n_own = journal.counts[GENES]
+    n_before_repair = journal.counts[GENES]
     former = solution.objectives[0]
     former_violation = solution.violation[0]
     tallies[TOUCHED] += evaluate_partial(problem, solution, journal, generator)
@@ -181,7 +180,7 @@ def _step(
         _note_target(solution, work)
         return True
     if not strict and violation == former_violation and objective == former:
-        changed = net_change(solution, journal, n_own)
+        changed = net_change(solution, journal, n_before_repair)
         journal.counts[:] = 0
         return changed
     undo(solution, journal)
@@ -293,7 +292,7 @@ def _force(
     generator: np.random.Generator,
     work: MixingWork,
 ) -> None:
-    """Take subsets of the elite until one improves strictly, else become the elite (forced improvement)."""
+    """Take subsets of the elite until one improves strictly, otherwise copy the elite (forced improvement)."""
     solution = solution_of(population, i)
     n_subsets = linkage.starts.shape[0]
     shuffle(generator, work.subsets[:n_subsets])

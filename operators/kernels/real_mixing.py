@@ -393,7 +393,7 @@ def _force(
     work: RealWork,
     generator: np.random.Generator,
 ) -> int:
-    """Move subsets towards the best solution, in ever larger steps, until solution i improves, else copy the best."""
+    """Move subsets towards the best solution, in growing steps, until solution i improves, otherwise copy the best."""
     n_subsets = linkage.starts.shape[0]
     solution, donor = solution_of(population, i), population.genotypes[best]
     blend = 0.5

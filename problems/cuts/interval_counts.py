@@ -1,4 +1,4 @@
-"""Continuous columns sorted once, and the counts of their intervals: the ground of all searches for cuts."""
+"""Continuous columns sorted once, and the counts of their intervals: the basis of all searches for cuts."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SortedColumn:
 
 
 class SortedColumns:
-    """Continuous columns by position, each sorted when it is first asked for.
+    """Continuous columns by position, each sorted when it is first needed.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class CountTable:
 
 
 class IntervalCounts:
-    """The counters of several tables, numbered through: all cells first, then the totals of all table rows.
+    """The counters of several tables, numbered consecutively: all cells first, then the totals of all table rows.
 
     Parameters
     ----------

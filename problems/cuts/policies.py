@@ -94,7 +94,7 @@ POLICY_FAMILIES: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float
 
 
 def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> tuple[Policy, ...]:
-    """Return the different policies of one variable with 2 to `max_bins` bins, fewest bins first.
+    """Return the distinct policies of one variable with 2 to `max_bins` bins, fewest bins first.
 
     Parameters
     ----------

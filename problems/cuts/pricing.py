@@ -27,7 +27,7 @@ _LEAST_CAPACITY = 24
 # pricing one variable takes about as long as this number of evaluations
 _EVALUATIONS_PER_PRICE = 200
 _FREE_ROUNDS = 5
-_MOST_KNOWN = 1 << 16
+_MOST_REMEMBERED = 1 << 16
 
 
 def library_capacity(n_columns: int, n_rows: int) -> int:
@@ -151,7 +151,7 @@ class CutPricer:
         self.stop = stop
         self.movable = problem.priced_variables
         self._columns = SortedColumns(problem.values)
-        self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self._remembered: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.n_priced = 0
         self.n_known = 0
         self.n_entered = 0
@@ -192,30 +192,30 @@ class CutPricer:
     def _best_cuts(self, v: int, network: CodedNetwork, score: int) -> NDArray[np.float64] | None:
         """Return better cuts of a variable than the present ones, or None."""
         signature = (v, score, *network.signature(v))
-        known = self._known.get(signature)
+        remembered = self._remembered.get(signature)
         present = network.cut_points[v]
         assert present is not None
-        if known is not None and np.array_equal(known, present):
+        if remembered is not None and np.array_equal(remembered, present):
             self.n_known += 1
             return None
         around = network.neighbourhood(v)
         cut_problem = CutProblem(self._columns[v], around, self.pricing.scores[score])
-        if known is not None:
+        if remembered is not None:
             self.n_known += 1
             # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one
-            if not _is_better(cut_problem, known, present):
-                self._known[signature] = present
+            if not _is_better(cut_problem, remembered, present):
+                self._remembered[signature] = present
                 return None
-            return known
+            return remembered
         most_bins = min(
             self.pricing.limits.max_bins or MAX_CARDINALITY, around.most_bins(self.problem.max_table_cells)
         )
         best = self._solve(present, cut_problem, most_bins)
         if best is None:
             return None
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[signature] = best
+        if len(self._remembered) >= _MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[signature] = best
         return None if np.array_equal(best, present) else best
 
     def _solve(

@@ -45,7 +45,7 @@ class BoundaryWork(NamedTuple):
     """Work space; mutated."""
 
     indices: NDArray[np.int64]  # (n_genes,) sorted cut indices of the solution at hand
-    held: NDArray[np.int64]  # (n_genes,) those that `RowData.codes` and `constant` stand for; -1 for none
+    coded: NDArray[np.int64]  # (n_genes,) cut indices that `RowData.codes` and `constant` have; -1 for none
     bin_of_rank: NDArray[np.uint8]  # (most distinct values,)
     due: NDArray[np.uint8]  # (n_nodes,)
 
@@ -69,11 +69,11 @@ def decode(columns: BoundaryColumns, genotype: NDArray[np.float64], indices: NDA
         first = columns.first_gene[v]
         for g in range(first, columns.first_gene[v + 1]):
             index = min(max(np.int64(floor(genotype[g])), 0), last)
-            place = g
-            while place > first and indices[place - 1] > index:
-                indices[place] = indices[place - 1]
-                place -= 1
-            indices[place] = index
+            position = g
+            while position > first and indices[position - 1] > index:
+                indices[position] = indices[position - 1]
+                position -= 1
+            indices[position] = index
 
 
 @kernel
@@ -110,7 +110,7 @@ def _load(data: BoundaryData, v: int) -> None:
     first, end = columns.first_gene[v], columns.first_gene[v + 1]
     same = True
     for g in range(first, end):
-        if work.held[g] != work.indices[g]:
+        if work.coded[g] != work.indices[g]:
             same = False
             break
     if same:
@@ -124,7 +124,7 @@ def _load(data: BoundaryData, v: int) -> None:
         next_rank = columns.first_cut[v + 1] - columns.first_cut[v] + 1
         if first + b < end:
             index = work.indices[first + b]
-            work.held[first + b] = index
+            work.coded[first + b] = index
             next_edge = columns.cuts[columns.first_cut[v] + index]
             next_below = columns.below[columns.first_cut[v] + index]
             next_rank = index + 1

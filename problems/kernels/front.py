@@ -36,8 +36,8 @@ from gomea_bn.runtime.kernels.bits import lowest_bit
 
 __all__ = ["ExpertRows", "FrontData", "FrontRules", "UserObjectives"]
 
-# kinds of objectives; from OWN on those of the user, in order
-MISFIT, COMPLEXITY, EXPERT_DISTANCE, OWN = 0, 1, 2, 3
+# kinds of objectives; from USER on those of the user, in order
+MISFIT, COMPLEXITY, EXPERT_DISTANCE, USER = 0, 1, 2, 3
 
 
 class ExpertRows(NamedTuple):
@@ -48,7 +48,7 @@ class ExpertRows(NamedTuple):
     counts: NDArray[np.float64]  # (n_variables,) 1 if the expert mentions the variable, else 0
     scratch: ScoreScratch
     shared: FamilyCache
-    own: FamilyCache
+    writable: FamilyCache
 
 
 class UserObjectives(NamedTuple):
@@ -56,7 +56,7 @@ class UserObjectives(NamedTuple):
 
     address: int  # of a callable without arguments that evaluates `genotype`; 0 = there are none
     genotype: NDArray[np.int16]  # (l,)
-    values: NDArray[np.float64]  # (n_own,) set by Python
+    values: NDArray[np.float64]  # (n_user,) set by Python
 
 
 class FrontRules(NamedTuple):
@@ -74,7 +74,7 @@ class FrontData(NamedTuple):
 
     structure: StructureData
     expert: ExpertRows
-    own: UserObjectives
+    user: UserObjectives
     rules: FrontRules
 
 
@@ -152,13 +152,13 @@ def _cached_expert_term(data: FrontData, views: NDArray[np.int64], n_views: int)
     slot = cache_slot(expert.shared, key)
     if slot >= 0 and expert.shared.keys[slot] == key:
         return expert.shared.scores[slot]
-    slot = cache_slot(expert.own, key)
-    if slot >= 0 and expert.own.keys[slot] == key:
-        return expert.own.scores[slot]
+    slot = cache_slot(expert.writable, key)
+    if slot >= 0 and expert.writable.keys[slot] == key:
+        return expert.writable.scores[slot]
     term = expert_family_term(
         structure.rows, structure.score.prior, structure.scratch, expert, views, n_views
     )
-    cache_insert(expert.own, key, term)
+    cache_insert(expert.writable, key, term)
     return term
 
 
@@ -184,7 +184,7 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
                 structure.score,
                 structure.scratch,
                 structure.shared,
-                structure.own,
+                structure.writable,
                 views,
                 n_views,
             )
@@ -200,10 +200,10 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
         misfit += solution.terms[i]
         parameters += solution.terms[n + i]
         distance += solution.terms[2 * n + i]
-    if data.own.address != 0:
+    if data.user.address != 0:
         for g in range(solution.genotype.shape[0]):
-            data.own.genotype[g] = solution.genotype[g]
-        call_python(data.own.address)
+            data.user.genotype[g] = solution.genotype[g]
+        call_python(data.user.address)
     for j in range(rules.kinds.shape[0]):
         kind = rules.kinds[j]
         if kind == MISFIT:
@@ -213,7 +213,7 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
         elif kind == EXPERT_DISTANCE:
             solution.objectives[j] = distance + rules.expert_constant
         else:
-            solution.objectives[j] = data.own.values[kind - OWN]
+            solution.objectives[j] = data.user.values[kind - USER]
     solution.violation[0] = max(0.0, parameters / rules.max_parameters - 1.0)
     return touched
 

@@ -26,13 +26,12 @@ __all__ = [
 class IntervalTables(NamedTuple):
     """Counters of every row in the count tables of an interval, with the rows in ascending order of the column.
 
-    Counters are numbered through: first the cells of all tables, then the totals of all table rows.
+    Counters are numbered consecutively: first the cells of all tables, then the totals of all table rows.
     """
 
     codes: NDArray[np.int32]  # (n_tables, n_rows) cell of a row in every table
-    row_of: NDArray[
-        np.int32
-    ]  # (n_counters,) counter of the total of a cell's table row; -1 if it is not counted
+    # (n_counters,) counter of the total of a cell's table row; -1 if it is not counted
+    row_of: NDArray[np.int32]
     shift: NDArray[np.int64]  # (n_counters,) amount by which a total is raised before the look-up
 
 

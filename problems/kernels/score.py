@@ -293,8 +293,8 @@ def cache_slot(cache: FamilyCache, key: np.uint64) -> int:
     mask = cache.keys.shape[0] - 1
     slot = np.int64(key >> np.uint64(20)) & mask
     for _ in range(64):
-        held = cache.keys[slot]
-        if held == key or held == np.uint64(0):
+        stored = cache.keys[slot]
+        if stored == key or stored == np.uint64(0):
             return slot
         slot = (slot + 1) & mask
     return -1
@@ -326,22 +326,22 @@ def cached_family_score(
     rule: ScoreRule,
     scratch: ScoreScratch,
     shared: FamilyCache,
-    own: FamilyCache,
+    writable: FamilyCache,
     views: NDArray[np.int64],
     n_views: int,
 ) -> float:
-    """Return a family's score from the shared cache, the thread's own one, or by counting (then kept in `own`)."""
+    """Return a family's score from the shared or the `writable` cache; a new one is counted and enters the latter."""
     key = family_key(rows, views, n_views)
     slot = cache_slot(shared, key)
     if slot >= 0 and shared.keys[slot] == key:
         scratch.statistics[CACHE_HITS] += 1
         return shared.scores[slot]
-    slot = cache_slot(own, key)
-    if slot >= 0 and own.keys[slot] == key:
+    slot = cache_slot(writable, key)
+    if slot >= 0 and writable.keys[slot] == key:
         scratch.statistics[CACHE_HITS] += 1
-        return own.scores[slot]
+        return writable.scores[slot]
     score = family_score(rows, rule, scratch, views, n_views)
-    cache_insert(own, key, score)
+    cache_insert(writable, key, score)
     return score
 
 
@@ -351,18 +351,18 @@ def score_families(
     rule: ScoreRule,
     scratch: ScoreScratch,
     shared: FamilyCache,
-    own: FamilyCache,
+    writable: FamilyCache,
     offsets: NDArray[np.int64],
     views: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
     """Fill `scores` (n_families,) for families in compressed rows: ``views[offsets[f]:offsets[f + 1]]``, child last.
 
-    An empty `own` table (capacity 0) means: count every family, cache nothing.
+    With an empty `writable` table (capacity 0) every family is counted, and nothing is cached.
     """
     for f in range(scores.shape[0]):
         family = views[offsets[f] : offsets[f + 1]]
-        if own.keys.shape[0] == 0:
+        if writable.keys.shape[0] == 0:
             scores[f] = family_score(rows, rule, scratch, family, family.shape[0])
         else:
-            scores[f] = cached_family_score(rows, rule, scratch, shared, own, family, family.shape[0])
+            scores[f] = cached_family_score(rows, rule, scratch, shared, writable, family, family.shape[0])

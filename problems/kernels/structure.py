@@ -63,7 +63,7 @@ class StructureData(NamedTuple):
     score: ScoreRule
     scratch: ScoreScratch
     shared: FamilyCache
-    own: FamilyCache
+    writable: FamilyCache
     work: StructureWork
 
 
@@ -122,14 +122,14 @@ def _surplus_parent(
     n = data.rules.bin_gene.shape[0]
     words = data.work.dirty.shape[0]
     chosen = -1
-    found = 0
+    n_candidates = 0
     for parent in range(n):
         if (
             _has_arc(solution.aux, words, parent, child)
             and data.rules.removable[data.rules.gene_of[parent, child]]
         ):
-            found += 1
-            if not data.rules.random_order or generator.random() * found < 1.0:
+            n_candidates += 1
+            if not data.rules.random_order or generator.random() * n_candidates < 1.0:
                 chosen = parent
     return chosen
 
@@ -145,7 +145,7 @@ def _coarser_value(data: StructureData, genotype: NDArray[np.int16], variable: i
     chosen = -1
     most = 0
     for view in range(first, last):
-        cardinality = data.rows.cardinality[view]  # 0 marks a free place of the library
+        cardinality = data.rows.cardinality[view]  # 0 marks a free index of the library
         if most < cardinality < present:
             most = cardinality
             chosen = view - first
@@ -161,14 +161,14 @@ def _coarsen_family(
     words = data.work.dirty.shape[0]
     widest = -1
     widest_cardinality = 0
-    found = 0
+    n_widest = 0
     for variable in range(n):
         if variable == child or _has_arc(solution.aux, words, variable, child):
             cardinality = data.rows.cardinality[view_of(data.rules, solution.genotype, variable)]
             if cardinality < widest_cardinality or _coarser_value(data, solution.genotype, variable) < 0:
                 continue
-            found = found + 1 if cardinality == widest_cardinality else 1
-            if found == 1 or (data.rules.random_order and generator.random() * found < 1.0):
+            n_widest = n_widest + 1 if cardinality == widest_cardinality else 1
+            if n_widest == 1 or (data.rules.random_order and generator.random() * n_widest < 1.0):
                 widest = variable
                 widest_cardinality = cardinality
     value = _coarser_value(data, solution.genotype, widest)
@@ -377,7 +377,7 @@ def _score_marked(data: StructureData, solution: Solution, journal: Journal) -> 
             rest &= rest - ONE
             n_views = family_views(data, solution, child)
             score = cached_family_score(
-                data.rows, data.score, data.scratch, data.shared, data.own, work.views, n_views
+                data.rows, data.score, data.scratch, data.shared, data.writable, work.views, n_views
             )
             set_term(solution, journal, child, -score)
             touched += 1

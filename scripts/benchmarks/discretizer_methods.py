@@ -141,13 +141,13 @@ def interrupted_after(seconds: float | None) -> Iterator[None]:
 
 def inside(cuts: Cuts, table: Table) -> Cuts:
     """Return the cuts of every continuous column that lie strictly inside its range, increasing."""
-    kept = {}
+    cuts_in_range = {}
     for column in table.columns:
         if column.is_continuous:
             increasing = np.unique(np.asarray(cuts[column.name], np.float64))
             in_range = (increasing > column.values.min()) & (increasing < column.values.max())
-            kept[column.name] = increasing[in_range]
-    return kept
+            cuts_in_range[column.name] = increasing[in_range]
+    return cuts_in_range
 
 
 def by_name(name: str, request: Request) -> tuple[Cuts, str]:

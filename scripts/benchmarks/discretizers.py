@@ -156,7 +156,7 @@ def one_fold(task: Task) -> list[Record]:
     compile_methods(table.target is not None)
     order = np.random.default_rng(task["seed"]).permutation(len(table.frame))
     fold = np.array_split(order, task["folds"])[task["fold"]]
-    test, train = table.frame.iloc[fold], table.frame.drop(index=fold)
+    test, train = table.frame.iloc[fold], table.frame.drop(index=fold.tolist())
     return compared_methods(train, test, table.kinds, table.target, task)
 
 

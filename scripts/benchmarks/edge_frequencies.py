@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +30,9 @@ def pair_frequencies(n_networks: int, n_rows: int, n_members: int, resampling: s
             resampling=resampling,
             random_state=seed,
         ).fit(rows)
-        adjacent = {
-            frozenset((row.parent, row.child)): row.adjacent for row in model.edge_frequency().itertuples()
+        adjacent: dict[frozenset[str], Any] = {
+            frozenset((str(row.parent), str(row.child))): row.adjacent
+            for row in model.edge_frequency().itertuples()
         }
         edges = {frozenset(edge) for edge in truth.edges}
         for pair in map(frozenset, itertools.combinations(truth.names, 2)):

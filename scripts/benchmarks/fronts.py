@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -84,15 +85,15 @@ class Case:
 
 CASES = (
     *(
-        Case(f"trap-5 / inverse l={n}", 30, lambda n=n: TrapInverseTrap(n), published, n > 100)
+        Case(f"trap-5 / inverse l={n}", 30, partial(TrapInverseTrap, n), published, n > 100)
         for n, published in ((25, 1.9e3), (50, 8.4e3), (100, 35e3), (200, 95e3))
     ),
     *(
-        Case(f"LOTZ l={n}", 9, lambda n=n: LOTZ(n), published, n > 50)
+        Case(f"LOTZ l={n}", 9, partial(LOTZ, n), published, n > 50)
         for n, published in ((25, 14e3), (50, 120e3), (100, 1.07e6))
     ),
     *(
-        Case(f"OneMax / ZeroMax l={n}", 30, lambda n=n: OneMaxZeroMax(n), published)
+        Case(f"OneMax / ZeroMax l={n}", 30, partial(OneMaxZeroMax, n), published)
         for n, published in ((25, 1.5e3), (50, 6.4e3), (100, 12.6e3))
     ),
 )
@@ -298,7 +299,7 @@ def rates(archive_size: int, seconds: float, seed: int) -> tuple[Result, list[Pr
 def microseconds_per_offer(first: Result, second: Result) -> tuple[float, float]:
     """Return the time per member to offer the second run's front to the first one's, and to offer it a second time.
 
-    All offered members lie close to the archive's, so that few are dismissed at a glance. The second time each one is
+    All offered members lie close to the archive's, so that few can be dismissed quickly. The second time each one is
     dominated, a duplicate, or in an occupied box.
     """
     archives = []

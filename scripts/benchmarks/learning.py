@@ -111,7 +111,9 @@ def _peer_scoring() -> None:
         for score in ("bic", "bdeu"):
             method = scoring_method(score)
             variables = [
-                ScoredVariable(name, column.cat.codes.to_numpy().astype(np.int32), truth.cardinality(name))
+                ScoredVariable(
+                    str(name), column.cat.codes.to_numpy().astype(np.int32), truth.cardinality(str(name))
+                )
                 for name, column in frame.items()
             ]
             rule = score_rule(method, n, equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE)
@@ -159,7 +161,7 @@ def alarm_sample(truth: DiscretizedBayesNet, n: int, seed: int) -> pd.DataFrame:
                 row = row * truth.cardinality(parent) + codes[parent]
             table = truth.tables[name].reshape(-1, truth.cardinality(name))
             codes[name] = (rng.random(n)[:, None] >= np.cumsum(table, axis=1)[row, :-1]).sum(axis=1)
-    levels = {name: [str(level) for level in truth.levels[name]] for name in truth.names}
+    levels = {name: pd.Index([str(level) for level in truth.levels[name]]) for name in truth.names}
     return pd.DataFrame({name: pd.Categorical.from_codes(codes[name], levels[name]) for name in truth.names})
 
 
@@ -259,11 +261,11 @@ def startup(_options: argparse.Namespace) -> None:
         rows.append(("the same with cached kernels, median of 5", f"{median_seconds(run, 5):.2f} s"))
         for n_threads in (1, 2):
             before, after, n_eval, scored = in_new_process(memory_of, n_threads)
-            what = (
+            quantity = (
                 f"peak memory, 20 variables, 51,200 rows, 20 s, {n_threads} thread(s), cached kernels: "
                 f"{n_eval:,} evaluations, {scored:,} families scored ({before:.0f} MB before learning)"
             )
-            rows.append((what, f"{after:.0f} MB"))
+            rows.append((quantity, f"{after:.0f} MB"))
     print_table("Start-up and memory", ("", "measured"), rows)
 
 

@@ -126,7 +126,7 @@ def one_way(task: Task) -> Record:
 
 def learned(way: str, frame: pd.DataFrame, seconds: float, seed: int) -> Searched:
     """Return the learner's network if it prices cuts in one way, during the search or after it."""
-    limits = {"max_seconds": seconds, "patience": None, "n_jobs": 1, "random_state": seed}
+    limits: dict[str, Any] = {"max_seconds": seconds, "patience": None, "n_jobs": 1, "random_state": seed}
     if way != "after the search":
         learner = BayesNetLearner(algorithm=GOMEA(refine=way), **limits).fit(frame)
         return Searched(learner.network_, learner.score_, learner.time_to_best_)

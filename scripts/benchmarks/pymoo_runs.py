@@ -110,20 +110,20 @@ def _algorithm(name: str, population: int, n_objectives: int, start: NDArray[np.
 
 
 def run_peer(
-    name: str, problem: Any, *, seconds: float, seed: int, population: int, archive_size: int
+    name: str, problem: Any, *, seconds: float, random_state: int, population: int, archive_size: int
 ) -> PeerFront:
     """Return the archive of all feasible solutions that a peer evaluated within `seconds`.
 
     Keeping the archive does not count in the peer's seconds: solutions are offered, batch by batch, after its clock
     has stopped. Solutions evaluated after the deadline are left out.
     """
-    start = problem.sample(np.random.default_rng(seed), population).astype(np.int64)
+    start = problem.sample(np.random.default_rng(random_state), population).astype(np.int64)
     wrapped = _Genotypes(problem)
-    trial = _algorithm(name, population, problem.n_objectives, start, seed)
+    trial = _algorithm(name, population, problem.n_objectives, start, random_state)
     trial.setup(wrapped, evaluator=_Evaluations(), verbose=False)
     for _ in range(3):
         trial.next()  # compiles our kernels and pymoo's
-    algorithm = _algorithm(name, population, problem.n_objectives, start, seed)
+    algorithm = _algorithm(name, population, problem.n_objectives, start, random_state)
     evaluator = _Evaluations()
     algorithm.setup(wrapped, evaluator=evaluator, verbose=False)
     began = perf_counter()

@@ -24,6 +24,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -165,6 +166,12 @@ def _python_trap_of_package(n_variables: int, *, grey: bool) -> Any:
     return (Grey if grey else Black)(n_variables, value_to_reach=n_variables)
 
 
+def _trap_of_package(n: int, name: str, _folder: Path) -> Any:
+    from gomea import fitness
+
+    return getattr(fitness, name)(n, 5)
+
+
 def _discrete_cases() -> tuple[DiscreteCase, ...]:
     def package() -> Any:
         from gomea import fitness
@@ -175,9 +182,9 @@ def _discrete_cases() -> tuple[DiscreteCase, ...]:
         DiscreteCase(
             f"trap-5 l={n}",
             runs,
-            lambda n=n: Trap(n),
-            lambda folder, n=n: package().DeceptiveTrapFunctionBBO(n, 5),
-            lambda folder, n=n: package().DeceptiveTrapFunction(n, 5),
+            partial(Trap, n),
+            partial(_trap_of_package, n, "DeceptiveTrapFunctionBBO"),
+            partial(_trap_of_package, n, "DeceptiveTrapFunction"),
             float(n),
         )
         for n, runs in ((100, 30), (400, 10), (800, 10))

@@ -28,8 +28,8 @@ class PlainArchive:
             old = self.members[same[0]][0]
             others = [g for i, (g, _) in enumerate(self.members) if i != same[0]]
 
-            def nearest(one):
-                return min([int((one != g).sum()) for g in others], default=len(one))
+            def nearest(member):
+                return min([int((member != g).sum()) for g in others], default=len(member))
 
             if nearest(genotype) > nearest(old):
                 self.members[same[0]] = (genotype, f)
@@ -46,7 +46,7 @@ def as_set(archive):
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 8), st.integers(1, 120))
 def test_without_a_grid_it_holds_what_a_plain_list_would(seed, m, levels, n):
     generator = np.random.default_rng(seed)
@@ -60,7 +60,7 @@ def test_without_a_grid_it_holds_what_a_plain_list_would(seed, m, levels, n):
     assert as_set(archive) == {(tuple(g.tolist()), tuple(f.tolist())) for g, f in plain.members}
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3))
 def test_with_many_blocks_the_front_is_the_nondominated_set(seed, m):
     generator = np.random.default_rng(seed)
@@ -73,10 +73,10 @@ def test_with_many_blocks_the_front_is_the_nondominated_set(seed, m):
     canonical_f = np.array([[canonical(float(x)) for x in row] for row in f])
     distinct = np.unique(canonical_f, axis=0)
     dominated = [((distinct <= x).all(axis=1) & (distinct < x).any(axis=1)).any() for x in distinct]
-    wanted = {tuple(x) for x, worse in zip(distinct, dominated, strict=True) if not worse}
-    found = [tuple(x) for x in archive.objectives.tolist()]
-    assert len(found) == len(set(found))
-    assert set(found) == wanted
+    expected = {tuple(x) for x, worse in zip(distinct, dominated, strict=True) if not worse}
+    held_objectives = [tuple(x) for x in archive.objectives.tolist()]
+    assert len(held_objectives) == len(set(held_objectives))
+    assert set(held_objectives) == expected
     for j in range(m):
         assert archive.objectives[archive.data.best[j], j] == archive.objectives[:, j].min()
 
@@ -153,7 +153,7 @@ def test_the_grid_bounds_the_size_and_keeps_the_extremes():
     assert len(shifted) == 2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.sampled_from([5, 20, 60]))
 def test_the_least_value_of_every_objective_stays_even_where_they_share_a_box(seed, m, size):
     generator = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ DEGENERATE = {
     "the stand-in for infinity": lambda rng: np.where(rng.random((23, 2)) < 0.5, 1e300, rng.random((23, 2))),
     "infinite throughout": lambda rng: np.column_stack([np.full(23, 1e300), rng.random(23)]),
     "of both signs": lambda rng: rng.choice([-1e300, 0.0, 1e300], (23, 2)),
-    "tiny beside a large offset": lambda rng: 1e9 + 1e-5 * rng.integers(0, 9, (23, 2)),
+    "tiny next to a large offset": lambda rng: 1e9 + 1e-5 * rng.integers(0, 9, (23, 2)),
 }
 
 
@@ -32,12 +32,12 @@ def check(objectives, k, clusters, of_solution):
         assert members.tolist() == sorted(set(members.tolist()))
         assert members[0] >= 0
         assert members[-1] < n
-    held = np.array([np.isin(np.arange(n), members) for members in clusters])
+    is_member = np.array([np.isin(np.arange(n), members) for members in clusters])
     for i, chosen in enumerate(of_solution.tolist()):
-        assert held[chosen, i] or not held[:, i].any()
+        assert is_member[chosen, i] or not is_member[:, i].any()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 40),
@@ -55,27 +55,27 @@ def test_clusters_equal_their_twin(seed, n, m, levels, data):
     objectives = steps * rng.choice([0.0, 2.0**-20, 1.0, 2.0**30], m) + rng.choice([0.0, -(2.0**9)], m)
     ours, theirs = np.random.default_rng(seed), np.random.default_rng(seed)
     clusters, of_solution = balanced_clusters(objectives, k, ours)
-    wanted, chosen = slow_clusters(objectives.tolist(), k, theirs)
-    assert [members.tolist() for members in clusters] == wanted
+    expected, chosen = slow_clusters(objectives.tolist(), k, theirs)
+    assert [members.tolist() for members in clusters] == expected
     assert of_solution.tolist() == chosen
     check(objectives, k, clusters, of_solution)
     extremes = extreme_clusters(objectives, clusters, ours)
-    assert extremes.tolist() == slow_extremes(objectives.tolist(), wanted, theirs)
+    assert extremes.tolist() == slow_extremes(objectives.tolist(), expected, theirs)
     assert ours.bit_generator.state == theirs.bit_generator.state
 
 
-@pytest.mark.parametrize("what", DEGENERATE)
+@pytest.mark.parametrize("kind", DEGENERATE)
 @pytest.mark.parametrize("k", [1, 2, 4, 23])
-def test_degenerate_objectives_still_give_whole_clusters(what, k):
-    objectives = DEGENERATE[what](np.random.default_rng(1))
+def test_degenerate_objectives_still_give_whole_clusters(kind, k):
+    objectives = DEGENERATE[kind](np.random.default_rng(1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clusters, of_solution = balanced_clusters(objectives, k, np.random.default_rng(2))
         extremes = extreme_clusters(objectives, clusters, np.random.default_rng(2))
     check(objectives, k, clusters, of_solution)
-    found = extremes[extremes != ALL].tolist()
-    assert sorted(found) == sorted(set(found))
-    assert len(found) == min(k - 1, objectives.shape[1])
+    optimised = extremes[extremes != ALL].tolist()
+    assert sorted(optimised) == sorted(set(optimised))
+    assert len(optimised) == min(k - 1, objectives.shape[1])
 
 
 def test_an_objective_without_differences_leaves_the_others_their_say():
@@ -117,9 +117,9 @@ def test_who_is_in_several_clusters_gets_any_of_them():
         if all((a == b).all() for a, b in zip(clusters, first)):
             for i, chosen in enumerate(of_solution.tolist()):
                 seen[i].add(chosen)
-    held = [{c for c, members in enumerate(first) if i in members} for i in range(30)]
-    assert sum(len(one) > 1 for one in held) > 5
-    assert all(one <= found for one, found in zip(held, seen))
+    own_clusters = [{c for c, members in enumerate(first) if i in members} for i in range(30)]
+    assert sum(len(expected) > 1 for expected in own_clusters) > 5
+    assert all(expected <= drawn for expected, drawn in zip(own_clusters, seen))
 
 
 def test_as_many_clusters_as_solutions_and_one_cluster():

@@ -195,9 +195,9 @@ class BareReal:
 
 def test_a_compiled_real_problem_of_a_user_needs_no_member_with_a_default() -> None:
     bare: Any = BareReal()
-    limits = {"max_evaluations": 3_000, "target": 1e-10}
-    result = optimise(bare, random_state=1, **limits)
-    assert result.X.tolist() == optimise(sphere(3), random_state=1, **limits).X.tolist()
+    result = optimise(bare, random_state=1, max_evaluations=3_000, target=1e-10)
+    whole = optimise(sphere(3), random_state=1, max_evaluations=3_000, target=1e-10)
+    assert result.X.tolist() == whole.X.tolist()
     assert with_real_defaults(bare).is_real
     assert with_real_defaults(bare).interactions is None
 

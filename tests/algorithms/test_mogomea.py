@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from mo_oracles import check_front, dominates, evaluated, network_problem, same
-from numpy.typing import NDArray
+from search_examples import NoLinkage
+from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.optimisation import optimise
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.models import Linkage
 from gomea_bn.operators.kernels.archive import canonical
 from gomea_bn.problems.multi_objective import (
     LOTZ,
@@ -30,16 +30,6 @@ from gomea_bn.problems.python_problem import PythonProblem
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
 
 UPDATES = ["generation", "immediate"]
-
-
-class NoLinkage:
-    """No subset at all: solutions stay what they are."""
-
-    def learn(
-        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
-    ) -> Linkage:
-        empty = np.zeros(0, np.int64)
-        return Linkage(empty, empty, empty)
 
 
 STILL = MOGOMEA(linkage=NoLinkage(), local_search=False, forced_improvement=False)
@@ -71,9 +61,9 @@ KNOWN = {
 
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("mixing", ["weights", "dominance"])
-@pytest.mark.parametrize("what", KNOWN)
-def test_whole_fronts_are_found(what: str, mixing: str, update: str) -> None:
-    problem, n_eval = KNOWN[what]
+@pytest.mark.parametrize("name", KNOWN)
+def test_whole_fronts_are_found(name: str, mixing: str, update: str) -> None:
+    problem, n_eval = KNOWN[name]
     front = brute_force_front(problem)
     assert len(front) > 2
     settings = MOGOMEA(mixing=mixing, archive_update=update)
@@ -123,7 +113,7 @@ def test_a_front_of_networks_is_what_its_genotypes_mean(update: str, n_objective
     check_front(problem, result)
 
 
-def test_the_statistics_of_a_run_are_told() -> None:
+def test_a_run_reports_its_statistics() -> None:
     result = MOGOMEA().run(network_problem(2, 3, 5), Limits(max_evaluations=5_000), random_state=1)
     assert 0 < result.n_eval_full < result.n_eval
     assert {"families_scored", "cache_hits"} <= set(result.statistics)
@@ -170,7 +160,7 @@ def test_the_schedule_of_two_generations_per_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "wanted"),
+    ("options", "expected"),
     [
         ({}, [3, 4, 5, 6, 7]),
         ({"max_clusters": 5}, [3, 4, 5, 5, 5]),
@@ -178,10 +168,10 @@ def test_the_schedule_of_two_generations_per_step() -> None:
         ({"base_population": 2, "base_clusters": 6}, [2, 4, 8, 9, 10]),
     ],
 )
-def test_every_population_has_one_cluster_more(options: dict[str, int], wanted: list[int]) -> None:
+def test_every_population_has_one_cluster_more(options: dict[str, Any], expected: list[int]) -> None:
     run = FrontRun(replace(STILL, **options), OneMaxZeroMax(30), Limits(max_generations=31), random_state=0)
     run.finish()
-    assert [population.n_clusters for population in run.populations] == wanted
+    assert [population.n_clusters for population in run.populations] == expected
 
 
 def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
@@ -230,10 +220,10 @@ def test_from_infeasible_networks_feasible_ones_are_found(update: str) -> None:
 
 def test_given_genotypes_come_first_in_every_population() -> None:
     problem = LOTZ(30)
-    given = np.repeat(np.array([[1] * 30, [1] * 12 + [0] * 18]), [1, 1], axis=0)
-    first = MOGOMEA().run(problem, Limits(max_evaluations=2), random_state=3, initial=given)
+    initial = np.repeat(np.array([[1] * 30, [1] * 12 + [0] * 18]), [1, 1], axis=0)
+    first = MOGOMEA().run(problem, Limits(max_evaluations=2), random_state=3, initial=initial)
     assert first.F.tolist() == [[-30.0, 0.0], [-12.0, -18.0]]
-    many = np.repeat(given, 20, axis=0)
+    many = np.repeat(initial, 20, axis=0)
     run = FrontRun(STILL, problem, Limits(max_generations=3), random_state=0, initial=many)
     run.finish()
     for population in run.populations:
@@ -286,12 +276,15 @@ def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:
         (lambda: MOGOMEA(archive_size=0), "archive_size must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(base_population=0), "base_population must be an integer of at least 1, got 0"),
         (lambda: MOGOMEA(growth=1), "growth must be an integer of at least 2, got 1"),
-        (lambda: MOGOMEA(max_clusters=2.5), "max_clusters must be an integer of at least 1, got 2.5"),  # type: ignore
+        (
+            lambda: MOGOMEA(max_clusters=untyped(2.5)),
+            "max_clusters must be an integer of at least 1, got 2.5",
+        ),
         (lambda: MOGOMEA(subgenerations=True), "subgenerations must be an integer of at least 1, got True"),
         (lambda: MOGOMEA(base_clusters=0), "base_clusters must be an integer of at least 1 or None, got 0"),
-        (lambda: MOGOMEA(search_donors=1), "search_donors must be True or False, got 1"),  # type: ignore
-        (lambda: MOGOMEA(local_search="no"), "local_search must be True or False, got 'no'"),  # type: ignore
-        (lambda: MOGOMEA(forced_improvement=None), "forced_improvement must be True or False"),  # type: ignore
+        (lambda: MOGOMEA(search_donors=untyped(1)), "search_donors must be True or False, got 1"),
+        (lambda: MOGOMEA(local_search=untyped("no")), "local_search must be True or False, got 'no'"),
+        (lambda: MOGOMEA(forced_improvement=untyped(None)), "forced_improvement must be True or False"),
         (lambda: MOGOMEA(max_population_size=7), r"at least base_population \(8\), got 7"),
         (
             lambda: run_with({}, target=-3.0),

@@ -310,7 +310,7 @@ def test_a_module_may_run_a_search_while_it_is_imported(tmp_path: Path, monkeypa
 
 
 @pytest.mark.long
-def test_an_edited_problem_is_compiled_anew(tmp_path: Path, monkeypatch):
+def test_an_edited_problem_is_compiled_again(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     answers = []

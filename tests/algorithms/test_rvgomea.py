@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from processor_time import at_most, interrupt_the_next_run
 
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
@@ -183,12 +181,14 @@ def test_limits_hold() -> None:
         assert np.isfinite(result.F[0])
     result = RVGOMEA().run(problem, Limits(max_generations=13), random_state=0)
     assert (result.n_generations, result.stopped_by) == (13, "max_generations")
-    result = RVGOMEA(linkage="full").run(problem, Limits(max_seconds=0.3), random_state=0)
+    with at_most(1.0):
+        result = RVGOMEA(linkage="full").run(problem, Limits(max_seconds=0.3), random_state=0)
     assert result.stopped_by == "max_seconds"
-    assert result.exec_time < 1.0
     result = RVGOMEA().run(sphere(1), Limits(patience=2.0), random_state=0)
     assert result.stopped_by == "patience"
-    result = RVGOMEA(max_population_size=10).run(sphere(2), Limits(max_seconds=20.0), random_state=0)
+    result = RVGOMEA(max_population_size=10).run(
+        sphere(2), Limits(max_evaluations=10_000_000), random_state=0
+    )
     assert result.stopped_by == "max_population_size"
 
 
@@ -199,7 +199,9 @@ def test_a_callback_stops_and_sees_the_schedule() -> None:
         seen.append(progress)
         return progress.n_generations == 30
 
-    result = RVGOMEA().run(rosenbrock(10), Limits(max_seconds=20.0), random_state=0, callback=stop_late)
+    result = RVGOMEA().run(
+        rosenbrock(10), Limits(max_evaluations=10_000_000), random_state=0, callback=stop_late
+    )
     assert result.stopped_by == "callback"
     assert [p.n_generations for p in seen] == list(range(1, 31))
     # creation counts as a generation of the run; the second population follows eight of the first
@@ -212,8 +214,8 @@ def test_a_callback_stops_and_sees_the_schedule() -> None:
 
 def test_an_interrupt_returns_the_best_so_far() -> None:
     problem = soreb_chain(30)
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    result = RVGOMEA().run(problem, Limits(max_seconds=20.0), random_state=0)
+    interrupt_the_next_run()
+    result = RVGOMEA().run(problem, Limits(max_seconds=120), random_state=0)
     assert result.stopped_by == "interrupt"
     assert np.isfinite(result.F[0])
 
@@ -241,7 +243,7 @@ def test_initial_solutions_are_used_and_checked() -> None:
         ({"multiplier_decrease": True}, "multiplier_decrease"),
         ({"base_population": 2}, "base_population must be an integer of at least 3"),
         ({"stall_limit": -1}, "stall_limit"),
-        ({"singular": "ridge"}, "singular must be"),
+        ({"singular": "ridge"}, "singular must be .*got 'ridge'"),
         ({"max_population_size": 5}, "at least base_population"),
         ({"linkage": "nmi"}, "linkage must be one of"),
     ],

@@ -6,18 +6,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import invoke
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.cli import app as cli
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.discretization import MDLP, BayesianDiscretizer, EqualFrequency, MDLDiscretizer
 from gomea_bn.discretization.cut_files import read_cut_file, write_cut_file
 from gomea_bn.learning.run_folder import run_record
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
 
 
 def discretize(*arguments):
@@ -34,18 +29,11 @@ def rows():
 
 
 @pytest.fixture
-def table(rows, tmp_path):
-    path = tmp_path / "rows.csv"
-    rows.to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
 def network(rows, tmp_path):
-    found = DiscretizedBayesNet.from_table(
+    network_with_fixed_cuts = DiscretizedBayesNet.from_table(
         read_table(rows), [("a", "long name"), ("long name", "c")], {"a": [0.0], "long name": [0.1, 0.7]}
     )
-    found.to_json(tmp_path / "network.json")
+    network_with_fixed_cuts.to_json(tmp_path / "network.json")
     return tmp_path / "network.json"
 
 
@@ -53,13 +41,13 @@ def exact(cut_points):
     return {name: np.asarray(cuts).tolist() for name, cuts in cut_points.items()}
 
 
-def test_it_prints_a_row_per_continuous_column(table, rows):
+def test_discretize_prints_a_row_per_continuous_column(table, rows):
     result = discretize(table, "--method", "equal-frequency", "--option", "n_bins=3")
     assert result.exit_code == 0, result.stderr
     cuts = EqualFrequency(n_bins=3).fit(rows).cut_points_
     assert result.stdout.splitlines() == [
         "column     bins  cuts",
-        *(f"{name:<9}     3  {one[0]:g}, {one[1]:g}" for name, one in cuts.items()),
+        *(f"{name:<9}     3  {cut_points[0]:g}, {cut_points[1]:g}" for name, cut_points in cuts.items()),
         "",
         result.stdout.splitlines()[-1],
     ]
@@ -93,12 +81,12 @@ def test_no_file_that_it_reads_is_replaced(table, network, tmp_path):
     link = tmp_path / "link.csv"
     link.symlink_to(table)
     before = table.read_bytes(), network.read_bytes()
-    given = (table, "--method", "mdl", "--network", network, "-q")
+    arguments = (table, "--method", "mdl", "--network", network, "-q")
     for option, target in (("-o", table), ("--codes", table), ("--codes", link), ("-o", network)):
-        result = discretize(*given, option, target)
+        result = discretize(*arguments, option, target)
         assert result.exit_code == 2
         assert "since the command reads it (" in result.stderr
-    both = discretize(*given, "-o", tmp_path / "x", "--codes", tmp_path / "x")
+    both = discretize(*arguments, "-o", tmp_path / "x", "--codes", tmp_path / "x")
     assert both.exit_code == 2
     assert "must be two files" in both.stderr
     assert (table.read_bytes(), network.read_bytes()) == before
@@ -155,9 +143,9 @@ def test_what_repeats_a_run_is_said_where_it_does(table, rows):
     assert "with --seed 1 give this network again" in _cli_learn.report(learner)
     learner.statistics_["discretizer_cut_short"] = 1
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"] is None
-    told = _cli_learn.report(learner)
-    assert "The clock ended the discretizer in 1 of " in told
-    assert "again" not in told
+    text = _cli_learn.report(learner)
+    assert "The clock ended the discretizer in 1 of " in text
+    assert "again" not in text
 
 
 def test_classes_come_from_a_column(table, rows):
@@ -170,13 +158,13 @@ def test_kinds_and_fixed_cuts_of_a_network_hold(table, rows, tmp_path):
     saved = tmp_path / "fixed.json"
     whole = rows.assign(d=np.arange(200) % 4)
     whole.to_csv(table, index=False)
-    found = DiscretizedBayesNet.from_table(
+    whole_number_network = DiscretizedBayesNet.from_table(
         read_table(whole, kinds={"d": "continuous"}),
         [("a", "d")],
         {"a": [0.0], "long name": [], "d": [1.5]},
         metadata={"fixed_cut_points": ["a"]},
     )
-    found.to_json(saved)
+    whole_number_network.to_json(saved)
     result = discretize(table, "--method", "mdl", "--network", saved, "--json", "-q")
     assert result.exit_code == 0, result.stderr
     cuts = json.loads(result.stdout)["cut_points"]
@@ -240,12 +228,14 @@ def test_a_method_that_draws_prints_the_seed_that_repeats_it(table, tmp_path):
 def test_cuts_that_differ_are_printed_differently(table, rows):
     rows.assign(a=1e9 + np.arange(200) / 2).to_csv(table, index=False)
     printed = discretize(table, "--method", "equal-width", "--option", "n_bins=4").stdout
-    cuts = re.search(r"^a +4  (.+)$", printed, re.MULTILINE)[1].split(", ")
-    assert len(set(cuts)) == 3
+    (cuts,) = re.findall(r"^a +4  (.+)$", printed, re.MULTILINE)
+    assert len(set(cuts.split(", "))) == 3
 
 
-def test_data_that_cannot_be_used(table, tmp_path, network):
-    assert discretize(tmp_path / "none.csv", "--method", "mdl").exit_code == 3
+def test_unusable_data_end_with_exit_code_3(table, tmp_path, network):
+    absent = discretize(tmp_path / "none.csv", "--method", "mdl")
+    assert absent.exit_code == 3
+    assert "none.csv' does not exist" in absent.stderr
     pd.DataFrame({"a": [1.5] * 20, "b": [2] * 20}).to_csv(table, index=False)
     constant = discretize(table, "--method", "mdl")
     assert constant.exit_code == 3

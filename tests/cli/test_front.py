@@ -1,36 +1,20 @@
 """The command that finds a front: with the search itself, and around the writing of what it found."""
 
+import hashlib
 import inspect
 import json
 import signal
-import subprocess
-import sys
-import sysconfig
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from front_examples import example_front, small_frame, stand_in_learner
-from typer.testing import CliRunner
+from command_line import heavy_imports_of_help, invoke, ok, refused, searching
+from front_examples import example_front, small_frame
 
-from gomea_bn import ExpertKnowledge, ParetoBayesNetLearner
-from gomea_bn.cli import app as cli
+from gomea_bn import ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.cli.front import front
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.folder import read_front, write_front
-
-COMMAND = str(Path(sysconfig.get_path("scripts")) / "gomea-bn")
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
-
-
-def ok(*arguments):
-    result = invoke(*arguments)
-    assert result.exit_code == 0, result.stderr
-    return result
 
 
 def rows():
@@ -41,21 +25,21 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def folder(tmp_path_factory):
     """Return a folder with a table and an expert's edges."""
-    found = tmp_path_factory.mktemp("search")
-    rows().to_csv(found / "rows.csv", index=False)
-    (found / "expert.csv").write_text("parent,child\na,b\nd,c\n")
-    return found
+    path = tmp_path_factory.mktemp("search")
+    rows().to_csv(path / "rows.csv", index=False)
+    (path / "expert.csv").write_text("parent,child\na,b\nd,c\n")
+    return path
 
 
 @pytest.fixture(scope="module")
-def found(place):
+def learned(folder):
     """Return the folder of a front, and what the command printed."""
-    out = place / "front"
+    out = folder / "front"
     arguments = [
         "--expert",
-        place / "expert.csv",
+        folder / "expert.csv",
         "--max-evaluations",
         "3000",
         "--seed",
@@ -63,38 +47,43 @@ def found(place):
         "--jobs",
         "2",
     ]
-    result = invoke("front", place / "rows.csv", *arguments, "--out", out)
+    result = invoke("front", folder / "rows.csv", *arguments, "--out", out)
     assert result.exit_code == 0, result.stderr
     return out, result
 
 
 def test_the_defaults_are_the_learners():
-    given = {name: p.default for name, p in inspect.signature(front).parameters.items()}
+    defaults = {name: p.default for name, p in inspect.signature(front).parameters.items()}
     learner = ParetoBayesNetLearner().get_params()
-    names = set(given) & set(learner)
+    names = set(defaults) & set(learner)
     assert {"discretizer", "max_bins", "max_seconds", "missing", "max_complexity", "pseudo_count"} <= names
     for name in names - {"cut_points", "patience"}:
-        assert given[name] == learner[name], name
-    assert (given["patience"], learner["patience"]) == (0, None)
-    assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
+        assert defaults[name] == learner[name], name
+    assert (defaults["patience"], learner["patience"]) == (0, None)
+    assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
 
 
-def test_the_values_are_those_of_the_networks(place, found):
-    out, result = found
+def test_the_values_are_those_of_the_networks(folder, learned):
+    out, result = learned
     whole = read_front(out)
     frame = rows()
     assert len(whole) > 20
-    for one in (whole.knee(), whole.closest_to_expert(), whole.best("complexity"), whole[len(whole) // 2]):
-        assert one.objectives["misfit"] == pytest.approx(-one.network.score(frame), rel=1e-9)
-        assert one.objectives["complexity"] == one.network.n_parameters
+    for candidate in (
+        whole.knee(),
+        whole.closest_to_expert(),
+        whole.best("complexity"),
+        whole[len(whole) // 2],
+    ):
+        assert candidate.objectives["misfit"] == pytest.approx(-candidate.network.score(frame), rel=1e-9)
+        assert candidate.objectives["complexity"] == candidate.network.n_parameters
     assert {frozenset(edge) for edge in whole.closest_to_expert().network.edges} >= {frozenset("ab")}
     assert whole.record["counts"]["n_eval"] == 3000
     assert f"The front has {len(whole):,} networks" in result.stdout
     assert "Stopped by max_evaluations" in result.stdout
 
 
-def test_the_record_repeats_the_front(place, found):
-    whole = read_front(found[0])
+def test_the_record_repeats_the_front(folder, learned):
+    whole = read_front(learned[0])
     parameters = whole.record["parameters"]
     expert = ExpertNetwork.from_file(whole.record["expert_source"]["path"])
     knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
@@ -105,8 +94,8 @@ def test_the_record_repeats_the_front(place, found):
     assert front.knee().network == whole.knee().network
 
 
-def test_a_page_and_a_model_follow(place, found):
-    out, _ = found
+def test_a_page_and_a_model_follow(folder, learned):
+    out, _ = learned
     assert invoke("review", out).exit_code == 0
     page = (out / "review.html").read_text()
     assert read_front(out).run_hash in page
@@ -123,24 +112,19 @@ def test_a_page_and_a_model_follow(place, found):
         (["--cut-points", "a=99"], "must lie inside the range"),
     ],
 )
-def test_wrong_use_is_told_before_the_search(place, tmp_path, arguments, message):
-    result = invoke("front", place / "rows.csv", *arguments, "--out", tmp_path / "out")
+def test_wrong_use_is_reported_before_the_search(folder, tmp_path, arguments, message):
+    result = invoke("front", folder / "rows.csv", *arguments, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert message in result.stderr
     assert "Searching" not in result.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_keeps_the_front_so_far(place, tmp_path):
+def test_ctrl_c_keeps_the_front_so_far(folder, tmp_path):
     out = tmp_path / "front"
-    command = [COMMAND, "front", place / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for line in process.stderr:
-        if "Searching" in line:
-            break
-    time.sleep(2.0)  # long enough for the search to begin on a busy machine
+    process = searching("front", folder / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=180)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert "Interrupted: this is the front so far." in stderr
     assert "Traceback" not in stderr
@@ -164,48 +148,161 @@ def test_advice_names_options(tmp_path, command):
     assert result.stderr.endswith("raise --max-levels, or give --kind 'b d=continuous'.\n")
 
 
-def test_the_default_of_the_limit_is_told():
-    told = " ".join(invoke("front", "--help").stdout.split())
-    assert "10 times that of the network without edges, or the number of rows if that is larger" in told
+def test_the_help_states_the_default_of_the_limit():
+    text = " ".join(invoke("front", "--help").stdout.split())
+    assert "10 times that of the network without edges, or the number of rows if that is larger" in text
 
 
 def test_help_imports_nothing_heavy():
-    script = (
-        "import sys; from gomea_bn.cli.app import main\n"
-        "try:\n    main(['front', '--help'])\nexcept SystemExit:\n    pass\n"
-        "print([n for n in ('numpy', 'numba', 'pandas', 'scipy') if n in sys.modules], file=sys.stderr)"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stderr.strip() == "[]"
-    assert "--max-complexity" in run.stdout
+    text, imported = heavy_imports_of_help("front")
+    assert imported == "[]"
+    assert "--max-complexity" in text
 
 
-def test_json_is_for_programs(place):
+def test_json_is_for_programs(folder):
     arguments = ["--max-evaluations", "500", "--seed", "3", "--json", "--quiet"]
-    result = invoke("front", place / "rows.csv", *arguments)
+    result = invoke("front", folder / "rows.csv", *arguments)
     assert (result.exit_code, result.stderr) == (0, "")
     summary = json.loads(result.stdout)
-    assert [one["name"] for one in summary["objectives"]] == ["misfit", "complexity"]
+    assert [objective["name"] for objective in summary["objectives"]] == ["misfit", "complexity"]
     assert summary["record"]["seed"] == 3
 
 
-@pytest.fixture
-def stand_in(monkeypatch):
-    return stand_in_learner(monkeypatch)
+def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
+    out = tmp_path / "new" / "front"
+    result = ok("front", data, "--out", out, "--networks", 3, "--parquet")
+    whole = example_front(9)
+    written = read_front(out)
+    assert written.values.tolist() == whole.values.tolist()
+    assert written.record["source"] == {
+        "path": str(data),
+        "file_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
+    }
+    assert written.record["n_rows"] == 60
+    assert written.record["seconds"] == {"compile": 0.5}
+    assert "expert_source" not in written.record
+    assert {"front.parquet", "front.csv", "expert_completed.json", "networks"} <= {
+        path.name for path in out.iterdir()
+    }
+    assert len(list(out.glob("networks/*.json"))) == 3
+    assert "The front has 9 networks" in result.stdout
+    lines = {line[:32].strip(): line.split() for line in result.stdout.splitlines()}
+    for name, chosen in {
+        "Knee": whole.knee(),
+        "Least distance to the expert": whole.closest_to_expert(),
+        "Least complexity": whole.best("complexity"),
+    }.items():
+        values = [f"{value:.6g}" for value in chosen.objectives.values()]
+        assert lines[name][-5:] == [str(chosen.index), str(len(chosen.network.edges)), *values]
+    for objective, column in zip(whole.objectives, whole.values.T):
+        assert (
+            f"{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; less is {objective.better}"
+            in result.stdout
+        )
+    assert "Stopped by max_evaluations after 0.25 s, 1,234 evaluations and 5 generations." in result.stdout
+    assert "with --seed 7 give this front again" in result.stdout
+    assert "Rule: bool, categorical and text columns" in result.stderr
+    assert f"gomea-bn review {out} -o page.html" in result.stderr
+    assert f"gomea-bn accept {out} decision.json" in result.stderr
 
 
-@pytest.fixture
-def data(tmp_path):
-    small_frame().to_csv(tmp_path / "rows.csv", index=False)
-    return tmp_path / "rows.csv"
+def test_front_without_out_says_so_and_json_is_for_programs(stand_in, data):
+    assert "Nothing will be written: no --out given." in ok("front", data).stderr
+    result = ok("front", data, "--json", "--quiet")
+    assert result.stderr == ""
+    summary = json.loads(result.stdout)
+    whole = example_front(9)
+    assert summary["n_networks"] == 9
+    assert [objective["least"] for objective in summary["objectives"]] == whole.values.min(axis=0).tolist()
+    assert summary["choices"][0]["what"] == "knee"
+    assert summary["choices"][0]["id"] == whole.knee().index
+    assert summary["choices"][0]["edges"] == [list(edge) for edge in whole.knee().network.edges]
+    assert (summary["seed"], summary["n_eval"], summary["stopped_by"]) == (7, 1234, "max_evaluations")
 
 
-def refused(*arguments):
-    """Return why the command would not start."""
-    result = invoke("front", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
+def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
+    expert = tmp_path / "expert.csv"
+    expert.write_text("parent,child\na,b\n")
+    ok(
+        "front", data, "--expert", expert, "--objective", "misfit", "--objective", "expert_distance",
+        "--discretizer", "equal-width", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
+        "--max-candidates", "all",
+        "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
+        "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
+        "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
+        "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7",
+        "--pseudo-count", "0.5", "--patience", "3", "--quiet", "--out", tmp_path / "front",
+    )  # fmt: skip
+    options = stand_in.given
+    assert options.pop("expert").edges == [("a", "b")]
+    knowledge = options.pop("knowledge")
+    assert knowledge.required_edges == (("a", "b"),)
+    assert knowledge.forbidden_edges == (("b", "c"),)
+    assert knowledge.temporal_order == (("a",), ("b", "c"))
+    assert knowledge.max_table_cells == 60
+    assert options == {
+        "objectives": ["misfit", "expert_distance"], "discretizer": "equal-width", "max_bins": 5,
+            "min_width": 0.02, "min_bin_count": 7,
+        "max_complexity": 40.5, "max_indegree": 2, "max_candidates": None, "max_seconds": None, "max_evaluations": 9,
+        "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
+        "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
+        "verbose": False, "patience": 3.0,
+    }  # fmt: skip
+    assert read_front(tmp_path / "front").record["expert_source"] == {
+        "path": str(expert), "file_sha256": hashlib.sha256(expert.read_bytes()).hexdigest()
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (2, ["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
+        (2, ["--missing", "fill"], "--missing must be error or drop"),
+        (2, ["--require", "a"], "--require must be parent,child"),
+        (2, ["--expert", "none.csv"], "none.csv"),
+        (2, ["--objective", "misfits", "--objective", "complexity"], "got 'misfits'. Did you mean 'misfit'?"),
+        (2, ["--objective", "misfit"], "at least two different ones, got misfit"),
+        (2, ["--objective", "misfit", "--objective", "misfit"], "at least two different ones"),
+        (2, ["--objective", "misfit", "--objective", "expert_distance"], "needs the expert's network"),
+        (2, ["--max-seconds", "0"], "Set a limit"),
+        (2, ["--expert", "wrong.csv"], "Did you mean 'b'?"),
+        (2, ["--out", "rows.csv"], "not a folder"),
+        (2, ["--networks", "-1"], "--networks"),
+        (2, ["--colour"], "--colour"),
+        (3, ["--max-levels", "2"], "Merge or drop levels, or raise --max-levels."),
+    ],
+)
+def test_front_answers_wrong_use_by_one_line(stand_in, data, tmp_path, monkeypatch, code, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    frame = small_frame()
+    frame["c"] = np.where(frame["a"] > 1, "x", np.where(frame["a"] > 0, "y", "z"))
+    frame.rename(columns={"b": "bb"}).assign(b=frame["b"]).to_csv(data, index=False)
+    Path("wrong.csv").write_text("parent,child\na,b1\n")
+    assert message in refused(code, "front", data, *arguments, "--quiet")
+
+
+def test_an_interrupted_search_keeps_its_front_and_none_writes_nothing(stand_in, data, tmp_path):
+    stand_in.stop = "interrupt"
+    result = ok("front", data, "--out", tmp_path / "front", "--quiet")
+    assert result.stderr == "Interrupted: this is the front so far.\n"
+    assert "with --seed 7 --max-evaluations 1234 --max-seconds 0 give this front again" in result.stdout
+    assert len(read_front(tmp_path / "front")) == 9
+    stand_in.stop = "nothing"
+    result = invoke("front", data, "--out", tmp_path / "other", "--quiet")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == "Error: Interrupted; nothing was written.\n"
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_front_that_cannot_be_written_is_shown(stand_in, data, tmp_path, monkeypatch):
+    def full_disk(*arguments, **options):
+        raise GomeaBnError("No space left on device.")
+
+    monkeypatch.setattr("gomea_bn.front.folder.write_front", full_disk)
+    result = invoke("front", data, "--out", tmp_path / "front", "--quiet")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: No space left on device.\n"
+    assert "The front has 9 networks" in result.stdout
 
 
 def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
@@ -213,31 +310,33 @@ def test_the_users_own_files_stay(stand_in, data, tmp_path, monkeypatch):
     data.rename("front.csv")
     before = Path("front.csv").read_bytes()
     for out in (".", tmp_path):
-        assert "front.csv', since the command reads it (DATA)" in refused("front.csv", "--out", out)
+        assert "front.csv', since the command reads it (DATA)" in refused(
+            2, "front", "front.csv", "--out", out
+        )
     Path("front.csv").rename("rows.csv")
     Path("expert.json").write_text("parent,child\na,b\n")
     Path("expert.csv").write_text("parent,child\na,b\n")
     Path("front.csv").write_text("mine")
-    assert "does not belong to a front" in refused("rows.csv", "--out", ".")
+    assert "does not belong to a front" in refused(2, "front", "rows.csv", "--out", ".")
     Path("front.csv").unlink()
     Path("expert.json").write_text("what the expert said")
     ok("front", "rows.csv", "--expert", "expert.csv", "--out", ".")
     assert Path("rows.csv").read_bytes() == before
     assert Path("expert.json").read_text() == "what the expert said"
     completed = Path("expert_completed.json").read_bytes()
-    told = refused("rows.csv", "--expert", "expert_completed.json", "--out", ".")
-    assert "expert_completed.json', since the command reads it (--expert)" in told
+    message = refused(2, "front", "rows.csv", "--expert", "expert_completed.json", "--out", ".")
+    assert "expert_completed.json', since the command reads it (--expert)" in message
     assert Path("expert_completed.json").read_bytes() == completed
 
 
 def test_the_result_is_printed_before_it_is_written(stand_in, data, tmp_path):
     output = ok("front", data, "--out", tmp_path / "front").output
-    told = (
+    parts = (
         "The front has 9",
         f"Writing 9 networks to {tmp_path / 'front'} ...",
         f"Wrote {tmp_path / 'front'}",
     )
-    assert sorted(told, key=output.index) == list(told)
+    assert sorted(parts, key=output.index) == list(parts)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -286,12 +385,12 @@ def test_the_limit_on_parameters_is_printed(stand_in, data):
         assert f"At most {int(most)} free parameters (--max-complexity)." in printed
         warnings = [line for line in printed.splitlines() if line.startswith("Warning: ")]
         assert len(warnings) == bool(near)
-        for what, size in (("the knee", knee), ("the best fit", best)):
-            assert (f"{what} ({size})" in printed) == (size in near)
+        for name, size in (("the knee", knee), ("the best fit", best)):
+            assert (f"{name} ({size})" in printed) == (size in near)
 
 
-def test_limits_hold_for_optimal_cuts(place):
-    given = [
+def test_limits_hold_for_optimal_cuts(folder):
+    limits = [
         "--discretizer",
         "optimal",
         "--min-bin-count",
@@ -299,15 +398,17 @@ def test_limits_hold_for_optimal_cuts(place):
         "--min-width",
         "0.2",
     ]
-    result = invoke("front", place / "rows.csv", *given, "--max-evaluations", "2000", "--out", place / "wide")
+    result = invoke(
+        "front", folder / "rows.csv", *limits, "--max-evaluations", "2000", "--out", folder / "wide"
+    )
     assert result.exit_code == 0, result.stderr
-    whole, frame = read_front(place / "wide"), rows()
+    whole, frame = read_front(folder / "wide"), rows()
     assert whole.record["counts"]["variables_priced"] > 0
     n_cuts = 0
-    for one in whole:
-        for name, cuts in one.network.cut_points.items():
+    for candidate in whole:
+        for name, cuts in candidate.network.cut_points.items():
             n_cuts += len(cuts)
-            low, high = one.network.support[name]
+            low, high = candidate.network.support[name]
             assert np.diff([low, *cuts, high]).min() >= 0.2 * (high - low) * (1 - 1e-9)
             bins = np.searchsorted(cuts, frame[name], side="left")
             assert np.bincount(bins, minlength=len(cuts) + 1).min() >= 40

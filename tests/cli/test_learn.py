@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import invoke
 from network_examples import HOSTILE_NAMES
-from typer.testing import CliRunner
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, cli, read_table
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.cli import options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
@@ -25,41 +25,20 @@ FILES = {"network.json", "network.bif", "network.dot", "run.json"}
 QUICK = ["--max-evaluations", "2000", "--seed", "1"]
 
 
-def invoke(*arguments):
-    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
-
-
 def learn(*arguments):
     return invoke("learn", *arguments)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(3)
-    a = rng.normal(size=150)
-    frame = pd.DataFrame({"a": a, "b": a + rng.normal(scale=0.3, size=150)})
-    frame["c"] = np.where(frame["b"] > 0, "high", "low")
-    frame["d"] = rng.integers(0, 3, 150)
-    return frame
-
-
-@pytest.fixture
-def table(rows, tmp_path):
-    path = tmp_path / "rows.csv"
-    rows.to_csv(path, index=False)
-    return path
-
-
 def test_the_defaults_are_the_learners():
-    given = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
+    defaults = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
     learner = BayesNetLearner().get_params()
-    names = set(given) & set(learner)
+    names = set(defaults) & set(learner)
     assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
-    assert options.read_pseudo_count(given["pseudo_count"]) == learner["pseudo_count"]
+    assert options.read_pseudo_count(defaults["pseudo_count"]) == learner["pseudo_count"]
     for name in names - {"cut_points", "pseudo_count"}:
-        assert given[name] == learner[name], name
-    assert given["ess"] == learner["equivalent_sample_size"]
-    assert given["max_table_cells"] == ExpertKnowledge().max_table_cells
+        assert defaults[name] == learner[name], name
+    assert defaults["ess"] == learner["equivalent_sample_size"]
+    assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
 
 
 def test_learn_prints_the_kinds_then_the_network(table, rows):
@@ -159,7 +138,7 @@ def test_options_reach_the_learner(table, tmp_path):
     assert network.pseudo_count == 0.5
 
 
-def test_dropped_rows_are_told(rows, tmp_path):
+def test_dropped_rows_are_reported(rows, tmp_path):
     holes = rows.copy()
     holes.loc[[4, 9], "a"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
@@ -359,7 +338,7 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
     assert network.cut_points["x=1,y"].tolist() == [0.0]
 
 
-def test_options_in_words():
+def test_options_are_read_from_words():
     assert options.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
     assert options.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
     assert options.read_edges("--require", ["a,b", "a -> b", '"a,b",c', '"p->q",r']) == [
@@ -398,7 +377,7 @@ def test_show_prints_a_saved_network(table, tmp_path):
     assert invoke("show", tmp_path / "none.json").exit_code == 3
 
 
-def test_info_tells_versions_cores_and_cache():
+def test_info_prints_versions_cores_and_cache():
     facts = json.loads(invoke("info", "--json").stdout)
     assert facts["cores"] == len(os.sched_getaffinity(0))
     assert facts["required"]["pandas"] == pd.__version__
@@ -423,8 +402,8 @@ def test_the_launcher_is_the_same_command(table, capsys):
     with pytest.raises(SystemExit) as ended:
         script["main"]([str(table), *QUICK, "--quiet"])
     assert ended.value.code == 0
-    printed, told = capsys.readouterr()
-    assert told == ""
+    printed, errors = capsys.readouterr()
+    assert errors == ""
     same = [line for line in learn(table, *QUICK, "--quiet").stdout.splitlines() if "Stopped" not in line]
     assert [line for line in printed.splitlines() if "Stopped" not in line] == same
 
@@ -457,7 +436,7 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     out = tmp_path / "refined.json"
 
     def refine(*arguments):
-        return CliRunner().invoke(cli.main, ["refine", str(saved), *map(str, arguments)])
+        return invoke("refine", saved, *arguments)
 
     done = refine(data, "--out", out, "--bin-counts", "free")
     assert done.exit_code == 0, done.stderr

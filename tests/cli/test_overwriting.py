@@ -13,7 +13,7 @@ from gomea_bn.front.decision import Decision
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """Return the working folder: a table, cuts, tiers, an expert, a front, a run, a decision, and links to them."""
     monkeypatch.chdir(tmp_path)
     frame = small_frame()
@@ -71,22 +71,22 @@ def place(tmp_path, monkeypatch):
         ("bench table1 --out . --summary table1/rows.jsonl", "--summary", "rows.jsonl", "--out"),
     ],
 )
-def test_what_a_command_reads_stays(place, command, option, target, source):
+def test_what_a_command_reads_stays(folder, command, option, target, source):
     if "review run" in command:
         Path("run/run.json").unlink()
     if command.startswith("bench"):
         Path("table1").mkdir()
-    before = contents(place)
+    before = contents(folder)
     result = CliRunner().invoke(main, command.split())
     assert result.exit_code == 2, result.stderr
     error = result.stderr.splitlines()[-1]
     assert error.startswith(f"Error: {option}: cannot write '")
     assert target in error
     assert f"since the command reads it ({source}) and it would be lost" in error
-    assert contents(place) == before
+    assert contents(folder) == before
 
 
-def test_the_table_of_a_review_stays_whether_named_or_recorded(place):
+def test_the_table_of_a_review_stays_whether_named_or_recorded(folder):
     arguments = ["learn", "rows.csv", "--out", "learned", "--max-evaluations", "50", "--quiet"]
     assert CliRunner().invoke(main, arguments).exit_code == 0
     before = Path("rows.csv").read_bytes()
@@ -97,7 +97,7 @@ def test_the_table_of_a_review_stays_whether_named_or_recorded(place):
     assert Path("rows.csv").read_bytes() == before
 
 
-def test_two_results_need_two_files(place):
+def test_two_results_need_two_files(folder):
     Path("link.csv").symlink_to("codes.csv")
     arguments = ["discretize", "rows.csv", "--method", "mdl", "-o", "codes.csv", "--codes", "link.csv"]
     result = CliRunner().invoke(main, arguments)
@@ -106,7 +106,7 @@ def test_two_results_need_two_files(place):
     assert not Path("codes.csv").exists()
 
 
-def test_other_files_in_the_same_folder_are_written(place):
+def test_other_files_in_the_same_folder_are_written(folder):
     for command in (
         "review front",
         "export front --network 1 -o front/mine.json",

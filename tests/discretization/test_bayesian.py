@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from time import perf_counter
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ import published_tables as published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from published_tables import assert_cuts
 
 from gomea_bn.data.table import read_table
@@ -23,7 +24,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
-AUTO_GRAPH = [tuple(edge) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
+AUTO_GRAPH = [(edge[0], edge[1]) for edge in ("BC", "CE", "EA", "AG", "EG", "CG", "CD", "DF")]
 
 
 def coded(codes, cardinality=None):
@@ -50,14 +51,16 @@ def slow_cost(values, cuts, neighbours, largest):
         inside = [values[i] for i in rows]
         total += largest * (max(inside) - min(inside)) / span
         if neighbours.parents:
-            own = [tuple(int(p.codes[i]) for p in neighbours.parents) for i in rows]
-            total += slow_block(own, math.prod(p.cardinality for p in neighbours.parents))
+            parent_states = [tuple(int(p.codes[i]) for p in neighbours.parents) for i in rows]
+            total += slow_block(parent_states, math.prod(p.cardinality for p in neighbours.parents))
         for family in neighbours.families:
             by_spouses = {}
             for i in rows:
                 key = tuple(int(s.codes[i]) for s in family.spouses)
                 by_spouses.setdefault(key, []).append(int(family.child.codes[i]))
-            total += sum(slow_block(own, family.child.cardinality) for own in by_spouses.values())
+            total += sum(
+                slow_block(parent_states, family.child.cardinality) for parent_states in by_spouses.values()
+            )
     return total
 
 
@@ -77,7 +80,8 @@ def slow_optimum(values, neighbours, largest):
     size = math.prod(p.cardinality for p in neighbours.parents)
     best, origin = [0.0] + [math.inf] * m, [0] * (m + 1)
     for a in range(m):
-        counts, cost = {}, 0.0
+        counts: Counter[object] = Counter()
+        cost = 0.0
         for b in range(a, m):
             for i in groups[b]:
                 blocks = [((-1,), tuple(p.codes[i] for p in neighbours.parents), size)]
@@ -85,7 +89,7 @@ def slow_optimum(values, neighbours, largest):
                     row = (c, *(s.codes[i] for s in family.spouses))
                     blocks.append((row, family.child.codes[i], family.child.cardinality))
                 for row, cell, cells in blocks:
-                    n_row, n_cell = counts.get(row, 0), counts.get((row, cell), 0)
+                    n_row, n_cell = counts[row], counts[row, cell]
                     cost += math.log(n_row + cells) - math.log(n_cell + 1)
                     counts[row], counts[row, cell] = n_row + 1, n_cell + 1
             edge = -math.log(-math.expm1(-scale * (distinct[b + 1] - distinct[b]))) if b < m - 1 else 0.0
@@ -123,19 +127,19 @@ def examples(draw, max_rows=8):
         (20, None, [2.05, 3.2, 3.9, 4.65], 15.801965468),
     ],
 )
-def test_the_worked_example(largest, cost_of_two, cuts, cost):
+def test_the_published_worked_example_is_reproduced(largest, cost_of_two, cuts, cost):
     x = np.array([1.1, 1.2, 1.2, 2.9, 2.9, 2.9, 3.5, 4.3, 4.3, 5.0])
     parent = coded([0, 0, 0, 1, 1, 0, 0, 0, 1, 1])
     child = coded([0, 0, 1, 0, 1, 1, 1, 1, 0, 0])
     problem = BayesianCuts(SortedColumn(x), around([parent], [(child, [])]), largest)
-    found, reached = problem.optimal()
-    np.testing.assert_allclose(found, cuts, rtol=1e-12)
+    optimal_cuts, reached = problem.optimal()
+    np.testing.assert_allclose(optimal_cuts, cuts, rtol=1e-12)
     assert reached == pytest.approx(cost, abs=1e-9)
     if cost_of_two is not None:
         assert problem.value(np.array([2.05, 4.65])) == pytest.approx(cost_of_two, abs=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(examples())
 def test_the_optimum_is_that_of_brute_force(example):
     values, neighbours, largest = example
@@ -147,9 +151,9 @@ def test_the_optimum_is_that_of_brute_force(example):
         for cuts in itertools.combinations(candidates, k):
             costs[cuts] = slow_cost(values.tolist(), cuts, neighbours, largest)
             assert problem.value(np.array(cuts)) == pytest.approx(costs[cuts], abs=1e-9)
-    found, cost = problem.optimal()
+    optimal_cuts, cost = problem.optimal()
     assert cost == pytest.approx(min(costs.values()), abs=1e-8)
-    assert cost == pytest.approx(costs[tuple(found.tolist())], abs=1e-9)
+    assert cost == pytest.approx(costs[tuple(optimal_cuts.tolist())], abs=1e-9)
 
 
 def busy_example(n, seed, ties=True):
@@ -169,9 +173,9 @@ def test_the_compiled_programme_finds_what_a_slow_one_finds(n, seed):
     # above 400 candidates most sweeps end early, by bounds
     x, neighbours = busy_example(n, seed)
     cuts, cost = slow_optimum(x.tolist(), neighbours, 4)
-    found, reached = BayesianCuts(SortedColumn(x), neighbours, 4).optimal()
+    optimal_cuts, reached = BayesianCuts(SortedColumn(x), neighbours, 4).optimal()
     assert reached == pytest.approx(cost, abs=1e-7)
-    np.testing.assert_allclose(found, cuts, rtol=1e-12)
+    np.testing.assert_allclose(optimal_cuts, cuts, rtol=1e-12)
     assert len(cuts) >= 2
 
 
@@ -197,6 +201,7 @@ def test_no_cut_alone_can_be_moved_or_left_out_after_thinning(seed):
     column = SortedColumn(x)
     problem = BayesianCuts(column, neighbours, 5)
     cuts, cost = problem.optimal(20)
+    assert len(cuts) >= 2
     for k in range(len(cuts)):
         others = np.delete(cuts, k)
         assert problem.value(others) >= cost - 1e-6
@@ -221,7 +226,7 @@ def test_neighbouring_floats_are_never_cut_at_the_minimum():
     assert np.isfinite(cost)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(examples(max_rows=40), st.integers(0, 2**32 - 1))
 def test_rows_order_names_of_levels_and_units_do_not_matter(example, seed):
     values, neighbours, largest = example
@@ -243,9 +248,9 @@ def test_rows_order_names_of_levels_and_units_do_not_matter(example, seed):
             CodedFamily(moved(f.child), tuple(moved(s) for s in f.spouses)) for f in neighbours.families[::-1]
         ),
     )
-    found, reached = BayesianCuts(SortedColumn(values[order]), changed, largest).optimal()
+    optimal_cuts, reached = BayesianCuts(SortedColumn(values[order]), changed, largest).optimal()
     assert reached == pytest.approx(cost, abs=1e-8)
-    np.testing.assert_array_equal(found, cuts)
+    np.testing.assert_array_equal(optimal_cuts, cuts)
     scaled, reached = BayesianCuts(SortedColumn(4.0 * values[order] - 8.0), changed, largest).optimal()
     assert reached == pytest.approx(cost, abs=1e-8)
     np.testing.assert_array_equal(scaled, 4.0 * cuts - 8.0)
@@ -255,14 +260,14 @@ def test_rows_order_names_of_levels_and_units_do_not_matter(example, seed):
 
 def test_neighbours_of_one_value_cost_nothing():
     x, _ = busy_example(50, 0)
-    one = coded(np.zeros(50), 1)
+    constant = coded(np.zeros(50), 1)
     bare = BayesianCuts(SortedColumn(x), around(), 3).optimal()
-    dressed = BayesianCuts(SortedColumn(x), around([one], [(one, [one])]), 3).optimal()
+    dressed = BayesianCuts(SortedColumn(x), around([constant], [(constant, [constant])]), 3).optimal()
     assert dressed[1] == bare[1]
     np.testing.assert_array_equal(dressed[0], bare[0])
 
 
-def test_parents_with_far_more_configurations_than_rows():
+def test_configurations_of_parents_may_outnumber_rows():
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     parents = [coded(rng.integers(0, 250, 300), 250) for _ in range(5)]
@@ -289,18 +294,18 @@ AUTO_CUTS = {
 
 
 def test_published_cuts_of_auto_mpg():
-    found = fitted_auto()
-    assert_cuts(found.cut_points_, AUTO_CUTS)
-    assert found.n_cycles_ == 6
-    assert found.stopped_by_ == "fixpoint"
-    assert list(found.costs_) == list("ACDEF")
+    fitted = fitted_auto()
+    assert_cuts(fitted.cut_points_, AUTO_CUTS)
+    assert fitted.n_cycles_ == 6
+    assert fitted.stopped_by_ == "fixpoint"
+    assert list(fitted.costs_) == list("ACDEF")
 
 
-def test_auto_mpg_after_one_cycle():
-    found = fitted_auto(max_cycles=1)
-    assert found.stopped_by_ == "max_cycles"
+def test_one_cycle_gives_other_cuts_of_auto_mpg():
+    fitted = fitted_auto(max_cycles=1)
+    assert fitted.stopped_by_ == "max_cycles"
     assert_cuts(
-        found.cut_points_,
+        fitted.cut_points_,
         {
             "A": "12.5 17.55 20.9 28.9",
             "C": "70.5 93.5 109 159.5 284.5 414.5",
@@ -312,24 +317,24 @@ def test_auto_mpg_after_one_cycle():
 
 
 def test_the_order_of_visits_decides_between_fixpoints():
-    found = fitted_auto(order=list("FEDCA"))
+    fitted = fitted_auto(order=list("FEDCA"))
     assert_cuts(
-        found.cut_points_, {**AUTO_CUTS, "C": "70.5 106 159.5 259 284.5", "E": "2203.5 2578.5 2959.5 3657.5"}
+        fitted.cut_points_, {**AUTO_CUTS, "C": "70.5 106 159.5 259 284.5", "E": "2203.5 2578.5 2959.5 3657.5"}
     )
     assert_cuts(fitted_auto(order=None).cut_points_, AUTO_CUTS)
 
 
 def test_the_papers_rule_for_the_largest_cardinality_loses_a_published_cut():
-    found = fitted_auto(cardinality_over="blanket")
-    assert_cuts(found.cut_points_, {**AUTO_CUTS, "F": "12.35 13.75 16.05"})
+    fitted = fitted_auto(cardinality_over="blanket")
+    assert_cuts(fitted.cut_points_, {**AUTO_CUTS, "F": "12.35 13.75 16.05"})
 
 
 def test_published_densities_and_score_of_auto_mpg():
-    found = fitted_auto()
-    network = DiscretizedBayesNet.from_table(found.table_, AUTO_GRAPH, found.cut_points_, pseudo_count=0.0)
+    fitted = fitted_auto()
+    network = DiscretizedBayesNet.from_table(fitted.table_, AUTO_GRAPH, fitted.cut_points_, pseudo_count=0.0)
     frame, _ = published.auto_mpg()
     assert network.score(frame) == pytest.approx(-24.606944, abs=5e-7)
-    codes = found.transform(frame)
+    codes = fitted.transform(frame)
     columns = [coded(codes[name]) for name in codes]
     parents = [tuple("ABCDEFGH".index(p) for p, c in AUTO_GRAPH if c == name) for name in "ABCDEFGH"]
     assert total_k2_score(k2_scorer(list(codes), columns), parents) == pytest.approx(-3515.973982, abs=5e-7)
@@ -368,55 +373,55 @@ WINE_CUTS = {
 
 
 def test_published_cuts_of_wine():
-    found = fitted_published(published.wine(), WINE_FAMILIES)
-    assert found.n_cycles_ == 3
-    assert_cuts(found.cut_points_, WINE_CUTS)
+    fitted = fitted_published(published.wine(), WINE_FAMILIES)
+    assert fitted.n_cycles_ == 3
+    assert_cuts(fitted.cut_points_, WINE_CUTS)
     blanket = fitted_published(published.wine(), WINE_FAMILIES, cardinality_over="blanket")
     assert 476.0 not in blanket.cut_points_["N"]
 
 
 def test_published_interval_counts_of_housing():
-    found = fitted_published(published.housing(), HOUSING_FAMILIES)
-    assert found.n_cycles_ == 4
-    counts = {name: len(cuts) + 1 for name, cuts in found.cut_points_.items()}
+    fitted = fitted_published(published.housing(), HOUSING_FAMILIES)
+    assert fitted.n_cycles_ == 4
+    counts = {name: len(cuts) + 1 for name, cuts in fitted.cut_points_.items()}
     assert counts == dict(zip("ABCEFGHJKLMN", (3, 4, 8, 14, 4, 3, 6, 8, 5, 4, 6, 6)))
 
 
 def test_published_cuts_of_iris():
-    found = fitted_published(published.iris(), [(5,), (5, 1), (5, 2), (5, 3), (5, 4)])
-    assert_cuts(found.cut_points_, {"A": "5.45 6.15", "B": "2.95 3.35", "C": "2.45 4.75", "D": ".8 1.75"})
+    fitted = fitted_published(published.iris(), [(5,), (5, 1), (5, 2), (5, 3), (5, 4)])
+    assert_cuts(fitted.cut_points_, {"A": "5.45 6.15", "B": "2.95 3.35", "C": "2.45 4.75", "D": ".8 1.75"})
 
 
 def test_numbers_of_cuts_of_the_papers_synthetic_table():
     # paper: 5.8 cuts of X at n = 500 in the mean, 6 at n = 700; true cuts 2, 3, 4, 4.5, 5, 6
-    found = []
+    counts = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         p, q = rng.integers(0, 2, (2, 500))
         low, high = np.array([[2, 1], [4, 4.5]])[p, q], np.array([[6, 3], [5, 7.5]])[p, q]
         table = pd.DataFrame({"p": p, "q": q, "x": rng.uniform(low, high)})
         network = [("p", "x"), ("q", "x")]
-        found.append(len(BayesianDiscretizer().fit(table, network=network).cut_points_["x"]))
-    assert 5.2 <= np.mean(found) <= 6.2
+        counts.append(len(BayesianDiscretizer().fit(table, network=network).cut_points_["x"]))
+    assert 5.2 <= np.mean(counts) <= 6.2
 
 
 @pytest.mark.parametrize("n", range(2, 11))
-def test_tables_of_few_rows(n):
+def test_tables_of_few_rows_are_cut(n):
     rng = np.random.default_rng(n)
     frame = pd.DataFrame({"x": np.arange(n) + 0.5, "y": rng.normal(size=n).round(1), "c": list("ab" * n)[:n]})
     for network in (None, [("x", "y"), ("y", "c")], [("c", "x"), ("c", "y")]):
-        found = BayesianDiscretizer().fit(frame, network=network)
-        assert found.transform(frame).shape == (n, 3)
-        DiscretizedBayesNet.from_table(found.table_, network or [], found.cut_points_)
+        fitted = BayesianDiscretizer().fit(frame, network=network)
+        assert fitted.transform(frame).shape == (n, 3)
+        DiscretizedBayesNet.from_table(fitted.table_, network or [], fitted.cut_points_)
     LDBN(n_restarts=2, random_state=0).fit(frame)
 
 
 def test_columns_without_neighbours_keep_their_starting_bins():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.uniform(size=200), "c": rng.integers(0, 4, 200)})
-    found = BayesianDiscretizer().fit(frame)
-    np.testing.assert_allclose(found.cut_points_["x"], [0.25, 0.5, 0.75], atol=0.02)
-    assert found.costs_ == {}
+    fitted = BayesianDiscretizer().fit(frame)
+    np.testing.assert_allclose(fitted.cut_points_["x"], [0.25, 0.5, 0.75], atol=0.02)
+    assert fitted.costs_ == {}
     assert BayesianDiscretizer().fit(frame[["c"]].assign(d=frame["c"] % 2)).cut_points_ == {}
 
 
@@ -425,10 +430,10 @@ def test_starts_from_a_network_and_keeps_the_cuts_that_a_user_fixed():
     table = read_table(frame, kinds=kinds)
     cuts = {"A": [20.0], "C": [200.0], "D": [100.0], "E": [3000.0], "F": [15.0]}
     network = DiscretizedBayesNet.from_table(table, AUTO_GRAPH, cuts, metadata={"fixed_cut_points": ["E"]})
-    found = BayesianDiscretizer(start="network").fit(frame, network=network)
-    assert found.cut_points_["E"].tolist() == [3000.0]
-    assert found.stopped_by_ == "fixpoint"
-    assert all(len(found.cut_points_[name]) > 1 for name in "ACDF")
+    fitted = BayesianDiscretizer(start="network").fit(frame, network=network)
+    assert fitted.cut_points_["E"].tolist() == [3000.0]
+    assert fitted.stopped_by_ == "fixpoint"
+    assert all(len(fitted.cut_points_[name]) > 1 for name in "ACDF")
 
 
 def test_fifty_thousand_rows_take_seconds():
@@ -440,9 +445,11 @@ def test_fifty_thousand_rows_take_seconds():
     z = rng.normal(size=n) - y
     frame = pd.DataFrame({"c": c, "x": x, "y": y, "z": z, "k": rng.integers(0, 3, n) + (z > 0)})
     network = [("c", "x"), ("x", "y"), ("y", "z"), ("z", "k")]
-    found = BayesianDiscretizer().fit(frame, network=network)
-    assert found.fit_seconds_ < 10
-    assert all(len(cuts) > 3 for cuts in found.cut_points_.values())
+    BayesianDiscretizer().fit(frame.head(100), network=network)  # compiles
+    with at_most(10):
+        fitted = BayesianDiscretizer().fit(frame, network=network)
+    assert list(fitted.cut_points_) == ["x", "y", "z"]
+    assert all(len(cuts) > 3 for cuts in fitted.cut_points_.values())
 
 
 @pytest.mark.parametrize("learner", [BayesianDiscretizer, LDBN])
@@ -453,20 +460,19 @@ def test_deadlines_hold_inside_a_single_column(learner):
     frame = pd.DataFrame({"c": c, "x": rng.normal(size=n) + c, "y": rng.normal(size=n) - c})
     learner(max_seconds=0.01).fit(frame.head(100))  # compiles
     options = {"network": [("c", "x"), ("x", "y")]} if learner is BayesianDiscretizer else {}
-    began = perf_counter()
-    found = learner(max_candidates=None, max_seconds=0.3).fit(frame, **options)
-    assert found.stopped_by_ == "max_seconds"
-    assert perf_counter() - began < 3
-    assert found.transform(frame).shape == (n, 3)
+    with at_most(3):
+        fitted = learner(max_candidates=None, max_seconds=0.3).fit(frame, **options)
+    assert fitted.stopped_by_ == "max_seconds"
+    assert fitted.transform(frame).shape == (n, 3)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cardinality_over": "all"}, "cardinality_over must be"),
-        ({"max_cycles": 0}, "max_cycles must be"),
-        ({"max_candidates": 5}, "max_candidates must be"),
-        ({"start": "zero"}, "start must be"),
+        ({"cardinality_over": "all"}, "cardinality_over must be .*got 'all'"),
+        ({"max_cycles": 0}, "max_cycles must be .*got 0"),
+        ({"max_candidates": 5}, "max_candidates must be .*got 5"),
+        ({"start": "zero"}, "start must be .*got 'zero'"),
         ({"order": ["A", "C"]}, "every continuous column once; it lacks 'D', 'E', 'F'"),
         ({"order": list("ACDEFF")}, "every continuous column once; duplicate 'F'"),
         ({"order": "FDAEC"}, "order must be a list of column names, got 'FDAEC'"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import published_tables as published
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from published_tables import assert_cuts
 
 from gomea_bn.data.table import read_table
@@ -24,15 +24,15 @@ from gomea_bn.simulation.random_networks import random_network
 def slow_family_score(rows, child, parents, cardinality):
     """ln of the K2 marginal likelihood of one column given others, by counting tuples."""
     cells = Counter((tuple(row[p] for p in parents), row[child]) for row in rows)
-    given = Counter(tuple(row[p] for p in parents) for row in rows)
-    score = sum(math.lgamma(cardinality) - math.lgamma(n + cardinality) for n in given.values())
+    parent_states = Counter(tuple(row[p] for p in parents) for row in rows)
+    score = sum(math.lgamma(cardinality) - math.lgamma(n + cardinality) for n in parent_states.values())
     return score + sum(math.lgamma(n + 1) for n in cells.values())
 
 
 def slow_k2(rows, cardinalities, order, max_indegree):
     """Parents by column and the total score."""
-    found, total = {}, 0.0
-    for place, child in enumerate(order):
+    families, total = {}, 0.0
+    for position, child in enumerate(order):
         parents: list[int] = []
         score = slow_family_score(rows, child, parents, cardinalities[child])
         while len(parents) < max_indegree:
@@ -42,7 +42,7 @@ def slow_k2(rows, cardinalities, order, max_indegree):
                     -order.index(new),
                     new,
                 )
-                for new in order[:place]
+                for new in order[:position]
                 if new not in parents
             ]
             if not options or not max(options)[0] > score + 1e-9:
@@ -51,11 +51,11 @@ def slow_k2(rows, cardinalities, order, max_indegree):
             assume(sum(option[0] > max(options)[0] - 1e-9 for option in options) == 1)
             score, _, new = max(options)
             parents.append(new)
-        found[child], total = sorted(parents), total + score
-    return found, total
+        families[child], total = sorted(parents), total + score
+    return families, total
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3))
 def test_k2_finds_what_a_slow_twin_finds(seed, max_indegree):
     rng = np.random.default_rng(seed)
@@ -98,8 +98,8 @@ def test_restarts_keep_the_best_order_and_repeat_by_seed(binned):
     assert fitted.n_restarts_ == 20
     assert fitted.stopped_by_ == "n_restarts"
     assert sorted(fitted.order_) == sorted(binned)
-    place = {name: k for k, name in enumerate(fitted.order_)}
-    assert all(place[parent] < place[child] for parent, child in fitted.edges_)
+    position = {name: k for k, name in enumerate(fitted.order_)}
+    assert all(position[parent] < position[child] for parent, child in fitted.edges_)
     assert K2(order=fitted.order_).fit(binned).score_ == fitted.score_
     assert K2(n_restarts=20, random_state=1).fit(binned).edges_ == fitted.edges_
     assert fitted.score_ > K2(n_restarts=1, random_state=1).fit(binned).score_
@@ -151,10 +151,10 @@ def test_columns_that_are_not_discretized_are_refused(frame, message):
         ({"order": 5}, "unknown column 5"),
         ({"max_seconds": 10**400}, "max_seconds must be"),
         ({"order": ["a", "bb"]}, r"unknown column 'bb'.*Did you mean"),
-        ({"max_indegree": -1}, "max_indegree must be"),
-        ({"n_restarts": 0}, "n_restarts must be"),
-        ({"random_state": -1}, "random_state must be"),
-        ({"max_seconds": 0}, "max_seconds must be"),
+        ({"max_indegree": -1}, "max_indegree must be .*got -1"),
+        ({"n_restarts": 0}, "n_restarts must be .*got 0"),
+        ({"random_state": -1}, "random_state must be .*got -1"),
+        ({"max_seconds": 0}, "max_seconds must be .*got 0"),
     ],
 )
 def test_options_out_of_range_are_refused(learner, options, message):
@@ -171,11 +171,11 @@ def test_max_levels_is_at_most_what_codes_hold():
 def test_the_deadline_of_k2_holds():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, (20_000, 12)))
-    began = perf_counter()
-    fitted = K2(n_restarts=10**18, max_seconds=0.3, random_state=0).fit(frame)
+    K2(max_seconds=0.01).fit(frame.head(50))  # compiles
+    with at_most(4):
+        fitted = K2(n_restarts=10**18, max_seconds=0.3, random_state=0).fit(frame)
     assert fitted.stopped_by_ == "max_seconds"
     assert fitted.n_restarts_ < 10**6
-    assert perf_counter() - began < 4
 
 
 @pytest.mark.parametrize(
@@ -211,32 +211,34 @@ def test_the_deadline_of_k2_holds():
 )
 def test_published_structures_and_cuts_of_auto_mpg_with_k2(options, score, cuts, edges, density):
     frame, kinds = published.auto_mpg()
-    found = LDBN(kinds=kinds, **options).fit(frame)
-    assert -found.score_ == pytest.approx(score, rel=1e-12)
-    assert_cuts(found.cut_points_, cuts)
-    assert found.network_.edges == found.edges_
+    fitted = LDBN(kinds=kinds, **options).fit(frame)
+    assert -fitted.score_ == pytest.approx(score, rel=1e-12)
+    assert_cuts(fitted.cut_points_, cuts)
+    assert fitted.network_.edges == fitted.edges_
     if edges is not None:
-        assert found.edges_ == [tuple(edge) for edge in edges.split()]
+        assert fitted.edges_ == [tuple(edge) for edge in edges.split()]
     if density is not None:
         network = DiscretizedBayesNet.from_table(
-            found.table_, found.edges_, found.cut_points_, pseudo_count=0.0
+            fitted.table_, fitted.edges_, fitted.cut_points_, pseudo_count=0.0
         )
         assert network.score(frame) == pytest.approx(density, abs=5e-7)
 
 
 def test_k2_scores_of_auto_mpg_under_the_papers_rule_and_of_wine_and_housing():
     frame, kinds = published.auto_mpg()
-    options = {"order": list("BCEAGDFH"), "max_indegree": 2, "max_cycles": 5, "cardinality_over": "blanket"}
-    assert -LDBN(kinds=kinds, **options).fit(frame).score_ == pytest.approx(3099.2528, abs=5e-5)
+    first = LDBN(
+        kinds=kinds, order=list("BCEAGDFH"), max_indegree=2, max_cycles=5, cardinality_over="blanket"
+    ).fit(frame)
+    assert -first.score_ == pytest.approx(3099.2528, abs=5e-5)
     frame, kinds = published.wine()
     order = [published.LETTERS[i - 1] for i in (3, 4, 10, 12, 9, 14, 7, 2, 13, 1, 8, 5, 6, 11)]
-    found = LDBN(kinds=kinds, order=order, max_indegree=13).fit(frame)
-    assert -found.score_ == pytest.approx(1323.531721723849, rel=1e-12)
+    fitted = LDBN(kinds=kinds, order=order, max_indegree=13).fit(frame)
+    assert -fitted.score_ == pytest.approx(1323.531721723849, rel=1e-12)
     frame, kinds = published.housing()
     order = [published.LETTERS[i - 1] for i in (2, 7, 12, 14, 6, 4, 3, 13, 8, 1, 10, 5, 11, 9)]
-    found = LDBN(kinds=kinds, order=order, max_indegree=3).fit(frame)
-    assert -found.score_ == pytest.approx(6544.756622389348, rel=1e-12)
-    counts = {name: len(cuts) + 1 for name, cuts in found.cut_points_.items()}
+    fitted = LDBN(kinds=kinds, order=order, max_indegree=3).fit(frame)
+    assert -fitted.score_ == pytest.approx(6544.756622389348, rel=1e-12)
+    counts = {name: len(cuts) + 1 for name, cuts in fitted.cut_points_.items()}
     assert counts == dict(zip("ABCEFGHJKLMN", (9, 5, 14, 22, 4, 2, 3, 19, 19, 1, 3, 4)))
 
 
@@ -251,6 +253,6 @@ def test_ldbn_tries_random_orders_repeats_by_seed_and_takes_no_graph():
     assert alone.score_ == first.score_
     assert alone.n_restarts_ == 1
     assert first.score_ >= LDBN(kinds=kinds, n_restarts=1, random_state=3, max_indegree=2).fit(frame).score_
-    assert max(len(first.network_.parents(name)) for name in frame) <= 2
+    assert max(len(first.network_.parents(name)) for name in first.network_.names) <= 2
     with pytest.raises(GomeaBnError, match="LDBN learns the graph itself"):
         first.fit(frame, network=[("A", "B")])

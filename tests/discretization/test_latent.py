@@ -12,6 +12,7 @@ import published_tables as published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import MDLP, discretizer
@@ -75,7 +76,7 @@ def soft_rows(n, n_classes, n_values, seed):
     return values, shares / shares.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     st.integers(2, 90),
     st.integers(1, 5),
@@ -95,7 +96,7 @@ def test_cuts_are_those_of_a_slow_twin(n, n_classes, n_values, class_counts, see
     assert cutter.expected_entropy(cuts) == pytest.approx(entropy, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(3, 60), st.integers(1, 5), st.integers(2, 20), st.integers(0, 2**32 - 1))
 def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)
@@ -104,7 +105,7 @@ def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed
     for low, high in ((0, n_distinct), (n_distinct // 3, n_distinct)):
         if high - low < 2:
             continue
-        place, total = best_class_cut(cutter.below, cutter.rows_below, low, high)
+        index, total = best_class_cut(cutter.below, cutter.rows_below, low, high)
         costs = []
         for i in range(low + 1, high):
             blocks = [
@@ -115,10 +116,10 @@ def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed
             ]
             costs.append(sum(len(rows) * slow_entropy(rows) for rows in blocks) * math.log(2))
         assert total == pytest.approx(min(costs), abs=1e-7)
-        assert costs[place - low - 1] == pytest.approx(min(costs), abs=1e-7)
+        assert costs[index - low - 1] == pytest.approx(min(costs), abs=1e-7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 80), st.integers(1, 4), st.integers(2, 25), st.integers(0, 2**32 - 1))
 def test_hard_memberships_give_the_cuts_of_mdlp(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)
@@ -142,7 +143,7 @@ def test_bin_limits_keep_the_cuts_of_largest_gain():
     assert len(forced) == len(all_cuts) + 3
     assert set(all_cuts) <= set(forced)
     assert len(cutter.find(min_bins=200)) <= len(np.unique(values)) - 1
-    shares = [[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    shares = np.array([[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     blocks = ClassCuts(np.arange(500.0), np.repeat(shares, [200, 200, 50, 50], axis=0))
     assert blocks.find().tolist() == [199.5, 399.5, 449.5]
     assert blocks.find(max_bins=3).tolist() == [399.5, 449.5]  # worth 100 bits, 199.5 only 75
@@ -191,18 +192,18 @@ def test_class_counts_differ_by_few_cuts_and_all_is_the_most_cautious():
                 [len(c) for c in LatentDiscretizer(3, class_counts=how).fit(frame).cut_points_.values()]
                 for how in ("all", "expected", "share")
             ]
-            differences += [max(one) - one[0] for one in zip(*counts)]
-            assert all(one[0] == min(one) for one in zip(*counts))
+            differences += [max(numbers) - numbers[0] for numbers in zip(*counts)]
+            assert all(numbers[0] == min(numbers) for numbers in zip(*counts))
     assert max(differences) <= 1
 
 
 def test_cuts_of_iris_set_the_species_apart():
     frame, kinds = published.iris()
-    found = LatentDiscretizer(kinds=kinds).fit(frame)
-    assert found.bic_[found.n_classes_] == max(found.bic_.values())
+    fitted = LatentDiscretizer(kinds=kinds).fit(frame)
+    assert fitted.bic_[fitted.n_classes_] == max(fitted.bic_.values())
     for name, gap in (("C", (1.9, 3.0)), ("D", (0.6, 1.0))):  # between setosa and the others
-        assert any(gap[0] < cut < gap[1] for cut in found.cut_points_[name])
-    codes = found.transform(frame)
+        assert any(gap[0] < cut < gap[1] for cut in fitted.cut_points_[name])
+    codes = fitted.transform(frame)
     species = frame["E"].to_numpy()
     for name, least in (("C", 0.9), ("D", 0.9)):
         majority = pd.crosstab(codes[name], species).max(axis=1).sum() / len(frame)
@@ -228,20 +229,20 @@ def frame():
 
 def test_a_fit_has_cuts_classes_and_what_the_bins_tell(frame):
     before = frame.copy(deep=True)
-    found = LatentDiscretizer().fit(frame)
+    fitted = LatentDiscretizer().fit(frame)
     pd.testing.assert_frame_equal(frame, before)
-    assert found.n_classes_ == found.mixture_.n_classes == 3
+    assert fitted.n_classes_ == fitted.mixture_.n_classes == 3
     # the classes are those of k, nearly without doubt, so that the cuts are those of MDLP for k
     by_class = MDLP().fit(frame, "k").cut_points_
-    assert found.cut_points_["x"].tolist() == by_class["x"].tolist()
-    assert found.cut_points_["y"].tolist() == by_class["y"].tolist()
-    assert found.cut_points_["noise"].tolist() == []
-    assert list(found.class_entropy_) == ["x", "noise", "y"]
-    weights = found.mixture_.weights
-    assert found.class_entropy_["noise"] == pytest.approx(-(weights @ np.log2(weights)), abs=1e-4)
-    assert found.class_entropy_["x"] < 0.2
-    assert found.stopped_by_ == "fixpoint"
-    codes = found.transform(frame)
+    assert fitted.cut_points_["x"].tolist() == by_class["x"].tolist()
+    assert fitted.cut_points_["y"].tolist() == by_class["y"].tolist()
+    assert fitted.cut_points_["noise"].tolist() == []
+    assert list(fitted.class_entropy_) == ["x", "noise", "y"]
+    weights = fitted.mixture_.weights
+    assert fitted.class_entropy_["noise"] == pytest.approx(-(weights @ np.log2(weights)), abs=1e-4)
+    assert fitted.class_entropy_["x"] < 0.2
+    assert fitted.stopped_by_ == "fixpoint"
+    codes = fitted.transform(frame)
     assert codes.dtypes.unique().tolist() == [np.int32]
     assert codes["x"].max() == 2
     forced = LatentDiscretizer(min_bins=2).fit(frame)
@@ -249,20 +250,20 @@ def test_a_fit_has_cuts_classes_and_what_the_bins_tell(frame):
     assert len(forced.cut_points_["x"]) == 2
 
 
-def test_class_probabilities_of_new_rows(frame):
-    found = LatentDiscretizer().fit(frame)
-    whole = found.class_probabilities(frame)
-    np.testing.assert_allclose(whole.to_numpy()[found.mixture_.table.order], found.mixture_.memberships())
+def test_new_rows_get_class_probabilities(frame):
+    fitted = LatentDiscretizer().fit(frame)
+    whole = fitted.class_probabilities(frame)
+    np.testing.assert_allclose(whole.to_numpy()[fitted.mixture_.table.order], fitted.mixture_.memberships())
     purity = pd.crosstab(whole.to_numpy().argmax(axis=1), frame["k"]).max(axis=1).sum()
     assert purity == len(frame)
     new = pd.DataFrame({"k": ["u", "w"], "x": [0.0, 10.0], "noise": 0.0, "y": [0.0, -8.0]}, index=["r", "s"])
-    shares = found.class_probabilities(new)
+    shares = fitted.class_probabilities(new)
     assert shares.index.tolist() == ["r", "s"]
     assert shares.shape == (2, 3)
     assert (shares.max(axis=1) > 0.999).all()
     assert shares.loc["r"].idxmax() != shares.loc["s"].idxmax()
     with pytest.raises(GomeaBnError, match="no column 'y'"):
-        found.class_probabilities(new.drop(columns="y"))
+        fitted.class_probabilities(new.drop(columns="y"))
     with pytest.raises(GomeaBnError, match=r"call fit\(frame\) first"):
         LatentDiscretizer().class_probabilities(new)
     unseen = pd.Series(pd.Categorical(frame["k"], categories=["u", "v", "w", "z"]))
@@ -272,8 +273,8 @@ def test_class_probabilities_of_new_rows(frame):
 
 def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(frame):
     plain = LatentDiscretizer().fit(frame)
-    for network in ([("k", "x"), ("x", "y")], []):
-        again = LatentDiscretizer().fit(frame, network=network)
+    for edges in ([("k", "x"), ("x", "y")], []):
+        again = LatentDiscretizer().fit(frame, network=edges)
         assert {n: c.tolist() for n, c in again.cut_points_.items()} == {
             n: c.tolist() for n, c in plain.cut_points_.items()
         }
@@ -289,7 +290,7 @@ def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(fra
     assert with_y.cut_points_["y"].tolist() == plain.cut_points_["y"].tolist()
 
 
-def test_by_name_clone_and_parameters():
+def test_latent_is_made_by_its_name_and_cloned():
     from sklearn.base import clone
 
     made = discretizer("latent", n_classes=4, class_counts="share", random_state=None)
@@ -319,10 +320,10 @@ def test_a_table_of_one_column_is_cut_between_the_parts_of_its_density():
     two = pd.DataFrame({"x": np.concatenate((rng.normal(0, 1, 150), rng.normal(8, 1, 150)))})
     gap = two["x"].iloc[:150].max(), two["x"].iloc[150:].min()
     assert LatentDiscretizer().fit(two).cut_points_["x"] == pytest.approx([sum(gap) / 2])
-    one = LatentDiscretizer().fit(pd.DataFrame({"x": rng.normal(size=300)}))
-    assert one.n_classes_ == 1
-    assert one.cut_points_["x"].tolist() == []
-    assert one.class_entropy_ == {"x": 0.0}
+    unimodal = LatentDiscretizer().fit(pd.DataFrame({"x": rng.normal(size=300)}))
+    assert unimodal.n_classes_ == 1
+    assert unimodal.cut_points_["x"].tolist() == []
+    assert unimodal.class_entropy_ == {"x": 0.0}
 
 
 def test_discrete_columns_alone_can_make_the_classes():
@@ -330,32 +331,32 @@ def test_discrete_columns_alone_can_make_the_classes():
     h = rng.integers(0, 2, 600)
     columns = {name: np.where(rng.random(600) < 0.05, 1 - h, h).astype(str) for name in "abcd"}
     columns["many"] = (25 * h + rng.integers(0, 25, 600)).astype(str)
-    found = LatentDiscretizer().fit(pd.DataFrame({**columns, "x": h + rng.uniform(0, 1, 600)}))
-    assert found.n_classes_ == 2
-    assert found.cut_points_["x"] == pytest.approx([1.0], abs=0.02)
+    fitted = LatentDiscretizer().fit(pd.DataFrame({**columns, "x": h + rng.uniform(0, 1, 600)}))
+    assert fitted.n_classes_ == 2
+    assert fitted.cut_points_["x"] == pytest.approx([1.0], abs=0.02)
     none = LatentDiscretizer().fit(pd.DataFrame(columns))
     assert none.cut_points_ == {}
     assert none.n_classes_ == 2
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
-def test_few_rows_and_ties(n):
+def test_few_rows_and_tied_values_are_cut(n):
     frame = pd.DataFrame(
         {"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n], "k": (["u", "v"] * n)[:n]},
     )
     for options in ({}, {"n_classes": n}, {"memberships": "hard", "min_bins": 3}):
-        found = LatentDiscretizer(**options).fit(frame)
-        assert found.transform(frame).shape == (n, 3)
-        assert len(found.cut_points_["y"]) <= 1
+        fitted = LatentDiscretizer(**options).fit(frame)
+        assert fitted.transform(frame).shape == (n, 3)
+        assert len(fitted.cut_points_["y"]) <= 1
     with pytest.raises(GomeaBnError, match=f"n_classes must be at most the number of rows, {n}, got {n + 1}"):
         LatentDiscretizer(n + 1).fit(frame)
 
 
-def test_neighbouring_floats_and_constant_columns():
+def test_neighbouring_floats_and_constant_columns_are_not_cut():
     low = 1.0
     frame = pd.DataFrame({"x": [low, np.nextafter(low, 2)] * 30, "k": ["u", "v"] * 30})
-    found = LatentDiscretizer(2).fit(frame)
-    assert found.cut_points_["x"].tolist() == []  # no number between them leaves both bins a width
+    fitted = LatentDiscretizer(2).fit(frame)
+    assert fitted.cut_points_["x"].tolist() == []  # no number between them leaves both bins a width
     with pytest.warns(UserWarning, match="'x' is 1.0"):
         assert LatentDiscretizer(2).fit(frame.assign(x=1.0)).cut_points_ == {}
 
@@ -365,12 +366,14 @@ def test_many_rows_take_seconds_and_deadlines_hold():
     h = rng.integers(0, 3, 50_000)
     frame = pd.DataFrame({f"x{i}": (i + 2) * h + rng.gamma(2.0, size=50_000) for i in range(5)})
     frame["k"] = (h + rng.integers(0, 2, 50_000)).astype(str)
-    found = LatentDiscretizer(max_classes=4).fit(frame)
-    assert found.fit_seconds_ < 15
-    assert all(len(cuts) >= 2 for cuts in found.cut_points_.values())
-    short = LatentDiscretizer(max_seconds=0.5).fit(frame)
+    LatentDiscretizer().compile()
+    with at_most(15):
+        fitted = LatentDiscretizer(max_classes=4).fit(frame)
+    assert len(fitted.cut_points_) == 5
+    assert all(len(cuts) >= 2 for cuts in fitted.cut_points_.values())
+    with at_most(1.5):
+        short = LatentDiscretizer(max_seconds=0.5).fit(frame)
     assert short.stopped_by_ == "max_seconds"
-    assert short.fit_seconds_ < 1.5
     none = LatentDiscretizer(max_seconds=1e-9).fit(frame)
     assert none.stopped_by_ == "max_seconds"
     assert none.n_classes_ == 0
@@ -380,7 +383,7 @@ def test_many_rows_take_seconds_and_deadlines_hold():
         none.class_probabilities(frame)
 
 
-def test_limits_of_em_are_told(frame):
+def test_limits_of_em_are_reported(frame):
     stopped = LatentDiscretizer(3, n_restarts=1, max_iterations=1, tol=0.0, start_rows=50).fit(frame)
     assert stopped.stopped_by_ == "max_iterations"
     assert not stopped.mixture_.converged
@@ -401,12 +404,12 @@ def test_real_tables_fit_without_warnings():
     for frame, kinds in (published.wine(), published.auto_mpg(), published.housing()):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = LatentDiscretizer(kinds=kinds).fit(frame)
-        for name, cuts in found.cut_points_.items():
+            fitted = LatentDiscretizer(kinds=kinds).fit(frame)
+        for name, cuts in fitted.cut_points_.items():
             assert (np.diff(cuts) > 0).all()
             assert frame[name].min() < cuts.min(initial=np.inf)
             assert cuts.max(initial=-np.inf) < frame[name].max()
-        assert found.n_classes_ >= 3
+        assert fitted.n_classes_ >= 3
 
 
 @pytest.mark.parametrize(

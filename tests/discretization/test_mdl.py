@@ -67,7 +67,7 @@ class Example:
         return total + (slow_partition(m, k) + math.log(k) if criterion == "mdl" else 0.0)
 
     def slow_search(self, search: str) -> list[float]:
-        """The searches from their definitions, every length counted anew."""
+        """The searches from their definitions, every length counted again."""
         cuts = self.middles
         if search == "exact":
             every = [list(c) for k in range(len(cuts) + 1) for c in itertools.combinations(cuts, k)]
@@ -76,13 +76,13 @@ class Example:
             full = self.length(cuts)
             return [cut for cut in cuts if self.length([c for c in cuts if c != cut]) > full]
         if search == "split":
-            kept: list[float] = []
-            while rest := [c for c in cuts if c not in kept]:
-                best = min((sorted([*kept, c]) for c in rest), key=self.length)
-                if self.length(best) >= self.length(kept):
+            current: list[float] = []
+            while rest := [c for c in cuts if c not in current]:
+                best = min((sorted([*current, c]) for c in rest), key=self.length)
+                if self.length(best) >= self.length(current):
                     break
-                kept = best
-            return kept
+                current = best
+            return current
         path = [cuts]
         while path[-1]:  # the length's other terms are the same for all that have as many cuts
             path.append(min(([c for c in path[-1] if c != cut] for cut in path[-1]), key=self.length))
@@ -112,11 +112,13 @@ def examples(draw: st.DrawFn, *, max_rows: int = 24, max_values: int = 8) -> Exa
         for f, r in zip(follow, levels)
     ]
     parents = draw(st.sampled_from([[], [0], [0, 1]]))
-    children = draw(st.sampled_from([[], [(2, [])], [(2, [3])], [(2, [3]), (4, [])], [(2, [0, 3])]]))
+    families: list[list[tuple[int, list[int]]]]
+    families = [[], [(2, [])], [(2, [3])], [(2, [3]), (4, [])], [(2, [0, 3])]]
+    children = draw(st.sampled_from(families))
     return Example(values.tolist(), discrete, levels, parents, children)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(examples(), st.sampled_from(["mdl", "bic", "aic"]))
 def test_the_local_length_is_equation_14(example: Example, criterion: str) -> None:
     problem = example.problem(criterion)
@@ -124,19 +126,19 @@ def test_the_local_length_is_equation_14(example: Example, criterion: str) -> No
         assert problem.value(np.array(cuts)) == pytest.approx(example.length(cuts, criterion), abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(examples())
 def test_every_search_finds_what_its_plain_form_finds(example: Example) -> None:
     """Lengths are compared, since ties may be broken either way; the exact one is brute force."""
     problem = example.problem()
     best = example.length(example.slow_search("exact"))
     for search in SEARCHES:
-        found = problem.find(SearchOptions(search))
-        assert found is not None
-        assert found.value == pytest.approx(example.length(found.cut_points.tolist()), abs=1e-8)
-        assert found.value >= best - 1e-8
+        result = problem.find(SearchOptions(search))
+        assert result is not None
+        assert result.value == pytest.approx(example.length(result.cut_points.tolist()), abs=1e-8)
+        assert result.value >= best - 1e-8
         if search == "exact":
-            assert found.value == pytest.approx(best, abs=1e-8)
+            assert result.value == pytest.approx(best, abs=1e-8)
 
 
 @pytest.mark.parametrize("search", ["merge", "split", "single-threshold"])
@@ -154,9 +156,9 @@ def test_greedy_searches_take_the_plain_steps(search: str, seed: int) -> None:
     example = Example(
         values.tolist(), [parent.tolist(), spouse.tolist(), child.tolist()], [2, 3, 3], [0], [(2, [1])]
     )
-    found = example.problem().find(SearchOptions(search))
-    assert found is not None
-    assert found.cut_points.tolist() == example.slow_search(search)
+    result = example.problem().find(SearchOptions(search))
+    assert result is not None
+    assert result.cut_points.tolist() == example.slow_search(search)
 
 
 @pytest.mark.parametrize("max_bins", [1, 2, 3])
@@ -167,11 +169,11 @@ def test_the_most_bins_hold_in_every_search(max_bins: int) -> None:
     example = Example(values.tolist(), [child.tolist()], [4], [], [(0, [])])
     every = [c for k in range(max_bins) for c in itertools.combinations(example.middles, k)]
     for search in SEARCHES:
-        found = example.problem().find(SearchOptions(search, max_bins=max_bins))
-        assert found is not None
-        assert len(found.cut_points) < max_bins
+        result = example.problem().find(SearchOptions(search, max_bins=max_bins))
+        assert result is not None
+        assert len(result.cut_points) < max_bins
         if search == "exact":
-            assert found.value == pytest.approx(min(map(example.length, every)), abs=1e-8)
+            assert result.value == pytest.approx(min(map(example.length, every)), abs=1e-8)
 
 
 def test_a_grid_is_refined_down_to_neighbouring_values() -> None:
@@ -225,12 +227,12 @@ def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
     frame = load()
     kinds = {name: "discrete" if name in discrete else "continuous" for name in frame.columns}
     learner = MDLDiscretizer(kinds=kinds, variant=variant, max_bins=255)
-    found = learner.fit(frame, network=families(text))
-    assert found.stopped_by_ == "fixpoint"
-    return {name: np.round(cuts, 6).tolist() for name, cuts in found.cut_points_.items() if len(cuts)}
+    fitted = learner.fit(frame, network=families(text))
+    assert fitted.stopped_by_ == "fixpoint"
+    return {name: np.round(cuts, 6).tolist() for name, cuts in fitted.cut_points_.items() if len(cuts)}
 
 
-def test_cuts_of_auto_mpg() -> None:
+def test_published_cuts_of_auto_mpg_are_found() -> None:
     """A graph and cuts behind Chen, Wheeler & Kochenderfer (2017): their MDL finds nothing, the corrected one this."""
     assert published(MPG, "published") == {}
     assert published(MPG, "corrected") == {
@@ -241,7 +243,7 @@ def test_cuts_of_auto_mpg() -> None:
     }
 
 
-def test_cuts_of_wine() -> None:
+def test_published_cuts_of_wine_are_found() -> None:
     assert published(WINE, "published") == {
         "B": [12.78],
         "C": [1.42, 2.235],
@@ -267,19 +269,19 @@ def test_cuts_of_wine() -> None:
     }
 
 
-def test_cuts_of_housing() -> None:
+def test_published_cuts_of_housing_are_found() -> None:
     assert {name: len(cuts) + 1 for name, cuts in published(HOUSING, "published").items()} == {"K": 7}
 
 
 @pytest.mark.parametrize("as_target", [False, True])
-def test_cuts_of_iris_under_naive_bayes(as_target: bool) -> None:
+def test_iris_has_the_same_cuts_by_target_and_by_naive_bayes(as_target: bool) -> None:
     x, y = iris_data()
     frame = pd.DataFrame(x, columns=list("ABCD"))
     if as_target:
-        found = MDLDiscretizer().fit(frame, y)
+        fitted = MDLDiscretizer().fit(frame, y)
     else:
-        found = MDLDiscretizer().fit(frame.assign(E=y), network=[("E", name) for name in "ABCD"])
-    cuts = {name: np.round(one, 6).tolist() for name, one in found.cut_points_.items()}
+        fitted = MDLDiscretizer().fit(frame.assign(E=y), network=[("E", name) for name in "ABCD"])
+    cuts = {name: np.round(values, 6).tolist() for name, values in fitted.cut_points_.items()}
     assert cuts == {"A": [5.45, 6.15], "B": [2.95, 3.35], "C": [2.45, 4.75], "D": [0.8, 1.75]}
 
 
@@ -303,20 +305,20 @@ def test_exploded_levels_are_put_together_again(search: str, seed: int) -> None:
     frame, edges = exploded(4000, seed)
     kinds = dict.fromkeys("ABC", "discrete")
     learner = MDLDiscretizer(search, kinds=kinds, aggregate_levels="ordered", start_bins=3)
-    found = learner.fit(frame, network=edges)
-    wanted = tuple(tuple(range(5 * k, 5 * k + 5)) for k in range(4))
-    assert found.level_groups_ == dict.fromkeys("ABC", wanted)
-    assert found.cut_points_ == {}
-    assert (found.transform(frame).to_numpy() == frame.to_numpy() // 5).all()
+    fitted = learner.fit(frame, network=edges)
+    expected = tuple(tuple(range(5 * k, 5 * k + 5)) for k in range(4))
+    assert fitted.level_groups_ == dict.fromkeys("ABC", expected)
+    assert fitted.cut_points_ == {}
+    assert (fitted.transform(frame).to_numpy() == frame.to_numpy() // 5).all()
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_exploded_numbers_are_cut_where_they_were_joined(search: str) -> None:
     frame, edges = exploded(4000, 7)
     learner = MDLDiscretizer(search, kinds=dict.fromkeys("ABC", "continuous"), start_bins=3)
-    found = learner.fit(frame, network=edges)
-    assert sorted(found.cut_points_) == list("ABC")
-    for cuts in found.cut_points_.values():
+    fitted = learner.fit(frame, network=edges)
+    assert sorted(fitted.cut_points_) == list("ABC")
+    for cuts in fitted.cut_points_.values():
         assert cuts.tolist() == [4.5, 9.5, 14.5]
 
 
@@ -332,6 +334,6 @@ def test_the_single_threshold_rule_warns_where_it_is_degenerate(n_rows: int, n_l
         MDLDiscretizer("single-threshold").fit(frame, network=[("x", "y")])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = MDLDiscretizer("single-threshold", n_cells=30).fit(frame, network=[("x", "y")])
+        fitted = MDLDiscretizer("single-threshold", n_cells=30).fit(frame, network=[("x", "y")])
         MDLDiscretizer("merge").fit(frame, network=[("x", "y")])
-    assert len(found.cut_points_["x"]) >= n_levels - 1
+    assert len(fitted.cut_points_["x"]) >= n_levels - 1

@@ -7,7 +7,6 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdl_oracles import slow_partition
+from processor_time import at_most
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import discretizer
@@ -47,9 +47,9 @@ EDGES = [("size", "fits"), ("colour", "size"), ("count", "size")]
 def test_only_ordered_levels_are_grouped() -> None:
     frame = ordered_frame()
     before = frame.copy()
-    found = MDLDiscretizer(aggregate_levels="ordered").fit(frame, network=EDGES)
-    assert found.level_groups_ == {"size": (("xs", "s"), ("m", "l", "xl"))}
-    codes = found.transform(frame)
+    fitted = MDLDiscretizer(aggregate_levels="ordered").fit(frame, network=EDGES)
+    assert fitted.level_groups_ == {"size": (("xs", "s"), ("m", "l", "xl"))}
+    codes = fitted.transform(frame)
     assert (codes["size"] == (frame["size"].cat.codes >= 2)).all()
     assert codes["colour"].tolist() == [["blue", "green", "red"].index(c) for c in frame["colour"]]
     assert MDLDiscretizer().fit(frame, network=EDGES).level_groups_ == {}
@@ -61,7 +61,7 @@ def test_only_ordered_levels_are_grouped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("grouping", "message"),
     [
         (["colour"], "levels of column 'colour' have no order.*ordered=True"),
         (["colours"], "unknown column 'colours'. Did you mean 'colour'"),
@@ -70,10 +70,10 @@ def test_only_ordered_levels_are_grouped() -> None:
         (3, "aggregate_levels must be None, 'ordered' or a list"),
     ],
 )
-def test_levels_without_order_are_refused(wanted: Any, message: str) -> None:
+def test_levels_without_order_are_refused(grouping: Any, message: str) -> None:
     frame = ordered_frame().assign(x=np.linspace(0, 1, 600))
     with pytest.raises(GomeaBnError, match=message):
-        MDLDiscretizer(aggregate_levels=wanted).fit(frame, network=EDGES)
+        MDLDiscretizer(aggregate_levels=grouping).fit(frame, network=EDGES)
 
 
 def slow_total(
@@ -84,12 +84,12 @@ def slow_total(
 ) -> float:
     """The whole description, from entropies; `values` is None for a variable that is not cut."""
     n, total = len(codes[0]), 0.0
-    for v, found in enumerate(parents):
-        rows = list(zip(*(codes[p] for p in found))) if found else [()] * n
-        total += math.log(cards[v]) + (1 + len(found)) * math.log(len(codes))
-        total += math.log(n) / 2 * math.prod(cards[p] for p in found) * (cards[v] - 1)
-        own, whole = Counter(zip(rows, codes[v])), Counter(rows)
-        total -= math.fsum(count * math.log(count / whole[row]) for (row, _), count in own.items())
+    for v, members in enumerate(parents):
+        rows = list(zip(*(codes[p] for p in members))) if members else [()] * n
+        total += math.log(cards[v]) + (1 + len(members)) * math.log(len(codes))
+        total += math.log(n) / 2 * math.prod(cards[p] for p in members) * (cards[v] - 1)
+        pairs, whole = Counter(zip(rows, codes[v])), Counter(rows)
+        total -= math.fsum(count * math.log(count / whole[row]) for (row, _), count in pairs.items())
         if values[v] is not None:
             inside, size = Counter(zip(codes[v], values[v])), Counter(codes[v])
             total += slow_partition(len(set(values[v])), cards[v])
@@ -101,11 +101,11 @@ def test_the_whole_length_is_that_of_its_parts() -> None:
     truth = random_network(5, random_state=4)
     frame = truth.sample(300, random_state=1)
     kinds = dict.fromkeys(truth.cut_points, "continuous")
-    found = MDLDiscretizer(kinds=kinds, start_bins=3, max_cycles=1).fit(frame, network=truth.edges)
-    codes = found.transform(frame)
+    fitted = MDLDiscretizer(kinds=kinds, start_bins=3, max_cycles=1).fit(frame, network=truth.edges)
+    codes = fitted.transform(frame)
     names = truth.names
     cards = [
-        len(found.cut_points_[name]) + 1 if name in kinds else len(found.levels_[name]) for name in names
+        len(fitted.cut_points_[name]) + 1 if name in kinds else len(fitted.levels_[name]) for name in names
     ]
     slow = slow_total(
         [codes[name].tolist() for name in names],
@@ -113,31 +113,31 @@ def test_the_whole_length_is_that_of_its_parts() -> None:
         [frame[name].tolist() if name in kinds else None for name in names],
         [[names.index(p) for p in truth.parents(name)] for name in names],
     )
-    assert found.description_length_.total == pytest.approx(slow, rel=1e-12)
-    assert found.history_[-1].objective == pytest.approx(slow, rel=1e-12)
-    network = DiscretizedBayesNet.from_table(found.table_, truth.edges, found.cut_points_)
-    assert description_length(network, frame) == found.description_length_
+    assert fitted.description_length_.total == pytest.approx(slow, rel=1e-12)
+    assert fitted.history_[-1].objective == pytest.approx(slow, rel=1e-12)
+    network = DiscretizedBayesNet.from_table(fitted.table_, truth.edges, fitted.cut_points_)
+    assert description_length(network, frame) == fitted.description_length_
     bic = description_length(network, frame, criterion="bic")
     assert (bic.partitions, bic.graph) == (0.0, 0.0)
-    assert bic.recovery == found.description_length_.recovery
+    assert bic.recovery == fitted.description_length_.recovery
 
 
 def test_the_whole_length_counts_groups_of_levels() -> None:
     frame = ordered_frame()
-    found = MDLDiscretizer(aggregate_levels="ordered").fit(frame, network=EDGES)
-    network = DiscretizedBayesNet.from_table(found.table_, EDGES, {})
-    grouped = description_length(network, frame, level_groups=found.level_groups_)
-    assert grouped == found.description_length_
+    fitted = MDLDiscretizer(aggregate_levels="ordered").fit(frame, network=EDGES)
+    network = DiscretizedBayesNet.from_table(fitted.table_, EDGES, {})
+    grouped = description_length(network, frame, level_groups=fitted.level_groups_)
+    assert grouped == fitted.description_length_
     assert grouped.total < description_length(network, frame).total
     for groups, message in (
         ({"size": [["s"], ["xs", "m", "l", "xl"]]}, "must hold its levels"),
-        ({"siz": [["s"]]}, "no discrete variable 'siz'. Did you mean 'size'"),
+        ({"siz": [["s"]]}, "unknown discrete variable 'siz'. Did you mean 'size'"),
     ):
         with pytest.raises(GomeaBnError, match=message):
             description_length(network, frame, level_groups=groups)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from(SEARCHES), st.sampled_from([None, 4]))
 def test_the_description_never_grows_and_ends_in_a_fixpoint(
     seed: int, n_rows: int, search: str, n_cells: int | None
@@ -151,18 +151,18 @@ def test_the_description_never_grows_and_ends_in_a_fixpoint(
         ("tied", next(iter(truth.cut_points)))
     ]
     kinds = {"tied": "continuous"}
-    options = {"kinds": kinds, "n_cells": n_cells}
+    options: dict[str, Any] = {"kinds": kinds, "n_cells": n_cells}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = MDLDiscretizer(search, **options).fit(frame, network=edges)
+        fitted = MDLDiscretizer(search, **options).fit(frame, network=edges)
         again = MDLDiscretizer(search, start="network", **options).fit(
-            frame, network=DiscretizedBayesNet.from_table(found.table_, edges, found.cut_points_)
+            frame, network=DiscretizedBayesNet.from_table(fitted.table_, edges, fitted.cut_points_)
         )
-    lengths = [entry.objective for entry in found.history_]
+    lengths = [entry.objective for entry in fitted.history_]
     assert all(b <= a for a, b in itertools.pairwise(lengths))
-    assert found.description_length_.total == pytest.approx(lengths[-1], rel=1e-9)
-    assert found.stopped_by_ == "fixpoint"
-    for name, cuts in found.cut_points_.items():
+    assert fitted.description_length_.total == pytest.approx(lengths[-1], rel=1e-9)
+    assert fitted.stopped_by_ == "fixpoint"
+    for name, cuts in fitted.cut_points_.items():
         assert ((cuts > frame[name].min()) & (cuts < frame[name].max())).all()
     if search == "exact" and n_cells is not None:
         # the grids of a coarse search are laid around the cuts it starts from, so a new start may find better ones
@@ -170,7 +170,7 @@ def test_the_description_never_grows_and_ends_in_a_fixpoint(
         return
     assert len(again.history_) == 1
     assert {name: cuts.tolist() for name, cuts in again.cut_points_.items()} == {
-        name: cuts.tolist() for name, cuts in found.cut_points_.items()
+        name: cuts.tolist() for name, cuts in fitted.cut_points_.items()
     }
 
 
@@ -197,21 +197,21 @@ def test_fixed_cuts_and_start_cuts_come_from_the_network() -> None:
     network = DiscretizedBayesNet.from_table(
         table, truth.edges, truth.cut_points, metadata={"fixed_cut_points": [name]}
     )
-    found = MDLDiscretizer().fit(frame, network=network)
-    assert np.array_equal(found.cut_points_[name], truth.cut_points[name])
+    fitted = MDLDiscretizer().fit(frame, network=network)
+    assert np.array_equal(fitted.cut_points_[name], truth.cut_points[name])
 
 
 def test_columns_without_neighbours_get_one_bin_and_a_warning() -> None:
     frame = pd.DataFrame({"x": np.arange(30.0), "y": np.arange(30.0) ** 2})
     for search in SEARCHES:
         with pytest.warns(UserWarning, match="No column has a neighbour"):
-            found = MDLDiscretizer(search).fit(frame)
-        assert [len(cuts) for cuts in found.cut_points_.values()] == [0, 0]
-        assert (found.transform(frame) == 0).all(axis=None)
+            fitted = MDLDiscretizer(search).fit(frame)
+        assert [len(cuts) for cuts in fitted.cut_points_.values()] == [0, 0]
+        assert (fitted.transform(frame) == 0).all(axis=None)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_tiny_and_tied_tables(search: str) -> None:
+def test_tiny_and_tied_tables_are_cut(search: str) -> None:
     two = pd.DataFrame({"x": [0.5, 1.5], "y": ["a", "b"]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -220,8 +220,8 @@ def test_tiny_and_tied_tables(search: str) -> None:
     tied = pd.DataFrame(
         {"x": [1.0] * 50 + [near] * 50 + [2.0] * 50, "y": list("a" * 50 + "b" * 50 + "a" * 50)}
     )
-    found = MDLDiscretizer(search).fit(tied, network=[("x", "y")])
-    assert found.cut_points_["x"].tolist() in ([near], [1.5])  # no float lies between the first two values
+    fitted = MDLDiscretizer(search).fit(tied, network=[("x", "y")])
+    assert fitted.cut_points_["x"].tolist() in ([near], [1.5])  # no float lies between the first two values
 
 
 def test_columns_with_one_value_are_not_cut() -> None:
@@ -231,17 +231,16 @@ def test_columns_with_one_value_are_not_cut() -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_fifty_thousand_rows(search: str) -> None:
+def test_fifty_thousand_rows_take_seconds(search: str) -> None:
     truth = random_network(5, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     MDLDiscretizer().compile()
-    start = perf_counter()
-    with warnings.catch_warnings():
+    with at_most(8), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = MDLDiscretizer(search).fit(frame, network=truth.edges)
-    assert perf_counter() - start < 8
+        fitted = MDLDiscretizer(search).fit(frame, network=truth.edges)
+    assert list(fitted.cut_points_) == list(truth.cut_points)
     if search != "single-threshold":
-        assert {name: len(cuts) for name, cuts in found.cut_points_.items()} == {
+        assert {name: len(cuts) for name, cuts in fitted.cut_points_.items()} == {
             name: len(cuts) for name, cuts in truth.cut_points.items()
         }
 
@@ -251,18 +250,18 @@ def test_the_deadline_holds() -> None:
     frame = truth.sample(50_000, random_state=1)
     whole = MDLDiscretizer(n_cells=3000, max_seconds=0.4)
     whole.compile()
-    found = whole.fit(frame, network=truth.edges)
-    assert found.stopped_by_ == "max_seconds"
-    assert found.fit_seconds_ < 1.5
-    lengths = [entry.objective for entry in found.history_]
+    with at_most(1.5):
+        fitted = whole.fit(frame, network=truth.edges)
+    assert fitted.stopped_by_ == "max_seconds"
+    lengths = [entry.objective for entry in fitted.history_]
     assert lengths == sorted(lengths, reverse=True)
 
 
 def test_cycles_may_be_limited_and_ordered() -> None:
     truth = random_network(6, random_state=3)
     frame = truth.sample(500, random_state=3)
-    found = MDLDiscretizer(max_cycles=1).fit(frame, network=truth.edges)
-    assert (found.n_cycles_, found.stopped_by_) == (1, "max_cycles")
+    fitted = MDLDiscretizer(max_cycles=1).fit(frame, network=truth.edges)
+    assert (fitted.n_cycles_, fitted.stopped_by_) == (1, "max_cycles")
     names = list(truth.cut_points)
     other = MDLDiscretizer(order=names[::-1]).fit(frame, network=truth.edges)
     assert other.stopped_by_ == "fixpoint"
@@ -296,8 +295,8 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
         MDLDiscretizer(**options).fit(frame, network=[("x", "y")])
 
 
-def test_it_is_known_by_its_name() -> None:
-    found = discretizer("mdl", search="merge", n_cells=50)
-    assert isinstance(found, MDLDiscretizer)
-    assert found.get_params()["n_cells"] == 50
-    assert repr(found) == "MDLDiscretizer(search='merge', n_cells=50)"
+def test_mdl_is_made_by_its_name() -> None:
+    made = discretizer("mdl", search="merge", n_cells=50)
+    assert isinstance(made, MDLDiscretizer)
+    assert made.get_params()["n_cells"] == 50
+    assert repr(made) == "MDLDiscretizer(search='merge', n_cells=50)"

@@ -65,8 +65,8 @@ def slow_expectation(rows, state):
     memberships, total = [], 0.0
     for row, codes in zip(*rows):
         logs = slow_log_densities(row, codes, state)
-        density = sum(math.exp(one) for one in logs)
-        memberships.append([math.exp(one) / density for one in logs])
+        density = sum(math.exp(log_density) for log_density in logs)
+        memberships.append([math.exp(log_density) / density for log_density in logs])
         total += math.log(density)
     return np.array(memberships), total
 
@@ -98,7 +98,8 @@ def slow_maximisation(rows, memberships, sizes, least_variance, pseudo_count):
 def work_for(state):
     return MixtureWork(
         np.zeros(len(state.weights)),
-        *(np.zeros_like(state.means) for _ in range(2)),
+        np.zeros_like(state.means),
+        np.zeros_like(state.means),
         np.zeros_like(state.probabilities),
         np.zeros(len(state.weights)),
         np.zeros_like(state.means),
@@ -149,7 +150,7 @@ tables = st.tuples(
 ).filter(lambda drawn: drawn[1] + len(drawn[2]) > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables, st.floats(1e-6, 3))
 def test_steps_are_those_of_a_slow_twin(drawn, pseudo_count):
     n, n_columns, sizes, n_classes, seed = drawn
@@ -162,15 +163,15 @@ def test_steps_are_those_of_a_slow_twin(drawn, pseudo_count):
         run.step()
         state = slow_maximisation(plain, memberships, sizes, 1e-4, pseudo_count)
         memberships, log_likelihood = slow_expectation(plain, state)
-        for found, expected in zip(run.state, state):
-            np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-6, atol=1e-9)
+        for array, expected in zip(run.state, state):
+            np.testing.assert_allclose(array, expected.reshape(array.shape), rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(run.work.reached[0], log_likelihood, rtol=1e-9, atol=1e-7)
         out = np.empty_like(memberships)
         fill_memberships(rows, run.state, work_for(run.state), out)
         np.testing.assert_allclose(out, memberships, atol=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables, st.sampled_from([1e-6, 0.5, 2.0]), st.sampled_from([1e-4, 0.3]))
 def test_no_step_lowers_the_objective(drawn, pseudo_count, least_variance):
     n, n_columns, sizes, n_classes, seed = drawn
@@ -196,7 +197,7 @@ def test_steps_are_scikit_learns_on_continuous_columns():
         scaled = (values - values.mean(axis=0)) / values.std(axis=0)
         _, labels = np.unique(np.argsort(np.argsort(values[:, 2])) * 3 // len(values), return_inverse=True)
         run = Steps(MixtureRows(scaled, np.empty((len(values), 0), np.int32)), labels, [], least_variance=0.0)
-        found = [run.step() - len(values) * np.log(values.std(axis=0)).sum() for _ in range(8)]
+        likelihoods = [run.step() - len(values) * np.log(values.std(axis=0)).sum() for _ in range(8)]
         shares = np.eye(3)[labels] / np.bincount(labels)
         means = shares.T @ values
         variances = shares.T @ values**2 - means**2
@@ -214,7 +215,7 @@ def test_steps_are_scikit_learns_on_continuous_columns():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that so few steps do not converge
                 theirs.fit(values)
-            assert theirs.score(values) * len(values) == pytest.approx(found[n_steps], rel=1e-9)
+            assert theirs.score(values) * len(values) == pytest.approx(likelihoods[n_steps], rel=1e-9)
 
 
 def test_a_class_that_dies_does_not_end_the_run():
@@ -354,8 +355,8 @@ def test_far_and_very_small_or_large_values_keep_memberships_numbers(factor):
     table = table_of({"x": x, "y": np.arange(41.0) % 7 + 0.5})
     mixture = MixtureSearch(table, MixtureOptions()).fit(3)
     for rows in (None, table.rows_of([np.array([-1e308, 1e308, 0.0])] * 2, [])):
-        found = mixture.memberships(rows)
-        np.testing.assert_allclose(found.sum(axis=1), 1)
+        memberships = mixture.memberships(rows)
+        np.testing.assert_allclose(memberships.sum(axis=1), 1)
     assert np.isfinite(mixture.log_likelihood)
 
 
@@ -363,8 +364,8 @@ def test_a_row_far_from_every_class_belongs_to_the_nearest():
     table = table_of({"x": [0.0, 0.1, 0.2, 0.1, 50.0, 50.1, 50.2, 50.1]})
     mixture = MixtureSearch(table, MixtureOptions()).fit(2)
     upper = int(np.argmax(mixture.means["x"]))
-    found = mixture.memberships(table.rows_of([np.array([-1e6, 1e6])], []))
-    assert found[:, upper].tolist() == [0.0, 1.0]
+    memberships = mixture.memberships(table.rows_of([np.array([-1e6, 1e6])], []))
+    assert memberships[:, upper].tolist() == [0.0, 1.0]
 
 
 # starts, seeds, limits
@@ -409,15 +410,15 @@ def test_more_restarts_never_end_lower_before_the_last_run():
 def test_deadlines_end_a_fit_with_what_there_is():
     frame, _ = mixed_frame(400, 10, apart=1.0)
     table = table_of(frame)
-    asked = []
+    calls = []
 
     def expired():
-        asked.append(1)
-        return len(asked) > 3
+        calls.append(1)
+        return len(calls) > 3
 
-    found = MixtureSearch(table, MixtureOptions(), expired=expired).select(10)
-    assert list(found.bic) == [1] or max(found.bic) <= 2
-    assert np.isfinite(found.mixture.log_likelihood)
+    selection = MixtureSearch(table, MixtureOptions(), expired=expired).select(10)
+    assert 1 <= max(selection.bic) <= 2
+    assert np.isfinite(selection.mixture.log_likelihood)
     raised = MixtureSearch(table, MixtureOptions(), stop=np.ones(1, np.uint8))
     assert raised.fit(2) is None
     assert raised.select(3) is None

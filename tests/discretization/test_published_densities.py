@@ -73,43 +73,43 @@ def held_out(learn, table, n_seeds=3):
 def bayesian(families):
     def learn(train, kinds):
         order = [family[-1] for family in reversed(families) if kinds[family[-1]] == "continuous"]
-        found = BayesianDiscretizer(kinds=kinds, order=order).fit(train, network=edges_of(families))
-        return families, found.cut_points_
+        fitted = BayesianDiscretizer(kinds=kinds, order=order).fit(train, network=edges_of(families))
+        return families, fitted.cut_points_
 
     return learn
 
 
 def mdl(families, variant="corrected"):
     def learn(train, kinds):
-        found = MDLDiscretizer(kinds=kinds, max_bins=255, variant=variant)
-        return families, found.fit(train, network=edges_of(families)).cut_points_
+        fitted = MDLDiscretizer(kinds=kinds, max_bins=255, variant=variant)
+        return families, fitted.fit(train, network=edges_of(families)).cut_points_
 
     return learn
 
 
 def ldbn(train, kinds):
-    found = LDBN(kinds=kinds, order=list("BCEAGDFH"), max_indegree=2, max_cycles=5).fit(train)
-    return ["".join(found.network_.parents(name)) + name for name in train], found.cut_points_
+    fitted = LDBN(kinds=kinds, order=list("BCEAGDFH"), max_indegree=2, max_cycles=5).fit(train)
+    return ["".join(fitted.network_.parents(name)) + name for name in train], fitted.cut_points_
 
 
 def test_densities_of_auto_mpg_in_sample():
     frame, kinds = published.auto_mpg()
     order = list("FDAEC")
-    found = BayesianDiscretizer(kinds=kinds, order=order, max_cycles=8).fit(
+    fitted = BayesianDiscretizer(kinds=kinds, order=order, max_cycles=8).fit(
         frame, network=edges_of(AUTO_FAMILIES)
     )
-    discrete, widths = log_densities(AUTO_FAMILIES, found.cut_points_, frame, frame, 0)
+    discrete, widths = log_densities(AUTO_FAMILIES, fitted.cut_points_, frame, frame, 0)
     assert discrete.mean() == pytest.approx(-7.451040, abs=5e-7)
     assert widths.mean() == pytest.approx(-17.155904, abs=5e-7)
-    smoothed = log_densities(AUTO_FAMILIES, found.cut_points_, frame, frame, 1)
+    smoothed = log_densities(AUTO_FAMILIES, fitted.cut_points_, frame, frame, 1)
     assert sum(smoothed).mean() == pytest.approx(-25.144190, abs=5e-7)
 
 
 def test_densities_of_auto_mpg_with_k2_in_sample():
     frame, kinds = published.auto_mpg()
-    found = LDBN(kinds=kinds, order=list("BCEAGDFH"), max_indegree=2, max_cycles=5).fit(frame)
-    assert sorted(found.edges_) == sorted(edges_of(K2_FAMILIES))
-    smoothed = sum(log_densities(K2_FAMILIES, found.cut_points_, frame, frame, 1))
+    fitted = LDBN(kinds=kinds, order=list("BCEAGDFH"), max_indegree=2, max_cycles=5).fit(frame)
+    assert sorted(fitted.edges_) == sorted(edges_of(K2_FAMILIES))
+    smoothed = sum(log_densities(K2_FAMILIES, fitted.cut_points_, frame, frame, 1))
     assert smoothed.mean() == pytest.approx(-25.038421, abs=5e-7)
 
 
@@ -141,8 +141,8 @@ def test_held_out_densities_of_the_bayesian_discretizer(table, learn, expected):
 def test_held_out_densities_of_mdl(table, families, corrected, as_published):
     assert held_out(mdl(families), table(), 1) == pytest.approx(corrected, abs=0.1)
     if as_published is not None:
-        found = held_out(mdl(families, "published"), table(), 1)
-        assert found == pytest.approx(as_published, abs=0.05)
+        densities = held_out(mdl(families, "published"), table(), 1)
+        assert densities == pytest.approx(as_published, abs=0.05)
 
 
 def synthetic(n, seed):

@@ -7,7 +7,6 @@ import itertools
 import math
 from collections import Counter
 from importlib import resources
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ import pyagrum
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from sklearn.base import clone
 
 from gomea_bn.discretization.structure_search.tabu import Tabu
@@ -50,8 +50,8 @@ class SlowScore:
 
     def family(self, child, parents):
         cells = Counter((tuple(row[p] for p in parents), row[child]) for row in self.rows)
-        given = Counter(tuple(row[p] for p in parents) for row in self.rows)
-        likelihood = sum(n * math.log(n / given[q]) for (q, _), n in cells.items())
+        parent_states = Counter(tuple(row[p] for p in parents) for row in self.rows)
+        likelihood = sum(n * math.log(n / parent_states[q]) for (q, _), n in cells.items())
         n_free = math.prod(self.sizes[p] for p in parents) * (self.sizes[child] - 1)
         return likelihood - n_free * math.log(len(self.rows)) / 2
 
@@ -70,7 +70,7 @@ def has_cycle(edges, n):
 
 
 def slow_tabu(frame, length, patience):
-    """The search from no edges, every graph scored anew; ties within 1e-10 of the score to the first move."""
+    """The search from no edges, every graph scored again; ties within 1e-10 of the score to the first move."""
     score, n = SlowScore(frame), frame.shape[1]
     length = min(length, n * (n - 1) // 4)
     edges: frozenset = frozenset()
@@ -107,19 +107,19 @@ def slow_tabu(frame, length, patience):
     return best, best_edges, steps
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5))
-def test_it_walks_as_a_slow_twin(seed, length):
+def test_tabu_search_walks_as_a_slow_twin(seed, length):
     frame = random_rows(seed)
-    found = Tabu(tabu_length=length, patience=5).fit(frame)
+    fitted = Tabu(tabu_length=length, patience=5).fit(frame)
     best, edges, steps = slow_tabu(frame, length, 5)
-    assert found.score_ == pytest.approx(best, abs=1e-8)
-    assert {("abcd".index(p), "abcd".index(c)) for p, c in found.edges_} == edges
-    assert found.n_steps_ == steps
+    assert fitted.score_ == pytest.approx(best, abs=1e-8)
+    assert {("abcd".index(p), "abcd".index(c)) for p, c in fitted.edges_} == edges
+    assert fitted.n_steps_ == steps
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_finds_the_best_of_all_graphs_of_four_columns(seed):
+def test_tabu_search_finds_the_best_of_all_graphs_of_four_columns(seed):
     frame = random_rows(seed)
     score = SlowScore(frame)
     pairs = list(itertools.combinations(range(4), 2))
@@ -134,7 +134,7 @@ def test_it_finds_the_best_of_all_graphs_of_four_columns(seed):
 @pytest.mark.parametrize(
     ("name", "n_rows", "seed"), [("asia", 2000, 0), ("asia", 2000, 2), ("alarm", 1000, 0)]
 )
-def test_it_is_not_worse_than_pyagrums_hill_climbing_from_no_edges(name, n_rows, seed):
+def test_tabu_search_is_not_worse_than_pyagrums_hill_climbing_from_no_edges(name, n_rows, seed):
     frame = rows_of(name, n_rows, seed)
     learner = pyagrum.BNLearner(frame.astype(str))
     learner.useScoreBIC()
@@ -145,20 +145,20 @@ def test_it_is_not_worse_than_pyagrums_hill_climbing_from_no_edges(name, n_rows,
     edges = [(columns[p], columns[c]) for p, c in learner.learnDAG().arcs()]
     score = SlowScore(frame.apply(lambda column: pd.factorize(column)[0]))
     climbed = score.total([(columns.index(p), columns.index(c)) for p, c in edges])
-    found = Tabu().fit(frame)
-    own = score.total([(columns.index(p), columns.index(c)) for p, c in found.edges_])
-    assert found.score_ == pytest.approx(own, rel=1e-12)
-    assert own >= climbed - 1e-6
-    assert found.stopped_by_ == "patience"
+    fitted = Tabu().fit(frame)
+    total = score.total([(columns.index(p), columns.index(c)) for p, c in fitted.edges_])
+    assert fitted.score_ == pytest.approx(total, rel=1e-12)
+    assert total >= climbed - 1e-6
+    assert fitted.stopped_by_ == "patience"
 
 
-def test_it_leaves_the_local_optimum_at_which_climbing_ends():
+def test_tabu_search_leaves_the_local_optimum_at_which_climbing_ends():
     frame = rows_of("alarm", 1000, 0)
     climbed = Tabu(tabu_length=0, patience=1).fit(frame)
     assert Tabu().fit(frame).score_ > climbed.score_ + 50
 
 
-def test_it_starts_from_a_given_graph_and_never_ends_below_it():
+def test_tabu_search_starts_from_a_given_graph_and_never_ends_below_it():
     frame = random_rows(3, 6)
     best = Tabu().fit(frame)
     again = Tabu(max_steps=3).fit(frame, network=best.network_)
@@ -169,7 +169,7 @@ def test_it_starts_from_a_given_graph_and_never_ends_below_it():
     assert Tabu().fit(frame, network=reversed_edges).score_ == pytest.approx(best.score_)
 
 
-def test_it_keeps_an_experts_rules():
+def test_tabu_search_keeps_an_experts_rules():
     frame = random_rows(1, 6)
     knowledge = ExpertKnowledge(
         required_edges=[("f", "a")],
@@ -178,15 +178,15 @@ def test_it_keeps_an_experts_rules():
         max_indegree=2,
         max_table_cells=12,
     )
-    found = Tabu("aic", knowledge=knowledge).fit(frame)
-    pairs = {frozenset(edge) for edge in found.edges_}
-    assert ("f", "a") in found.edges_
+    fitted = Tabu("aic", knowledge=knowledge).fit(frame)
+    pairs = {frozenset(edge) for edge in fitted.edges_}
+    assert ("f", "a") in fitted.edges_
     assert frozenset("ab") not in pairs
-    assert not {(p, c) for p, c in found.edges_ if p in "cd" and c in "ef"}
-    assert max(len(found.network_.parents(name)) for name in frame) <= 2
-    assert max(table.size for table in found.network_.tables.values()) <= 12
+    assert not {(p, c) for p, c in fitted.edges_ if p in "cd" and c in "ef"}
+    assert max(len(fitted.network_.parents(name)) for name in frame) <= 2
+    assert max(table.size for table in fitted.network_.tables.values()) <= 12
     free = Tabu("aic").fit(frame)
-    assert free.score_ > found.score_
+    assert free.score_ > fitted.score_
     with pytest.raises(GomeaBnError, match="first graph breaks the rules: between 'a' and 'b'"):
         Tabu(knowledge=knowledge).fit(frame, network=[("a", "b")])
     with pytest.raises(GomeaBnError, match="cycle"):
@@ -207,13 +207,13 @@ def test_every_score_finds_a_plain_dependence_and_leaves_out_none_columns(method
     rng = np.random.default_rng(5)
     a, c = rng.integers(0, 3, (2, 400))
     frame = pd.DataFrame({"a": a, "b": np.where(rng.random(400) < 0.8, a, c), "one": "x"})
-    found = Tabu(method).fit(frame)
-    assert {frozenset(edge) for edge in found.edges_} == {frozenset("ab")}
-    assert found.network_.metadata["scoring_method"] == method
-    assert found.feature_names_in_.tolist() == ["a", "b", "one"]
+    fitted = Tabu(method).fit(frame)
+    assert {frozenset(edge) for edge in fitted.edges_} == {frozenset("ab")}
+    assert fitted.network_.metadata["scoring_method"] == method
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "one"]
 
 
-def test_it_repeats_and_has_scikit_learns_parameters():
+def test_tabu_search_repeats_and_has_scikit_learns_parameters():
     frame = random_rows(8, 7)
     learner = Tabu(patience=20)
     assert learner.fit(frame).edges_ == clone(learner).fit(frame).edges_
@@ -227,10 +227,10 @@ def test_one_column_has_no_moves():
 def test_the_deadline_holds_and_the_best_so_far_stays():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, (20_000, 25))).add_prefix("x")
-    began = perf_counter()
-    found = Tabu(patience=10**9, max_seconds=0.3).fit(frame)
-    assert found.stopped_by_ == "max_seconds"
-    assert perf_counter() - began < 4
+    Tabu(max_seconds=0.01).fit(frame.head(50))  # compiles
+    with at_most(4):
+        fitted = Tabu(patience=10**9, max_seconds=0.3).fit(frame)
+    assert fitted.stopped_by_ == "max_seconds"
 
 
 @pytest.mark.parametrize(
@@ -240,10 +240,10 @@ def test_the_deadline_holds_and_the_best_so_far_stays():
         ({"tabu_length": -1}, "tabu_length must be an integer of at least 0, got -1"),
         ({"patience": 0}, "patience must be an integer of at least 1"),
         ({"max_steps": 0}, "max_steps must be an integer of at least 1 or None"),
-        ({"max_indegree": -1}, "max_indegree must be"),
+        ({"max_indegree": -1}, "max_indegree must be .*got -1"),
         ({"knowledge": [("a", "b")]}, "knowledge must be an ExpertKnowledge"),
-        ({"max_seconds": 0}, "max_seconds must be"),
-        ({"equivalent_sample_size": 0}, "equivalent_sample_size must be"),
+        ({"max_seconds": 0}, "max_seconds must be .*got 0"),
+        ({"equivalent_sample_size": 0}, "equivalent_sample_size must be .*got 0"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

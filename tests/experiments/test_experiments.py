@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ from gomea_bn.experiments.tables import (
 )
 from gomea_bn.simulation.random_networks import random_network
 
-TINY = {
+TINY: dict[str, dict[str, Any]] = {
     "table1": {"sizes": (100,), "variants": ("tree",)},
     "table2": {"sizes": (4,), "variants": ("ide-cozman",)},
     "fig3": {"sizes": (100,), "variants": ("equal-frequency",)},
@@ -51,16 +52,16 @@ def test_every_experiment_is_run_here() -> None:
 
 @pytest.mark.parametrize("name", TINY)
 def test_tiny_runs_repeat_and_are_reported(name: str) -> None:
-    one = experiment(name)
-    plan = one.planned(nets=1, evaluations=300, **TINY[name])
-    tasks = one.expand(plan)
-    rows = [attempt(one.measure, task) for task in tasks]
+    tested = experiment(name)
+    plan = tested.planned(nets=1, evaluations=300, **TINY[name])
+    tasks = tested.expand(plan)
+    rows = [attempt(tested.measure, task) for task in tasks]
     assert [row.get("error") for row in rows] == [None] * len(tasks)
-    again = attempt(one.measure, tasks[-1])
+    again = attempt(tested.measure, tasks[-1])
     assert measured_part([again]) == measured_part(rows[-1:])
-    report = one.report(plan, rows)
+    report = tested.report(plan, rows)
     assert report.sheets
-    text = markdown_section(one, plan, report, 0, 0)
+    text = markdown_section(tested, plan, report, 0, 0)
     for sheet in report.sheets:
         assert f"### {sheet.heading}" in text
         assert all(len(row) == len(sheet.columns) for row in sheet.rows)
@@ -75,20 +76,20 @@ def test_tiny_runs_repeat_and_are_reported(name: str) -> None:
     }
     more = [{**row, "task": {**row["task"], "net": net}} for net in range(3) for row in rows]
     for k in range(len(rows)):  # an interrupted run, or one with a failed task
-        one.report(plan, more[:k] + more[k + 1 :])
-    empty = one.report(plan, [])  # a run that was interrupted before its first row
+        tested.report(plan, more[:k] + more[k + 1 :])
+    empty = tested.report(plan, [])  # a run that was interrupted before its first row
     assert all(row[4] == "not run" for row in claims_sheet(empty).rows)
 
 
 def tiny_table(**more) -> tuple:
-    one = experiment("table1")
-    return one, one.planned(nets=2, sizes=(100,), evaluations=300, variants=("tree",), **more)
+    tested = experiment("table1")
+    return tested, tested.planned(nets=2, sizes=(100,), evaluations=300, variants=("tree",), **more)
 
 
 def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
-    one, plan = tiny_table(algorithms=("EF",))
-    both = run_experiment(one, plan, tmp_path / "both", n_workers=2)
-    alone = [attempt(one.measure, task) for task in one.expand(plan)]
+    tested, plan = tiny_table(algorithms=("EF",))
+    both = run_experiment(tested, plan, tmp_path / "both", n_workers=2)
+    alone = [attempt(tested.measure, task) for task in tested.expand(plan)]
     assert len(alone) == 6
     assert not both.failures
     assert measured_part(alone) == measured_part(both.rows)
@@ -96,16 +97,16 @@ def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
 
 @pytest.mark.long
 def test_two_worker_processes_give_the_rows_of_one_worker(tmp_path) -> None:
-    one, plan = tiny_table()
-    alone, both = (run_experiment(one, plan, tmp_path / str(n), n_workers=n) for n in (1, 2))
+    tested, plan = tiny_table()
+    alone, both = (run_experiment(tested, plan, tmp_path / str(n), n_workers=n) for n in (1, 2))
     assert len(alone.rows) == 2 * (2 + len(plan.algorithms))
     assert not alone.failures
     assert measured_part(alone.rows) == measured_part(both.rows)
 
 
 def test_every_published_cell_is_a_claim() -> None:
-    one = experiment("table1")
-    claims = one.report(one.plan, []).claims
+    tested = experiment("table1")
+    claims = tested.report(tested.plan, []).claims
     assert len(claims) == sum(map(len, published.TABLE_1.values())) == 27
     assert {claim.paper for claim in claims} >= {1.57, 0.94, 1.62, 3.43, 0.41}
     other = experiment("table2").report(experiment("table2").plan, []).claims
@@ -117,28 +118,28 @@ def test_learners_are_those_that_the_estimator_accepts() -> None:
     frame = random_network(4, random_state=1).sample(80, random_state=1)
     limits = {"seconds": None, "evaluations": 200}
     for name in learners():
-        found = learn(name, frame, limits, 1)
-        assert found.network.names == tuple(frame.columns)
-        assert found.n_eval <= 200
+        network = learn(name, frame, limits, 1)
+        assert network.network.names == tuple(frame.columns)
+        assert network.n_eval <= 200
 
 
 def test_the_floor_has_the_true_graph_and_cuts() -> None:
     truth = random_network(6, random_state=2)
-    found = true_fit(truth, truth.sample(5_000, random_state=2))
-    assert found.edges == truth.edges
+    fitted = true_fit(truth, truth.sample(5_000, random_state=2))
+    assert fitted.edges == truth.edges
     for name, cuts in truth.cut_points.items():
-        np.testing.assert_array_equal(found.cut_points[name], cuts)
+        np.testing.assert_array_equal(fitted.cut_points[name], cuts)
 
 
 def test_floors_differ_by_their_smoothing_alone() -> None:
-    one = experiment("table1")
-    plan = one.planned(nets=1, sizes=(200,), algorithms=("EF",), evaluations=300, variants=("ide-cozman",))
-    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    tested = experiment("table1")
+    plan = tested.planned(nets=1, sizes=(200,), algorithms=("EF",), evaluations=300, variants=("ide-cozman",))
+    rows = [attempt(tested.measure, task) for task in tested.expand(plan)]
     assert [row["task"]["algorithm"] for row in rows] == ["floor", "floor-auto", "EF"]
     assert rows[0]["measured"]["edges"] == rows[1]["measured"]["edges"]
     assert rows[0]["measured"]["kl"] != rows[1]["measured"]["kl"]
-    (line,) = (row for row in one.report(plan, rows).sheets[0].rows if row[1] == "EF")
-    columns = one.report(plan, rows).sheets[0].columns
+    (line,) = (row for row in tested.report(plan, rows).sheets[0].rows if row[1] == "EF")
+    columns = tested.report(plan, rows).sheets[0].columns
     for name, row in zip(("floor", "floor-auto"), rows, strict=False):
         assert line[columns.index(name)] == number(row["measured"]["kl"])
 
@@ -150,7 +151,7 @@ def test_published_tables_and_graphs_fit_together() -> None:
         frame, kinds = published_table(name)
         assert sorted(family[-1] for family in families) == sorted(frame.columns)
         assert sorted(ORDERS[name][0]) == sorted(frame.columns)
-        assert [c for c in frame if kinds[c] == "discrete"] == list(TABLES[name])
+        assert [c for c in map(str, frame) if kinds[c] == "discrete"] == list(TABLES[name])
         seen: set[str] = set()
         for family in families:
             assert set(family[:-1]) <= seen
@@ -160,8 +161,8 @@ def test_published_tables_and_graphs_fit_together() -> None:
 def test_the_published_cuts_of_auto_are_found_from_the_graph_here() -> None:
     frame, kinds = published_table("auto")
     order = [family[-1] for family in reversed(FAMILIES["auto"]) if kinds[family[-1]] == "continuous"]
-    found = BayesianDiscretizer(order=order, kinds=kinds).fit(frame, network=family_edges(FAMILIES["auto"]))
-    assert found.cut_points_["F"].tolist() == [12.35, 13.75, 16.05, 22.85]
+    fitted = BayesianDiscretizer(order=order, kinds=kinds).fit(frame, network=family_edges(FAMILIES["auto"]))
+    assert fitted.cut_points_["F"].tolist() == [12.35, 13.75, 16.05, 22.85]
 
 
 def test_laplace_tables_are_counts_plus_one() -> None:
@@ -170,8 +171,10 @@ def test_laplace_tables_are_counts_plus_one() -> None:
     network = chen.laplace_network(frame, kinds, [("E", "A"), ("A", "B")], cuts, 0.0)
     low = frame["A"] <= cuts["A"][0]
     for k, level in enumerate(network.levels["E"]):
-        own = frame["E"] == level
-        assert network.tables["A"][k, 0] == pytest.approx(((low & own).sum() + 1) / (own.sum() + 2))
+        has_level = frame["E"] == level
+        assert network.tables["A"][k, 0] == pytest.approx(
+            ((low & has_level).sum() + 1) / (has_level.sum() + 2)
+        )
     assert network.tables["E"].tolist() == pytest.approx([51 / 153] * 3)
 
 
@@ -185,31 +188,31 @@ def test_one_more_per_cell_gives_the_published_density_of_auto() -> None:
 
 
 def test_ten_folds_give_the_published_density_for_the_published_graph() -> None:
-    one = experiment("chen")
-    plan = one.planned(nets=1, variants=("auto",), algorithms=("BD",), seconds=10.0)
-    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    tested = experiment("chen")
+    plan = tested.planned(nets=1, variants=("auto",), algorithms=("BD",), seconds=10.0)
+    rows = [attempt(tested.measure, task) for task in tested.expand(plan)]
     assert chen.mean_densities(rows, "0")["auto", "BD"] == pytest.approx([-26.04], abs=0.1)
 
 
 def test_methods_with_own_smoothing_run_only_if_they_are_asked_for() -> None:
-    one = experiment("chen")
-    assert not set(chen.OWN_SMOOTHING) & set(one.plan.algorithms)
-    plan = one.planned(
+    tested = experiment("chen")
+    assert not set(chen.OWN_SMOOTHING) & set(tested.plan.algorithms)
+    plan = tested.planned(
         nets=1, sizes=(2,), variants=("iris",), algorithms=chen.OWN_SMOOTHING, evaluations=300, seconds=5.0
     )
-    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    rows = [attempt(tested.measure, task) for task in tested.expand(plan)]
     assert [row.get("error") for row in rows] == [None] * 4
     for row in rows:
         assert set(row["measured"]["density"]) == {"0", "0.01"}
     densities = chen.mean_densities(rows, "0")
     assert set(densities) == {("iris", name) for name in chen.OWN_SMOOTHING}
-    assert [row[4] for row in claims_sheet(one.report(plan, rows)).rows].count("not run") > 0
+    assert [row[4] for row in claims_sheet(tested.report(plan, rows)).rows].count("not run") > 0
 
 
 def test_folds_of_an_order_hold_every_row_once() -> None:
-    one = experiment("chen")
-    plan = one.planned(nets=1, sizes=(7,), variants=("iris",), algorithms=("MDL",))
-    rows = [attempt(one.measure, task) for task in one.expand(plan)]
+    tested = experiment("chen")
+    plan = tested.planned(nets=1, sizes=(7,), variants=("iris",), algorithms=("MDL",))
+    rows = [attempt(tested.measure, task) for task in tested.expand(plan)]
     assert sum(row["measured"]["n"] for row in rows) == 150
     mean = chen.mean_densities(rows, "0")["iris", "MDL"]
     total = sum(row["measured"]["density"]["0"] for row in rows)
@@ -258,7 +261,7 @@ def test_gaussian_values_lie_in_their_intervals() -> None:
     pd.testing.assert_frame_equal(truth.discretize(frame), codes)
 
 
-def test_the_blanket_of_alarm() -> None:
+def test_the_blanket_of_alarm_is_the_published_one() -> None:
     truth = published_network("alarm")
     blanket = markov_blanket(truth, "HR")
     assert blanket == [name for name in truth.names if name in blanket]
@@ -278,15 +281,15 @@ def test_predictions_are_those_of_queries() -> None:
     truth = random_network(6, random_state=5, discrete_fraction=0.4)
     rows = truth.sample(25, random_state=6)
     targets = sorted(truth.levels)
-    found = hit_rate(truth, truth, targets, rows, 1.0, np.random.default_rng(0))
+    rate = hit_rate(truth, truth, targets, rows, 1.0, np.random.default_rng(0))
     expected = []
     for target in targets:
         blanket = markov_blanket(truth, target)
         for _, row in rows.iterrows():
             posterior = truth.query(target, {name: row[name] for name in blanket})
             expected.append(posterior[row[target]])
-    assert found == pytest.approx(np.mean(expected), abs=1e-9)
+    assert rate == pytest.approx(np.mean(expected), abs=1e-9)
     none = hit_rate(truth, truth, targets[:1], rows, 0.0, np.random.default_rng(0))
     marginal = truth.query(targets[0])
     assert none == pytest.approx(np.mean([marginal[value] for value in rows[targets[0]]]), abs=1e-9)
-    assert not math.isclose(found, none)
+    assert not math.isclose(rate, none)

@@ -5,6 +5,7 @@ import itertools
 import math
 import pickle
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from network_examples import HOSTILE_NAMES, slow_code, slow_log_density, small_network
+from wrong_input import untyped
 
 from gomea_bn.data.table import Column, Table, read_table
 from gomea_bn.errors import GomeaBnError
@@ -37,10 +39,13 @@ def patients(n=60, seed=0):
 def slow_table(network, frame, name, pseudo_count):
     """Return P(name | parents) counted row by row."""
     variables = (*network.parents(name), name)
-    rows = [tuple(slow_code(network, one, row[one]) for one in variables) for row in frame.to_dict("records")]
+    rows = [
+        tuple(slow_code(network, member, row[member]) for member in variables)
+        for row in frame.to_dict("records")
+    ]
     counts = Counter(rows)
     card = network.cardinality(name)
-    table = np.zeros([network.cardinality(one) for one in variables])
+    table = np.zeros([network.cardinality(member) for member in variables])
     for cell in itertools.product(*map(range, table.shape)):
         total = sum(counts[(*cell[:-1], code)] for code in range(card))
         mass = total + pseudo_count
@@ -55,7 +60,7 @@ def _kinds(network):
 def shuffled(network, frame, seed):
     """Return the frame's columns in another order."""
     order = np.random.default_rng(seed).permutation(len(network.names))
-    return frame[[network.names[place] for place in order]]
+    return frame[[network.names[position] for position in order]]
 
 
 # ---------------------------------------------------------------- the value object
@@ -83,7 +88,7 @@ def test_an_expert_of_a_network_speaks_of_all_its_parts():
 def test_an_expert_cannot_be_changed_and_copies_are_equal():
     expert = ExpertNetwork.from_edges([("b", "a")], cut_points={"a": [1.0]})
     with pytest.raises(AttributeError, match="cannot be changed"):
-        expert.names = ()
+        untyped(expert).names = ()
     with pytest.raises(AttributeError, match="cannot be changed"):
         del expert._edges
     with pytest.raises(ValueError, match="read-only"):
@@ -119,7 +124,7 @@ def test_cuts_given_are_copied():
         ({"edges": [(["a"], "b")]}, "pair of names"),
         ({"edges": [(1, "b")]}, "pair of names"),
         ({"edges": "ab"}, r"edges must be \(parent, child\) pairs of names, got 'ab'"),
-        ({"edges": None}, "edges must be"),
+        ({"edges": None}, "edges must be .*got None"),
         ({"edges": []}, "The expert's network is empty: give edges, names or cut_points"),
         (
             {"edges": [("smoke", "b")], "names": ["smoker", "b"]},
@@ -149,7 +154,7 @@ def test_cuts_given_are_copied():
         ({"edges": [], "cut_points": {"a": [[1.0]]}}, r"must be one-dimensional, got shape \(1, 1\)"),
     ],
 )
-def test_statements_that_cannot_be(arguments, message):
+def test_impossible_statements_are_refused(arguments, message):
     with pytest.raises(GomeaBnError, match=message):
         ExpertNetwork.from_edges(**arguments)
 
@@ -194,7 +199,7 @@ def test_unknown_names_are_answered_with_the_nearest_column():
 
 
 def test_of_many_unknown_names_ten_are_named():
-    edges = [(f"u{place}", "age") for place in range(13)]
+    edges = [(f"u{number}", "age") for number in range(13)]
     with pytest.raises(GomeaBnError, match="and 3 more variables") as error:
         ExpertNetwork.from_edges(edges).mentioned(read_table(patients()))
     assert len(str(error.value).splitlines()) == 11
@@ -228,7 +233,7 @@ def test_tables_are_counted_by_hand():
     }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5, 1.0, 7.0]))
 def test_counted_tables_equal_a_slow_count(seed, pseudo_count):
     frame = patients(30, seed)
@@ -236,6 +241,7 @@ def test_counted_tables_equal_a_slow_count(seed, pseudo_count):
         [("stage", "age"), ("bp", "age"), ("stage", "smoker")], cut_points={"bp": [np.median(frame["bp"])]}
     )
     network = expert.fitted(read_table(frame), pseudo_count=pseudo_count)
+    assert network.names == tuple(frame.columns)
     for name in network.names:
         np.testing.assert_allclose(
             network.tables[name], slow_table(network, frame, name, pseudo_count), rtol=1e-12
@@ -257,7 +263,7 @@ def test_columns_without_bins_get_three_of_equal_frequency():
     }
 
 
-def test_ties_leave_fewer_default_bins():
+def test_tied_values_leave_fewer_default_bins():
     frame = pd.DataFrame({"x": [0.0] * 18 + [1.0, 2.5], "y": list("ab") * 10})
     network = ExpertNetwork.from_edges([("x", "y")]).fitted(read_table(frame))
     assert network.cut_points["x"].tolist() == [0.5]
@@ -268,20 +274,21 @@ def test_names_without_edges_are_mentioned_too():
     assert network.metadata["expert_fit"]["not_mentioned"] == ["age", "smoker", "stage"]
 
 
-def test_one_bin_is_a_statement():
+def test_no_cut_points_state_one_bin():
     network = ExpertNetwork.from_edges([("age", "bp")], cut_points={"age": []}).fitted(read_table(patients()))
     assert network.cardinality("age") == 1
     assert network.cardinality("bp") == 3
 
 
-def test_data_that_do_not_fit_the_bins():
+def test_data_that_do_not_fit_the_bins_are_refused():
     table = read_table(patients())
     low, high = table.columns[0].values.min(), table.columns[0].values.max()
-    for cuts, named in [
+    cases: list[tuple[list[float], str]] = [
         ([10, 50], "cut point 10.0"),
         ([float(low)], f"cut point {low!s}"),
         ([50, high, 99], f"cut points {high!s}, 99.0"),
-    ]:
+    ]
+    for cuts, named in cases:
         with pytest.raises(
             GomeaBnError, match=f"Expert's {named} of column 'age' must lie inside the range"
         ) as error:
@@ -292,6 +299,7 @@ def test_data_that_do_not_fit_the_bins():
         GomeaBnError, match=r"cut points of column 'stage', which is discrete \(integers, 3 distinct"
     ):
         ExpertNetwork.from_edges([], cut_points={"stage": [2]}).fitted(table)
+    pseudo_count: Any
     for pseudo_count in (-1, "1", math.nan, None, True):
         with pytest.raises(GomeaBnError, match="pseudo_count must be a"):
             ExpertNetwork.from_edges([("age", "bp")]).fitted(table, pseudo_count=pseudo_count)
@@ -321,7 +329,7 @@ def test_hostile_names_pass_through_everything():
 # ---------------------------------------------------------------- fitting with tables
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_given_tables_keep_their_density_in_any_order_of_columns(seed):
     network = small_network(seed, 5, max_parents=3)
@@ -371,8 +379,8 @@ def test_numbers_and_bools_match_levels_written_as_text(texts, values):
     assert fitted.levels["x"] == tuple(values)
     expected = []
     for value in values:
-        place = next(k for k, t in enumerate(texts) if t == value or str(t).lower() in _spellings(value))
-        expected.append(probabilities[place])
+        index = next(k for k, t in enumerate(texts) if t == value or str(t).lower() in _spellings(value))
+        expected.append(probabilities[index])
     np.testing.assert_array_equal(fitted.tables["x"], expected)
 
 
@@ -389,7 +397,7 @@ def one_variable(levels, **options):
     )  # fmt: skip
 
 
-def test_levels_that_only_one_side_has():
+def test_levels_that_only_one_side_has_are_refused():
     table = read_table(pd.DataFrame({"v": ["yes", "no", "oftn"] * 5}))
     with pytest.raises(GomeaBnError) as error:
         one_variable(("no", "yes", "often")).fitted(table)
@@ -414,7 +422,7 @@ def test_levels_that_only_one_side_has():
         one_variable(("true", "True")).fitted(read_table(pd.DataFrame({"v": [True, False] * 5})))
 
 
-def test_kinds_that_do_not_agree():
+def test_kinds_that_do_not_agree_are_refused():
     frame = patients()
     states = DiscretizedBayesNet(
         ["age"], [], cut_points={}, support={}, levels={"age": ("old", "young")}, tables={"age": [0.5, 0.5]}

@@ -177,20 +177,20 @@ def test_akaike_knee_is_dominated_by_none(values, rows):
 
 def slow_nearest(values, weights):
     """Return the objective values of the row whose pseudo-weights are nearest, by loops."""
-    rows = [values[place].tolist() for place in slow_front(values)]
+    rows = [values[index].tolist() for index in slow_front(values)]
     columns = [j for j in range(values.shape[1]) if len({row[j] for row in rows}) > 1]
     best = {j: min(row[j] for row in rows) for j in columns}
     worst = {j: max(row[j] for row in rows) for j in columns}
     if len(columns) < 2:
         return min(rows)
     total = sum(weights[j] for j in columns)
-    wanted = {j: weights[j] / total if total else 1 / len(columns) for j in columns}
+    target = {j: weights[j] / total if total else 1 / len(columns) for j in columns}
 
     def key(row):
         gained = {j: (worst[j] - row[j]) / (worst[j] - best[j]) for j in columns}
         shares = {j: gained[j] / sum(gained.values()) for j in columns}
-        distance = math.sqrt(sum((shares[j] - wanted[j]) ** 2 for j in columns))
-        return round(distance, 8), round(sum(wanted[j] * (1 - gained[j]) for j in columns), 8), row
+        distance = math.sqrt(sum((shares[j] - target[j]) ** 2 for j in columns))
+        return round(distance, 8), round(sum(target[j] * (1 - gained[j]) for j in columns), 8), row
 
     return min(rows, key=key)
 
@@ -246,12 +246,12 @@ def test_weights_that_say_nothing_are_refused(weights, message):
 # ---- a subset by hypervolume
 
 
-def slow_greedy(values, kept, n, keys):
-    """Return the greedy choice by computing every gain anew; ties go to the first row."""
-    chosen = list(dict.fromkeys(kept))
+def slow_greedy(values, obliged, n, keys):
+    """Return the greedy choice by computing every gain again; ties go to the first row."""
+    chosen = list(dict.fromkeys(obliged))
     while len(chosen) < n:
         left = [row for row in range(len(values)) if row not in chosen]
-        new = [row for row in left if keys[row] not in {keys[one] for one in chosen}]
+        new = [row for row in left if keys[row] not in {keys[row_chosen] for row_chosen in chosen}]
         base = moocore.hypervolume(values[chosen], ref=1.1) if chosen else 0.0
         gains = {row: moocore.hypervolume(values[[*chosen, row]], ref=1.1) - base for row in new or left}
         chosen.append(max(gains, key=lambda row: (round(gains[row], 10), -row)))

@@ -1,11 +1,13 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from network_examples import small_network
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.decision import MAX_BYTES, Decision, accept, read_decision
@@ -13,7 +15,7 @@ from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 
 FRONT = Front(
     [MISFIT, COMPLEXITY],
-    [[place, (19 - place) ** 2] for place in range(20)],
+    [[number, (19 - number) ** 2] for number in range(20)],
     lambda row: small_network(row, 3),
     record={"seed": 5, "data_sha256": "ab", "n_rows": 30},
 )
@@ -39,9 +41,9 @@ def text_of(**changes):
 def test_a_decision_of_the_page_is_read_from_file_and_text(tmp_path):
     path = tmp_path / "decision.json"
     path.write_text(text_of(), encoding="utf-8")
-    found = read_decision(path)
-    assert found == read_decision(str(path)) == read_decision("\n" + text_of())
-    assert found == Decision(
+    decision = read_decision(path)
+    assert decision == read_decision(str(path)) == read_decision("\n" + text_of())
+    assert decision == Decision(
         run_hash=FRONT.run_hash,
         network=12,
         made="2026-11-05T14:30:00.123Z",
@@ -51,7 +53,7 @@ def test_a_decision_of_the_page_is_read_from_file_and_text(tmp_path):
         filters={"misfit": (0.0, 1.5), "n_edges": (2.0, 4.0)},
     )
     path.write_bytes(b"\xef\xbb\xbf" + text_of().encode())
-    assert read_decision(path) == found
+    assert read_decision(path) == decision
 
 
 def test_half_a_character_in_a_note_does_no_harm():
@@ -61,8 +63,8 @@ def test_half_a_character_in_a_note_does_no_harm():
 
 
 def test_fields_that_say_nothing_may_be_missing():
-    found = read_decision(text_of(shortlist=..., notes=..., weights=..., filters=...))
-    assert (found.shortlist, found.notes, found.weights, found.filters) == ((), {}, {}, {})
+    decision = read_decision(text_of(shortlist=..., notes=..., weights=..., filters=...))
+    assert (decision.shortlist, decision.notes, decision.weights, decision.filters) == ((), {}, {}, {})
 
 
 @given(
@@ -165,7 +167,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(GomeaBnError, match=r"File 'a.b' cannot be read: embedded null"):
         read_decision("a\0b")
     with pytest.raises(GomeaBnError, match="path or JSON text, got int"):
-        read_decision(3)
+        read_decision(untyped(3))
     path.write_bytes(b'{"format": "\xff"}')
     with pytest.raises(GomeaBnError, match="not UTF-8 text: invalid start byte at byte 12"):
         read_decision(path)
@@ -218,10 +220,10 @@ def test_a_thinned_front_answers_for_the_whole_one():
     for position, number in enumerate(thin.original_index):
         whole = Decision(FRONT.run_hash, number, "2026-11-05", shortlist=(19,))
         assert accept(thin, whole) == accept(FRONT, whole) == FRONT[number].network
-        own = replace(whole, run_hash=thin.run_hash, network=position, shortlist=())
-        assert accept(thin, own) == FRONT[number].network
+        thinned = replace(whole, run_hash=thin.run_hash, network=position, shortlist=())
+        assert accept(thin, thinned) == FRONT[number].network
         with pytest.raises(GomeaBnError, match="about another front"):
-            accept(FRONT, own)
+            accept(FRONT, thinned)
     left_out = next(number for number in range(20) if number not in thin.original_index)
     with pytest.raises(GomeaBnError, match=f"Network {left_out} was left out when .* thinned from 20 to 8"):
         accept(thin, Decision(FRONT.run_hash, left_out, "2026-11-05"))
@@ -231,19 +233,21 @@ def test_a_thinned_front_answers_for_the_whole_one():
 
 def test_only_a_front_and_a_decision_are_accepted():
     with pytest.raises(GomeaBnError, match="got Front and dict"):
-        accept(FRONT, CONTENT)
+        accept(FRONT, untyped(CONTENT))
     with pytest.raises(GomeaBnError, match="got list and Decision"):
-        accept([], read_decision(text_of()))
+        accept(untyped([]), read_decision(text_of()))
 
 
 def test_decisions_made_in_python_are_checked_and_copied_too():
-    notes = {np.int64(3): "x"}
-    decision = Decision(FRONT.run_hash, np.int64(3), "2026-11-05", shortlist=[np.int64(4)], notes=notes)
+    notes: dict[Any, str] = {np.int64(3): "x"}
+    decision = Decision(
+        FRONT.run_hash, untyped(np.int64(3)), "2026-11-05", shortlist=untyped([np.int64(4)]), notes=notes
+    )
     notes[5] = "y"
     assert decision.notes == {3: "x"}
     assert decision.shortlist == (4,)
     assert read_decision(decision.to_json()) == decision
     with pytest.raises(GomeaBnError, match="notes must hold ids"):
-        Decision(FRONT.run_hash, 3, "2026-11-05", notes={"3": "x"})
+        Decision(FRONT.run_hash, 3, "2026-11-05", notes=untyped({"3": "x"}))
     with pytest.raises(GomeaBnError, match="A name in weights must be text, got 3"):
-        Decision(FRONT.run_hash, 3, "2026-11-05", weights={3: 1.0})
+        Decision(FRONT.run_hash, 3, "2026-11-05", weights=untyped({3: 1.0}))

@@ -16,6 +16,7 @@ from front_examples import contents, edited, example_front, rewritten
 from hypothesis import given
 from hypothesis import strategies as st
 from network_examples import HOSTILE_NAMES
+from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.column_summary import column_summary
@@ -33,9 +34,9 @@ def slow_counts(values, edges):
     pairs = list(itertools.pairwise(edges))
     counts = [0] * len(pairs)
     for value in values:
-        for place, (low, high) in enumerate(pairs):
-            if low < value <= high or (place == 0 and value == low):
-                counts[place] += 1
+        for position, (low, high) in enumerate(pairs):
+            if low < value <= high or (position == 0 and value == low):
+                counts[position] += 1
     return counts
 
 
@@ -48,9 +49,9 @@ def test_a_histogram_holds_every_value_once(values, whole):
     if len(np.unique(values)) == 1:
         return
     table = read_table(pd.DataFrame({"x": values}), kinds={"x": "continuous"})
-    (found,) = column_summary(table)
-    edges, counts = found["histogram"]["edges"], found["histogram"]["counts"]
-    assert found["kind"] == "continuous"
+    (summary,) = column_summary(table)
+    edges, counts = summary["histogram"]["edges"], summary["histogram"]["counts"]
+    assert summary["kind"] == "continuous"
     assert 1 <= len(counts) == len(edges) - 1 <= 100
     assert all(low < high for low, high in itertools.pairwise(edges))
     assert counts == slow_counts(values.tolist(), edges)
@@ -59,8 +60,8 @@ def test_a_histogram_holds_every_value_once(values, whole):
 
 def test_whole_numbers_get_bins_of_whole_width_around_them():
     ages = np.repeat(np.arange(18, 91), 8)
-    (found,) = column_summary(read_table(pd.DataFrame({"age": ages})))
-    edges, counts = np.array(found["histogram"]["edges"]), found["histogram"]["counts"]
+    (summary,) = column_summary(read_table(pd.DataFrame({"age": ages})))
+    edges, counts = np.array(summary["histogram"]["edges"]), summary["histogram"]["counts"]
     assert set(np.diff(edges)) == {2.0}
     assert edges[0] == 17.5
     assert set(counts[:-1]) == {16}
@@ -79,10 +80,10 @@ def test_levels_are_counted_in_their_order_unseen_ones_too():
 @pytest.mark.parametrize(
     "values", [[0.0, 5e-324] * 6, [1.0, 1.0 + 2**-52] * 6, [-1e300, 7e299] * 6, [1e17, 1e17 + 16] * 6]
 )
-def test_ranges_at_the_limits_of_numbers(values):
+def test_histograms_reach_the_limits_of_numbers(values):
     table = read_table(pd.DataFrame({"x": values}), kinds={"x": "continuous"})
-    (found,) = json.loads(json.dumps(column_summary(table), allow_nan=False))
-    edges, counts = found["histogram"]["edges"], found["histogram"]["counts"]
+    (summary,) = json.loads(json.dumps(column_summary(table), allow_nan=False))
+    edges, counts = summary["histogram"]["edges"], summary["histogram"]["counts"]
     assert sum(counts) == 12
     assert np.isfinite(edges).all()
     assert (np.diff(edges) > 0).all()
@@ -106,21 +107,21 @@ def csv_columns(path, names):
     return [[float(row[name]) for row in rows] for name in names]
 
 
-def assert_same(found, front):
-    assert found.objectives == front.objectives
-    assert found.values.tobytes() == front.values.tobytes()
-    assert found.expert == front.expert
-    assert found.run_hash == front.run_hash
-    for ours, theirs in zip(found, front, strict=True):
+def assert_same(other, front):
+    assert other.objectives == front.objectives
+    assert other.values.tobytes() == front.values.tobytes()
+    assert other.expert == front.expert
+    assert other.run_hash == front.run_hash
+    for ours, theirs in zip(other, front, strict=True):
         assert ours.network == theirs.network
         assert ours.network.metadata == theirs.network.metadata
 
 
 def test_what_is_written_comes_back(front, folder):
-    found = read_front(folder)
-    assert_same(found, front)
-    assert found.table is None
-    assert found.record == front.record | {"n_rows": 60, "columns": column_summary(front.table)}
+    written = read_front(folder)
+    assert_same(written, front)
+    assert written.table is None
+    assert written.record == front.record | {"n_rows": 60, "columns": column_summary(front.table)}
 
 
 def test_the_files_say_the_same(front, folder):
@@ -132,8 +133,8 @@ def test_the_files_say_the_same(front, folder):
     assert csv_columns(folder / "front.csv", front.names) == front.values.T.tolist()
     frame = pd.read_csv(folder / "front.csv", index_col="id", keep_default_na=False)
     assert frame.index.tolist() == list(range(30))
-    assert frame["n_edges"].tolist() == [len(one.network.edges) for one in front]
-    assert frame["n_parameters"].tolist() == [one.network.n_parameters for one in front]
+    assert frame["n_edges"].tolist() == [len(candidate.network.edges) for candidate in front]
+    assert frame["n_parameters"].tolist() == [candidate.network.n_parameters for candidate in front]
     assert frame.index[frame["knee"]].tolist() == [front.knee().index]
     assert frame.index[frame["closest_to_expert"]].tolist() == [front.closest_to_expert().index]
     assert frame.index[frame["file"] != ""].tolist() == ids
@@ -145,7 +146,9 @@ def test_the_files_say_the_same(front, folder):
         assert (folder / network_file(index, "dot")).read_text() == network.to_dot()
     assert DiscretizedBayesNet.from_json(folder / "expert_completed.json") == front.expert
     lines = gzip.decompress((folder / "networks.jsonl.gz").read_bytes()).decode().splitlines()
-    assert [DiscretizedBayesNet.from_json(line) for line in lines] == [one.network for one in front]
+    assert [DiscretizedBayesNet.from_json(line) for line in lines] == [
+        candidate.network for candidate in front
+    ]
     content = json.loads((folder / "front.json").read_text())
     assert (content["format"], content["format_version"]) == ("gomea-bn front", 1)
     assert content["run_hash"] == front.run_hash
@@ -160,7 +163,12 @@ def test_the_paths_are_returned_and_no_row_is_copied(front, tmp_path):
     )
     values = {repr(value) for column in front.table.columns[:-1] for value in column.values.tolist()}
     support = {repr(end) for ends in front[0].network.support.values() for end in ends}
-    cuts = {repr(cut) for one in front for found in one.network.cut_points.values() for cut in found.tolist()}
+    cuts = {
+        repr(cut)
+        for candidate in front
+        for column_cuts in candidate.network.cut_points.values()
+        for cut in column_cuts.tolist()
+    }
     text = (tmp_path / "new" / "front" / "front.json").read_text() + (
         gzip.decompress((tmp_path / "new" / "front" / "networks.jsonl.gz").read_bytes()).decode()
     )
@@ -169,7 +177,7 @@ def test_the_paths_are_returned_and_no_row_is_copied(front, tmp_path):
 
 
 @pytest.mark.parametrize(("networks", "count"), [(0, 0), (1, 1), (None, 30), (30, 30), (1000, 30)])
-def test_how_many_networks_get_files(front, tmp_path, networks, count):
+def test_as_many_networks_get_files_as_are_asked_for(front, tmp_path, networks, count):
     write_front(tmp_path, front, networks=networks)
     assert len(list(tmp_path.glob("networks/*.bif"))) == count
     assert (tmp_path / "networks").exists() == (count > 0)
@@ -179,9 +187,9 @@ def test_how_many_networks_get_files(front, tmp_path, networks, count):
 def test_the_files_of_a_thinned_front_are_named_by_its_own_ids(front, tmp_path):
     part = front.thin(9)
     write_front(tmp_path, part, networks=4)
-    found = read_front(tmp_path)
-    assert_same(found, part)
-    assert found.original_index == part.original_index
+    written = read_front(tmp_path)
+    assert_same(written, part)
+    assert written.original_index == part.original_index
     names = sorted(path.stem for path in tmp_path.glob("networks/*.json"))
     assert len(names) == 4
     for name in names:
@@ -190,20 +198,20 @@ def test_the_files_of_a_thinned_front_are_named_by_its_own_ids(front, tmp_path):
         )
 
 
-def test_an_expert_whose_distance_was_no_objective(front, tmp_path):
+def test_an_expert_is_kept_whose_distance_was_no_objective(front, tmp_path):
     two = Front(front.objectives[:2], front.values[:, :2], front.network, expert=front.expert)
     write_front(tmp_path, two)
     assert_same(read_front(tmp_path), two)
     assert "closest_to_expert" not in (tmp_path / "front.csv").read_text()
 
 
-def test_a_front_without_expert_table_or_record(tmp_path):
+def test_a_front_without_expert_table_or_record_is_written_and_read(tmp_path):
     whole = example_front(4, expert=False)
     bare = Front(whole.objectives, whole.values, whole.network)
     write_front(tmp_path, bare)
-    found = read_front(tmp_path)
-    assert_same(found, bare)
-    assert found.record == {}
+    written = read_front(tmp_path)
+    assert_same(written, bare)
+    assert written.record == {}
     assert not (tmp_path / "expert_completed.json").exists()
     assert "closest_to_expert" not in (tmp_path / "front.csv").read_text()
 
@@ -216,28 +224,31 @@ def test_a_front_that_was_read_can_be_written_again(front, folder, tmp_path):
     assert_same(read_front(tmp_path / "again"), front)
 
 
-def test_names_and_levels_that_formats_trip_over(tmp_path):
+def test_hostile_names_and_levels_come_back(tmp_path):
     names = (*HOSTILE_NAMES[:12], "</script>", "=1+1")
     front = example_front(3, names=names)
-    own = Objective('cost, "net"\n', "Cost <b>", "€", "cheaper")
-    hostile = Front([own, *front.objectives[1:]], front.values, front.network, expert=front.expert)
+    objective = Objective('cost, "net"\n', "Cost <b>", "€", "cheaper")
+    hostile = Front([objective, *front.objectives[1:]], front.values, front.network, expert=front.expert)
     write_front(tmp_path, hostile)
     assert_same(read_front(tmp_path), hostile)
-    assert csv_columns(tmp_path / "front.csv", [own.name]) == [front.values[:, 0].tolist()]
+    assert csv_columns(tmp_path / "front.csv", [objective.name]) == [front.values[:, 0].tolist()]
 
 
 def test_networks_are_read_when_asked_for(front, folder, monkeypatch):
     read = []
     original = DiscretizedBayesNet.from_json
-    monkeypatch.setattr(
-        DiscretizedBayesNet, "from_json", lambda source: read.append(str(source)[:20]) or original(source)
-    )
-    found = read_front(folder)
+
+    def from_json(source):
+        read.append(str(source)[:20])
+        return original(source)
+
+    monkeypatch.setattr(DiscretizedBayesNet, "from_json", from_json)
+    written = read_front(folder)
     assert len(read) == 1  # the expert's
     for path in folder.glob("network*"):  # a front that was read needs its files no more
         path.rename(folder.parent / path.name)
-    assert found[17].network == front[17].network
-    assert found[17].network is found[17].network
+    assert written[17].network == front[17].network
+    assert written[17].network is written[17].network
     assert len(read) == 2
 
 
@@ -280,10 +291,10 @@ def test_a_write_that_breaks_off_leaves_the_old_front(front, folder, monkeypatch
 
     monkeypatch.setattr(Path, "write_bytes", breaking(original_write))
     monkeypatch.setattr(os, "rename", breaking(original_rename))
-    with pytest.raises(GomeaBnError if isinstance(kind, OSError) else Stopped) as told:
+    with pytest.raises(GomeaBnError if isinstance(kind, OSError) else Stopped) as caught:
         write_front(folder, example_front(2, seed=7), networks=1)
     monkeypatch.undo()
-    assert isinstance(kind, Stopped) or "No space left on device" in str(told.value)
+    assert isinstance(kind, Stopped) or "No space left on device" in str(caught.value)
     assert contents(folder) == before
     assert_same(read_front(folder), front)
     assert not list(folder.glob(".part*"))
@@ -301,9 +312,9 @@ def test_what_could_not_be_put_back_is_kept(folder, monkeypatch):
     with pytest.raises(GomeaBnError, match="Input/output error"):
         write_front(folder, example_front(2, seed=7), networks=1)
     monkeypatch.undo()
-    (kept,) = folder.glob(".part*/old")
-    assert {name: before[name] for name in contents(kept)} == contents(kept)
-    assert "front.json" in contents(kept)
+    (remains,) = folder.glob(".part*/old")
+    assert {name: before[name] for name in contents(remains)} == contents(remains)
+    assert "front.json" in contents(remains)
 
 
 def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
@@ -326,7 +337,7 @@ def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
         assert contents(tmp_path) == before
     for bad in (-1, 2.0, True, "all"):
         with pytest.raises(GomeaBnError, match="networks must be"):
-            write_front(tmp_path / "new", front, networks=bad)
+            write_front(tmp_path / "new", front, networks=untyped(bad))
     monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)
     with pytest.raises(GomeaBnError, match=r"pip install 'gomea-bn\[parquet\]'"):
         write_front(tmp_path / "new", front, parquet=True)
@@ -348,9 +359,9 @@ def test_files_that_are_no_fronts_stay(front, tmp_path, name, content):
     assert contents(tmp_path) == {name: content.encode()}
 
 
-def column(place, **values):
+def column(position, **values):
     """Return a function that changes one summary of a column."""
-    return lambda columns: columns[place].update(values)
+    return lambda columns: columns[position].update(values)
 
 
 @pytest.mark.parametrize(
@@ -373,11 +384,11 @@ def column(place, **values):
         column(3, levels={}),
     ],
 )
-def test_damaged_summaries_of_columns(front, folder, tmp_path, damage):
+def test_damaged_summaries_of_columns_are_refused(front, folder, tmp_path, damage):
     edited(lambda content: damage(content["record"]["columns"]))(folder)
-    with pytest.raises(GomeaBnError, match=r"columns\[[03]\] must have a name and a histogram") as told:
+    with pytest.raises(GomeaBnError, match=r"columns\[[03]\] must have a name and a histogram") as caught:
         read_front(folder)
-    assert str(folder) in str(told.value)
+    assert str(folder) in str(caught.value)
     record = json.loads((folder / "front.json").read_text())["record"]
     with pytest.raises(GomeaBnError, match="must have a name and a histogram"):
         write_front(tmp_path / "other", Front(front.objectives, front.values, front.network, record=record))
@@ -424,11 +435,11 @@ def text(name, content):
         (rewritten("expert_completed.json", b"{}"), "is not a network"),
     ],
 )
-def test_folders_that_are_no_front(folder, damage, message):
+def test_other_folders_are_refused(folder, damage, message):
     damage(folder)
-    with pytest.raises(GomeaBnError, match=re.escape(message)) as told:
+    with pytest.raises(GomeaBnError, match=re.escape(message)) as caught:
         read_front(folder)
-    assert str(folder) in str(told.value)
+    assert str(folder) in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -443,7 +454,7 @@ def test_folders_that_are_no_front(folder, damage, message):
     ],
     ids=["text", "cut off", "one line", "other JSON", "no JSON", "no UTF-8"],
 )
-def test_stores_that_hold_no_networks(folder, content, message):
+def test_stores_without_networks_are_refused_when_read(folder, content, message):
     rewritten("networks.jsonl.gz", content)(folder)
     front = read_front(folder)
     for _ in range(2):

@@ -2,6 +2,7 @@ import itertools
 import math
 import pickle
 from collections import Counter
+from typing import Any
 
 import moocore
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mo_oracles import dominates
 from network_examples import small_network
+from wrong_input import untyped
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -25,7 +27,7 @@ def test_order_is_by_the_first_objective_then_the_next_and_networks_follow():
     values = [[2.0, 1.0], [1.0, 3.0], [1.0, 2.0], [0.0, 9.0]]
     front = Front([MISFIT, COMPLEXITY], values, NETWORKS[:4])
     assert front.values.tolist() == [[0, 9], [1, 2], [1, 3], [2, 1]]
-    assert [candidate.network for candidate in front] == [NETWORKS[place] for place in (3, 2, 1, 0)]
+    assert [candidate.network for candidate in front] == [NETWORKS[index] for index in (3, 2, 1, 0)]
     assert [candidate.index for candidate in front] == [0, 1, 2, 3]
     assert front[-1].objectives == {"misfit": 2.0, "complexity": 1.0}
     assert front.original_index == (0, 1, 2, 3)
@@ -36,7 +38,7 @@ def test_order_is_by_the_first_objective_then_the_next_and_networks_follow():
 
 def test_a_front_cannot_be_changed():
     given_values = np.array([[1.0, 2.0]])
-    record = {"seed": 1, "list": [1]}
+    record: dict[str, Any] = {"seed": 1, "list": [1]}
     front = Front([MISFIT, COMPLEXITY], given_values, NETWORKS[:1], record=record)
     given_values[0, 0] = 9
     record["list"].append(2)
@@ -46,9 +48,9 @@ def test_a_front_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         front.values[0, 0] = 3
     with pytest.raises(AttributeError):
-        front.values = given_values
+        untyped(front).values = given_values
     with pytest.raises(AttributeError):
-        front[0].index = 4
+        untyped(front[0]).index = 4
 
 
 def test_networks_are_built_once_on_first_use_by_their_row():
@@ -139,7 +141,7 @@ def test_a_front_and_its_parts_survive_pickling():
     front = Front([MISFIT, COMPLEXITY], spread(12, 2, 3), NETWORKS[:12], record={"seed": 3})
     again = pickle.loads(pickle.dumps(front.thin(5)))
     assert again.run_hash == front.thin(5).run_hash
-    assert [one.network for one in again] == [one.network for one in front.thin(5)]
+    assert [candidate.network for candidate in again] == [candidate.network for candidate in front.thin(5)]
 
 
 # ---- the hash
@@ -152,7 +154,7 @@ def test_hash_depends_on_everything_that_names_a_run_and_on_nothing_else():
     assert len(front.run_hash) == 64
     order = np.random.default_rng(0).permutation(5)
     same = [
-        Front(TRIO, values[order], [NETWORKS[place] for place in order], record=record),
+        Front(TRIO, values[order], [NETWORKS[index] for index in order], record=record),
         Front(TRIO, values, NETWORKS[5:10], record={**record, "versions": {"numpy": "2"}}),
         Front(
             [MISFIT, COMPLEXITY, Objective("expert_distance", "", "", "")],
@@ -186,10 +188,11 @@ def test_hash_takes_both_zeros_for_the_same_number():
 @given(matrices())
 def test_best_is_least_and_first_in_order_and_dominated_by_none(values):
     front = front_of(values)
-    for place, name in enumerate(front.names):
+    assert len(front.names) == values.shape[1]
+    for position, name in enumerate(front.names):
         best = front.best(name)
-        assert front.values[best.index, place] == front.values[:, place].min()
-        assert (front.values[: best.index, place] > best.objectives[name]).all()
+        assert front.values[best.index, position] == front.values[:, position].min()
+        assert (front.values[: best.index, position] > best.objectives[name]).all()
         assert not any(dominates(row, front.values[best.index]) for row in front.values.tolist())
 
 
@@ -212,10 +215,10 @@ def test_unknown_objectives_are_answered_with_the_nearest_name():
 def test_nondominated_keeps_what_nothing_dominates(values):
     front = front_of(values)
     left = front.nondominated()
-    kept = slow_front(front.values)
-    np.testing.assert_array_equal(left.values, front.values[kept])
-    assert left.original_index == tuple(kept)
-    assert [one.network for one in left] == [front.network(index) for index in kept]
+    indices = slow_front(front.values)
+    np.testing.assert_array_equal(left.values, front.values[indices])
+    assert left.original_index == tuple(indices)
+    assert [candidate.network for candidate in left] == [front.network(index) for index in indices]
     assert left.nondominated() is left
 
 
@@ -234,7 +237,7 @@ def test_thinning_keeps_its_promises(values, n, rows):
     ids = list(thin.original_index)
     assert ids == sorted(set(ids))
     np.testing.assert_array_equal(thin.values, front.values[ids])
-    assert [one.network for one in thin] == [front.network(index) for index in ids]
+    assert [candidate.network for candidate in thin] == [front.network(index) for index in ids]
     promised = [front.knee().index]
     if "expert_distance" in front.names:
         promised.append(front.closest_to_expert().index)
@@ -256,13 +259,15 @@ def test_thinning_takes_every_graph_before_a_second_network_of_one():
     values = spread(60, 3, 4)
     graphs = [NETWORKS[0], NETWORKS[1], NETWORKS[2]]
     front = Front(TRIO, values, [graphs[0]] * 50 + [graphs[1]] * 5 + [graphs[2]] * 5)
-    kept = {
+    best_of_graph = {
         front.knee().index,
         front.closest_to_expert().index,
         *(front.best(name).index for name in front.names),
     }
-    count = len(kept) + 2
-    assert {tuple(one.network.edges) for one in front.thin(count)} == {tuple(one.edges) for one in graphs}
+    count = len(best_of_graph) + 2
+    assert {tuple(candidate.network.edges) for candidate in front.thin(count)} == {
+        tuple(candidate.edges) for candidate in graphs
+    }
 
 
 def test_thinning_twice_points_to_the_whole_front():
@@ -272,7 +277,9 @@ def test_thinning_twice_points_to_the_whole_front():
     note = twice.record["thinned_from"]
     assert (note["run_hash"], note["n_networks"]) == (front.run_hash, 30)
     assert twice.record["seed"] == 1
-    again = Front(front.objectives, twice.values, [one.network for one in twice], record=twice.record)
+    again = Front(
+        front.objectives, twice.values, [candidate.network for candidate in twice], record=twice.record
+    )
     assert again.original_index == twice.original_index
 
 
@@ -286,13 +293,13 @@ def test_thinning_ten_thousand_builds_few_networks():
     front = Front(TRIO, spread(10_000, 3, 11), build)
     thin = front.thin(60)
     assert len(thin) == 60
-    assert len({tuple(one.network.edges) for one in thin}) == 60
+    assert len({tuple(candidate.network.edges) for candidate in thin}) == 60
     assert len(built) < 120
     share = moocore.hypervolume(thin.values, ref=1.1) / moocore.hypervolume(front.values, ref=1.1)
     assert share > 0.85
 
 
-def test_thinning_refuses_no_number():
+def test_thinning_needs_a_positive_integer():
     for wrong in (0, -1, 2.0, "3", True, None):
         with pytest.raises(GomeaBnError, match="n must be an integer of at least 1"):
             front_of([[1, 2], [2, 1]]).thin(wrong)
@@ -316,8 +323,8 @@ def test_edge_frequency_counts_arcs_and_pairs():
         pairs.update(frozenset(edge) for edge in candidate.network.edges)
     frame = front.edge_frequency()
     assert frame.columns.tolist() == ["parent", "child", "arc", "adjacent"]
-    found = {(row.parent, row.child): (row.arc, row.adjacent) for row in frame.itertuples()}
-    assert found == {edge: (arcs[edge] / 25, pairs[frozenset(edge)] / 25) for edge in arcs}
+    frequencies = {(row.parent, row.child): (row.arc, row.adjacent) for row in frame.itertuples()}
+    assert frequencies == {edge: (arcs[edge] / 25, pairs[frozenset(edge)] / 25) for edge in arcs}
     assert frame["adjacent"].is_monotonic_decreasing
     bare = DiscretizedBayesNet(
         ["x"], [], cut_points={"x": []}, support={"x": (0, 1)}, levels={}, tables={"x": [1.0]}
@@ -362,7 +369,7 @@ def test_igd_plus_is_the_mean_distance_in_what_is_worse():
     front = front_of([[1, 8], [6, 6]])
     expected = []
     for point in reference.values / 10:
-        worse = [np.maximum(one - point, 0) for one in front.values / 10]
+        worse = [np.maximum(candidate - point, 0) for candidate in front.values / 10]
         expected.append(min(math.hypot(*part) for part in worse))
     assert front.igd_plus(reference) == pytest.approx(np.mean(expected))
     assert front.igd_plus(reference.values) == front.igd_plus(reference)

@@ -1,6 +1,7 @@
 """Constant columns: roots with one level, which get no edges."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from gomea_bn import (
 from gomea_bn.discretization import DISCRETIZERS, K2, LDBN, MDLNetwork, Tabu, discretizer
 
 WARNING = "columns of the table are constant and will have no edges: 'fixed' is 2.5, 'site' is 'north'"
-QUICK = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
 
 pytestmark = pytest.mark.filterwarnings("ignore:No column has a neighbour")
 
@@ -50,7 +51,7 @@ def constants_of(network):
     return {name for edge in network.edges for name in edge} & {"fixed", "site"}
 
 
-def test_they_are_roots_with_one_level(learner, rows):
+def test_constant_columns_are_roots_with_one_level(learner, rows):
     network = learner.network_
     assert network.levels["fixed"] == (2.5,)
     assert network.levels["site"] == ("north",)
@@ -61,7 +62,7 @@ def test_they_are_roots_with_one_level(learner, rows):
     assert list(network.names) == list(rows.columns)
 
 
-def test_the_network_is_that_without_them(learner, rows):
+def test_constant_columns_do_not_change_the_network(learner, rows):
     alone = BayesNetLearner(**QUICK).fit(rows[["x", "y", "z"]])
     assert learner.score_ == alone.score_
     assert learner.network_.edges == alone.network_.edges
@@ -87,14 +88,14 @@ def test_declared_levels_stay_possible(rows):
 
 
 @pytest.mark.parametrize("name", ["optimal", "equal-frequency", "equal-width", "mdl", "bayesian"])
-def test_every_kind_of_cuts_keeps_them(rows, name):
+def test_every_kind_of_cuts_keeps_constant_columns(rows, name):
     with pytest.warns(UserWarning, match=WARNING):
         network = BayesNetLearner(name, **QUICK).fit(rows).network_
     assert network.edges
     assert not constants_of(network)
 
 
-def test_there_is_one_warning(rows):
+def test_constant_columns_are_warned_of_once(rows):
     for model in (
         BayesNetLearner(**QUICK),
         ParetoBayesNetLearner(**QUICK),
@@ -108,7 +109,7 @@ def test_there_is_one_warning(rows):
             model.fit(model.table_)
 
 
-def test_fronts_and_ensembles_keep_them(rows):
+def test_fronts_and_ensembles_keep_constant_columns(rows):
     with pytest.warns(UserWarning, match=WARNING):
         front = ParetoBayesNetLearner(**QUICK).fit(rows).front_
     assert max(len(item.network.edges) for item in front) > 0
@@ -122,7 +123,7 @@ def test_fronts_and_ensembles_keep_them(rows):
 
 
 @pytest.mark.parametrize("name", sorted(DISCRETIZERS))
-def test_discretizers_leave_them_uncut(rows, name):
+def test_discretizers_leave_constant_columns_uncut(rows, name):
     method = discretizer(name)
     with pytest.warns(UserWarning, match=WARNING):
         method.fit(rows, "z" if name == "mdlp" else None, network=[("fixed", "x"), ("x", "y"), ("y", "site")])
@@ -135,14 +136,14 @@ def test_discretizers_leave_them_uncut(rows, name):
 
 
 @pytest.mark.parametrize("method", [LDBN(random_state=1), MDLNetwork()], ids=["LDBN", "MDLNetwork"])
-def test_coupled_methods_give_them_no_edges(rows, method):
+def test_coupled_methods_give_constant_columns_no_edges(rows, method):
     with pytest.warns(UserWarning, match=WARNING):
         network = method.fit(rows).network_
     assert not constants_of(network)
 
 
 @pytest.mark.parametrize("method", [K2(random_state=1), Tabu()], ids=["K2", "Tabu"])
-def test_structure_searches_give_them_no_edges(rows, method):
+def test_structure_searches_give_constant_columns_no_edges(rows, method):
     assert not constants_of(method.fit(rows[["fixed", "site", "z"]].assign(copy=rows["z"])).network_)
 
 
@@ -168,7 +169,7 @@ def test_a_required_edge_or_a_cut_at_one_is_refused(rows):
                 kind(**QUICK, **options).fit(table)
 
 
-def test_other_knowledge_may_name_them(rows):
+def test_other_knowledge_may_name_constant_columns(rows):
     knowledge = ExpertKnowledge(
         required_edges=[("y", "x")], forbidden_edges=[("fixed", "y")], temporal_order=[["site"], ["x", "y"]]
     )
@@ -178,7 +179,7 @@ def test_other_knowledge_may_name_them(rows):
     assert not constants_of(network)
 
 
-def test_an_expert_may_name_them_but_not_cut_them(rows):
+def test_an_expert_may_name_constant_columns_but_not_cut_them(rows):
     expert = ExpertNetwork.from_edges([("fixed", "x"), ("x", "y")])
     plain = ExpertNetwork.from_edges([("x", "y")])
     with pytest.warns(UserWarning, match=WARNING):
@@ -195,7 +196,7 @@ def test_an_expert_may_name_them_but_not_cut_them(rows):
         ParetoBayesNetLearner(expert=cutting, **QUICK).fit(learner.table_)
 
 
-def test_files_and_refinement_keep_them(learner, rows, tmp_path):
+def test_files_and_refinement_keep_constant_columns(learner, rows, tmp_path):
     network = learner.network_
     assert DiscretizedBayesNet.from_json(network.to_json()) == network
     network.to_bif(tmp_path / "network.bif")

@@ -3,12 +3,14 @@
 import signal
 import warnings
 from time import perf_counter, sleep
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import at_most
 from sklearn.base import clone
 
 from gomea_bn import (
@@ -32,7 +34,7 @@ from gomea_bn.learning.learning_problem import merged_library
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.simulation.random_networks import random_network
 
-QUICK = {"max_evaluations": 6000, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 6000, "random_state": 1}
 EDGES = {"x": [0.21, 0.47], "y": [0.33, 0.86]}
 
 
@@ -133,7 +135,8 @@ def test_the_search_begins_as_with_equal_frequency(sampled):
     n_eval = max(r.n_eval for r in reports if "policies_entered" not in r.statistics)
     assert 0 < n_eval < 1000
     first, same = (
-        [(e.n_eval, e.objective) for e in one.history_ if e.n_eval <= n_eval] for one in (learner, alone)
+        [(e.n_eval, e.objective) for e in learner_run.history_ if e.n_eval <= n_eval]
+        for learner_run in (learner, alone)
     )
     assert first == same != []
 
@@ -142,8 +145,8 @@ def test_the_discretizer_sees_the_best_network_so_far(steps):
     seen = []
     learner = BayesNetLearner(Known(EDGES, seen=seen), max_seconds=None, random_state=1).fit(steps)
     assert len(seen) == learner.statistics_["discretizer_runs"] > 1
-    asked = [(task.graph.parents, tuple(map(tuple, task.known_cuts.values()))) for task in seen]
-    assert len(set(asked)) == len(asked)
+    requests = [(task.graph.parents, tuple(map(tuple, task.known_cuts.values()))) for task in seen]
+    assert len(set(requests)) == len(requests)
     final = learner.network_
     assert seen[-1].graph.parents == tuple(
         tuple(final.names.index(parent) for parent in final.parents(name)) for name in final.names
@@ -158,15 +161,15 @@ def test_a_discretizer_that_looks_at_no_graph_is_asked_once(sampled):
 
 
 def test_density_bd_charges_the_chosen_cuts(steps):
-    wanted = [("x", "y"), ("y", "c")]
-    others = [(a, b) for a in steps for b in steps if a != b and (a, b) not in wanted]
-    rules = ExpertKnowledge(required_edges=wanted, forbidden_edges=others)
+    expected = [("x", "y"), ("y", "c")]
+    others = [(a, b) for a in steps for b in steps if a != b and (a, b) not in expected]
+    rules = ExpertKnowledge(required_edges=expected, forbidden_edges=others)
     options = {"knowledge": rules, "scoring_method": "density-bd", **QUICK}
-    found = BayesNetLearner(Known(EDGES), **options).fit(steps)
+    fitted = BayesNetLearner(Known(EDGES), **options).fit(steps)
     fixed = BayesNetLearner(cut_points=EDGES, **options).fit(steps)
-    assert found.network_.edges == fixed.network_.edges == wanted
+    assert fitted.network_.edges == fixed.network_.edges == expected
     price = sum(2 * 0.5 * np.log(steps[name].nunique() - 1) for name in EDGES)
-    assert fixed.score_ - found.score_ == pytest.approx(price, abs=1e-8)
+    assert fixed.score_ - fitted.score_ == pytest.approx(price, abs=1e-8)
 
 
 def test_counts_and_history_run_over_all_rounds(sampled):
@@ -241,7 +244,6 @@ def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
     with pytest.warns(UserWarning, match=r"The time limit ended the discretizer in ([12]) of \1 runs"):
         learner = BayesNetLearner(slow, max_seconds=3.0, patience=None, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
-    assert learner.fit_seconds_ < 8
     assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == EDGES
     counts = {name: learner.statistics_[f"discretizer_{name}"] for name in ("runs", "cut_short")}
     assert counts["runs"] == counts["cut_short"] >= 1  # 2, unless the machine is busy
@@ -249,15 +251,21 @@ def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
 
 
 def test_a_slow_discretizer_leaves_the_search_most_of_the_time(steps):
-    began = []
-    slow = Known(EDGES, action=lambda task: began.append(perf_counter()) or wait_for_the_clock(task))
-    start = perf_counter()
+    waits = []
+
+    def wait(task):
+        began = perf_counter()
+        wait_for_the_clock(task)
+        waits.append(perf_counter() - began)
+
+    slow = Known(EDGES, action=wait)
     with pytest.warns(UserWarning, match="another network"):
         learner = BayesNetLearner(slow, max_seconds=2.0, patience=None, random_state=1).fit(steps)
-    assert perf_counter() - start < 8
-    plain = BayesNetLearner(max_seconds=2.0, patience=None, random_state=1).fit(steps)
-    assert learner.n_eval_ > plain.n_eval_ / 10
-    assert 1 <= len(began) <= 3
+    assert learner.stopped_by_ == "max_seconds"
+    assert 1 <= len(waits) <= 3
+    # a third of the time, then a third of what is left after as much time for the search
+    assert sum(waits) < 0.6 * learner.fit_seconds_
+    assert learner.n_eval_ > 1000
 
 
 @pytest.mark.parametrize("name", ["latent", "mgcd"])
@@ -267,18 +275,21 @@ def test_slow_methods_propose_within_the_time(name):
     frame = pd.DataFrame(walk, columns=list("abcdefgh"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        learner = BayesNetLearner(name, max_seconds=1.5, random_state=0).fit(frame)
-    assert learner.fit_seconds_ < 3
+        BayesNetLearner(name, max_evaluations=50, random_state=0).fit(frame.head(100))  # compiles
+        with at_most(3):
+            learner = BayesNetLearner(name, max_seconds=1.5, random_state=0, n_jobs=1).fit(frame)
     assert learner.statistics_["policies_entered"] > 0
 
 
 def test_k_means_enters_with_every_number_of_bins(steps):
     learner = BayesNetLearner("k-means", max_bins=6, **QUICK).fit(steps)
     assert learner.statistics_["policies_entered"] == 2 * 5
-    given = BayesNetLearner(KMeans(n_bins=4), max_bins=6, **QUICK).fit(steps)
-    assert given.statistics_["policies_entered"] == 2
-    assert [one.n_bins for one in proposers("k-means", max_bins=4, random_state=3)] == [2, 3, 4]
-    assert [one.n_bins for one in proposers(KMeans(n_bins=9), max_bins=4)] == [9]
+    with_object = BayesNetLearner(KMeans(n_bins=4), max_bins=6, **QUICK).fit(steps)
+    assert with_object.statistics_["policies_entered"] == 2
+    numbers = [method.get_params()["n_bins"] for method in proposers("k-means", max_bins=4, random_state=3)]
+    assert numbers == [2, 3, 4]
+    (method,) = proposers(KMeans(n_bins=9), max_bins=4)
+    assert method.get_params()["n_bins"] == 9
 
 
 def test_a_limit_of_the_discretizer_itself_ends_only_its_own_run(steps):
@@ -360,24 +371,23 @@ def test_an_empty_graph_does_not_warn(steps):
 
 
 def test_parameters_and_clones(steps):
-    given = BayesianDiscretizer(max_cycles=3)
-    learner = BayesNetLearner(given, **QUICK)
-    assert learner.get_params()["discretizer"] is given
+    discretizer = BayesianDiscretizer(max_cycles=3)
+    learner = BayesNetLearner(discretizer, **QUICK)
+    assert learner.get_params()["discretizer"] is discretizer
     copy = clone(learner)
-    assert copy.discretizer is not given
-    assert copy.discretizer.get_params() == given.get_params()
+    assert copy.discretizer is not discretizer
+    assert copy.discretizer.get_params() == discretizer.get_params()
     learner.fit(steps)
-    assert not hasattr(given, "cut_points_")
-    assert given.max_seconds is None
+    assert not hasattr(discretizer, "cut_points_")
+    assert discretizer.max_seconds is None
     assert copy.fit(steps).network_ == learner.network_
 
 
 def test_options_of_the_learner_reach_the_discretizer():
-    assert proposer("mdl", max_bins=7).max_bins == 7
-    own = proposer(MDLDiscretizer(max_bins=9), max_bins=7)
-    assert own.max_bins == 9
-    assert proposer(KMeans(random_state=None), random_state=5).random_state == 5
-    assert proposer(KMeans(random_state=3), random_state=5).random_state == 3
+    assert proposer("mdl", max_bins=7).get_params()["max_bins"] == 7
+    assert proposer(MDLDiscretizer(max_bins=9), max_bins=7).get_params()["max_bins"] == 9
+    assert proposer(KMeans(random_state=None), random_state=5).get_params()["random_state"] == 5
+    assert proposer(KMeans(random_state=3), random_state=5).get_params()["random_state"] == 3
 
 
 @pytest.mark.parametrize(
@@ -407,9 +417,9 @@ def test_a_front_takes_no_other_discretizer(steps, discretizer):
 
 def test_libraries_merge_equal_cuts_and_stay_in_order():
     values = np.random.default_rng(0).normal(size=100)
-    own = policy_library(values, "equal-frequency", 6)
-    merged = merged_library(own, [own[2].cut_points.copy(), np.array([0.1, 0.2]), np.empty(0)])
-    assert len(merged) == len(own) + 2
+    library = policy_library(values, "equal-frequency", 6)
+    merged = merged_library(library, [library[2].cut_points.copy(), np.array([0.1, 0.2]), np.empty(0)])
+    assert len(merged) == len(library) + 2
     counts = [policy.n_bins for policy in merged]
     assert counts == sorted(counts)
     assert counts[0] == 1
@@ -417,13 +427,13 @@ def test_libraries_merge_equal_cuts_and_stay_in_order():
     assert merged_library([fixed], [np.array([0.5])]) == (fixed,)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.floats(0.001, 0.999), max_size=30, unique=True), st.floats(0, 0.5))
 def test_no_bin_is_narrower_than_the_floor(cuts, floor):
     given_cuts = np.sort(np.array(cuts, float))
-    kept = with_wide_bins(given_cuts, (0.0, 1.0), floor)
-    assert set(kept.tolist()) <= set(given_cuts.tolist())
-    widths = np.diff(np.concatenate(([0.0], kept, [1.0])))
+    wide_cuts = with_wide_bins(given_cuts, (0.0, 1.0), floor)
+    assert set(wide_cuts.tolist()) <= set(given_cuts.tolist())
+    widths = np.diff(np.concatenate(([0.0], wide_cuts, [1.0])))
     assert (widths >= floor).all()
     if (np.diff(np.concatenate(([0.0], given_cuts, [1.0]))) >= floor).all():
-        assert kept.tolist() == given_cuts.tolist()
+        assert wide_cuts.tolist() == given_cuts.tolist()

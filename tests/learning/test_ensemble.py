@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from wrong_input import untyped
 
 from gomea_bn import (
     BayesNetEnsemble,
@@ -45,7 +46,7 @@ def test_the_density_is_the_mean_of_the_networks(frame, fitted):
     assert fitted.n_networks_ == len(fitted.networks_) == 4
     assert fitted.stopped_by_ == "n_networks"
     densities = [[math.exp(log) for log in net.log_density(frame)] for net in fitted.networks_]
-    mean = [math.log(math.fsum(one) / 4) for one in zip(*densities, strict=True)]
+    mean = [math.log(math.fsum(row_densities) / 4) for row_densities in zip(*densities, strict=True)]
     np.testing.assert_allclose(fitted.log_density(frame), mean, rtol=1e-12)
     np.testing.assert_array_equal(fitted.score_samples(frame), fitted.log_density(frame))
     assert fitted.score(frame) == pytest.approx(np.mean(mean), rel=1e-12)
@@ -55,11 +56,11 @@ def test_the_density_is_the_mean_of_the_networks(frame, fitted):
 def test_probabilities_sum_to_one_over_all_rows_that_there_can_be():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2, 40)
-    y = pd.Categorical.from_codes(np.where(rng.random(40) < 0.8, x, 2), ["p", "q", "r", "unseen"])
+    y = pd.Categorical.from_codes(np.where(rng.random(40) < 0.8, x, 2), pd.Index(["p", "q", "r", "unseen"]))
     frame = pd.DataFrame({"x": x, "y": y, "z": rng.choice(list("uv"), 40)})
-    found = BayesNetEnsemble(QUICK, n_networks=3, random_state=1).fit(frame)
+    learned = BayesNetEnsemble(QUICK, n_networks=3, random_state=1).fit(frame)
     rows = pd.DataFrame(list(itertools.product([0, 1], y.categories, "uv")), columns=list("xyz"))
-    assert np.exp(found.log_density(rows)).sum() == pytest.approx(1.0, rel=1e-12)
+    assert np.exp(learned.log_density(rows)).sum() == pytest.approx(1.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
@@ -67,7 +68,7 @@ def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitt
     table = read_table(frame)
     if resampling == "bootstrap":
         fitted = BayesNetEnsemble(QUICK, n_networks=4, random_state=3, resampling=resampling).fit(frame)
-    for place, child in enumerate(np.random.SeedSequence(3).spawn(4)):
+    for position, child in enumerate(np.random.SeedSequence(3).spawn(4)):
         generator = np.random.default_rng(child)
         rows = np.zeros(80, np.int64)
         while frame.iloc[rows].nunique().min() == 1:  # rows in which a column is constant are drawn again
@@ -75,16 +76,16 @@ def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitt
                 rows = generator.integers(80, size=80)
             else:
                 rows = np.sort(generator.choice(80, size=50, replace=False))
-        one = clone(QUICK).set_params(random_state=int(generator.integers(2**32))).fit(frame.iloc[rows])
-        learned = (one.network_.edges, one.network_.cut_points)
-        wanted = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto")
-        assert fitted.networks_[place] == wanted
-        metadata = fitted.networks_[place].metadata
-        assert metadata["member"] == place
+        member = clone(QUICK).set_params(random_state=int(generator.integers(2**32))).fit(frame.iloc[rows])
+        learned = (member.network_.edges, member.network_.cut_points)
+        expected = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto")
+        assert fitted.networks_[position] == expected
+        metadata = fitted.networks_[position].metadata
+        assert metadata["member"] == position
         for name in ("scoring_method", "cut_cost", "seed", "n_eval", "n_rows", "fixed_cut_points"):
-            assert metadata[name] == one.network_.metadata[name]
+            assert metadata[name] == member.network_.metadata[name]
         assert "score" not in metadata  # it is of the resample
-        assert metadata["data_sha256"] == table_digest(table) != one.network_.metadata["data_sha256"]
+        assert metadata["data_sha256"] == table_digest(table) != member.network_.metadata["data_sha256"]
 
 
 def test_no_level_and_no_range_is_lost(frame, fitted):
@@ -95,10 +96,10 @@ def test_no_level_and_no_range_is_lost(frame, fitted):
 
 
 def test_one_network_is_that_network(frame):
-    found = BayesNetEnsemble(QUICK, n_networks=1, random_state=2).fit(frame)
-    (net,) = found.networks_
-    np.testing.assert_array_equal(found.log_density(frame), net.log_density(frame))
-    assert found.edge_frequency()["arc"].eq(1.0).all()
+    learned = BayesNetEnsemble(QUICK, n_networks=1, random_state=2).fit(frame)
+    (net,) = learned.networks_
+    np.testing.assert_array_equal(learned.log_density(frame), net.log_density(frame))
+    assert learned.edge_frequency()["arc"].eq(1.0).all()
 
 
 def test_the_same_seed_gives_the_same_networks(frame, fitted):
@@ -133,9 +134,9 @@ def test_edge_frequencies_by_hand(fitted):
         ["x", "z", 0.25, 0.25],
         ["y", "z", 0.25, 0.25],
     ]
-    arcs = Counter(edge for one in fitted.networks_ for edge in one.edges)
-    found = {(row.parent, row.child): row.arc for row in fitted.edge_frequency().itertuples()}
-    assert found == {edge: count / 4 for edge, count in arcs.items()}
+    arcs = Counter(edge for network in fitted.networks_ for edge in network.edges)
+    frequencies = {(row.parent, row.child): row.arc for row in fitted.edge_frequency().itertuples()}
+    assert frequencies == {edge: count / 4 for edge, count in arcs.items()}
 
 
 def test_samples_follow_the_mixture(frame, fitted):
@@ -185,11 +186,11 @@ def test_subsamples_tell_true_from_false_pairs():
 
 
 def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
-    given, spent = [], iter([1.0, 3.0, 7.0, 0.5])
+    allowed, spent = [], iter([1.0, 3.0, 7.0, 0.5])
     real = BayesNetLearner.fit
 
     def fit(self, X, y=None):
-        given.append(self.max_seconds)
+        allowed.append(self.max_seconds)
         self.set_params(max_seconds=None)
         real(self, X)
         self.fit_seconds_ = next(spent)
@@ -197,14 +198,14 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
 
     monkeypatch.setattr(BayesNetLearner, "fit", fit)
     learner = clone(QUICK).set_params(max_seconds=10.0)
-    found = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
-    assert given == [2.5, 3.0, 3.0, 1e-3]
-    assert found.fit_seconds_ == 11.5
+    learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
+    assert allowed == [2.5, 3.0, 3.0, 1e-3]
+    assert learned.fit_seconds_ == 11.5
     assert learner.max_seconds == 10.0
 
 
-@pytest.mark.parametrize(("interrupted", "kept"), [(0, 1), (2, 2)])
-def test_ctrl_c_keeps_the_networks_that_are_done(frame, interrupted, kept):
+@pytest.mark.parametrize(("interrupted", "n_networks"), [(0, 1), (2, 2)])
+def test_ctrl_c_keeps_the_networks_that_are_done(frame, interrupted, n_networks):
     searches, last = 0, np.inf
 
     def callback(progress):
@@ -215,14 +216,14 @@ def test_ctrl_c_keeps_the_networks_that_are_done(frame, interrupted, kept):
             signal.raise_signal(signal.SIGINT)
 
     learner = clone(QUICK).set_params(callback=callback)
-    found = BayesNetEnsemble(learner, n_networks=4, random_state=3).fit(frame)
-    assert found.stopped_by_ == "interrupt"
-    assert found.n_networks_ == len(found.networks_) == kept
-    assert np.isfinite(found.score(frame))
+    learned = BayesNetEnsemble(learner, n_networks=4, random_state=3).fit(frame)
+    assert learned.stopped_by_ == "interrupt"
+    assert learned.n_networks_ == len(learned.networks_) == n_networks
+    assert np.isfinite(learned.score(frame))
 
 
-@pytest.mark.parametrize(("first", "kept"), [(0, None), (2, 2)])
-def test_ctrl_c_between_two_searches(frame, monkeypatch, first, kept):
+@pytest.mark.parametrize(("first", "n_networks"), [(0, None), (2, 2)])
+def test_ctrl_c_between_two_searches_keeps_the_finished_networks(frame, monkeypatch, first, n_networks):
     count, real = itertools.count(), ensemble._usable_rows
 
     def resample(*arguments):
@@ -232,11 +233,11 @@ def test_ctrl_c_between_two_searches(frame, monkeypatch, first, kept):
 
     monkeypatch.setattr(ensemble, "_usable_rows", resample)
     model = BayesNetEnsemble(QUICK, n_networks=4, random_state=3)
-    if kept is None:
+    if n_networks is None:
         with pytest.raises(KeyboardInterrupt):
             model.fit(frame)
     else:
-        assert model.fit(frame).n_networks_ == kept
+        assert model.fit(frame).n_networks_ == n_networks
         assert model.stopped_by_ == "interrupt"
 
 
@@ -248,8 +249,9 @@ def test_the_learners_options_hold_for_every_network(frame):
         kinds={"c": "continuous"},
         pseudo_count="auto",
     )
-    found = BayesNetEnsemble(learner, n_networks=3, random_state=1).fit(frame)
-    for net in found.networks_:
+    learned = BayesNetEnsemble(learner, n_networks=3, random_state=1).fit(frame)
+    assert len(learned.networks_) == 3
+    for net in learned.networks_:
         assert net.cut_points["a"].tolist() == [-0.5, 0.5]
         assert ("d", "a") in net.edges
         assert "c" in net.cut_points
@@ -263,8 +265,8 @@ def test_rows_without_a_columns_few_other_values_are_drawn_again():
         {"x": rng.normal(size=40), "once": ["yes"] + ["no"] * 39, "most": [5.5] + [0.5] * 39}
     )
     before = frame.copy()
-    found = BayesNetEnsemble(QUICK, n_networks=6, random_state=1).fit(frame)
-    assert found.n_networks_ == 6
+    learned = BayesNetEnsemble(QUICK, n_networks=6, random_state=1).fit(frame)
+    assert learned.n_networks_ == 6
     pd.testing.assert_frame_equal(frame, before)
     hopeless = pd.DataFrame({f"x{i}": np.where(np.arange(40) == i, 1.5, 0.5) for i in range(40)})
     with pytest.raises(GomeaBnError, match=r"None of 1000 subsample draws of rows is usable: .* column 'x"):
@@ -276,17 +278,17 @@ def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
     x = np.sort(rng.normal(size=30))
     ends = {"x": [x[:2].mean(), x[-2:].mean()]}  # one row in each end bin
     frame = pd.DataFrame({"x": x, "y": rng.normal(size=30)})
-    found = BayesNetEnsemble(clone(QUICK).set_params(cut_points=ends), n_networks=5, random_state=1).fit(
+    learned = BayesNetEnsemble(clone(QUICK).set_params(cut_points=ends), n_networks=5, random_state=1).fit(
         frame
     )
-    assert all(net.cut_points["x"].tolist() == ends["x"] for net in found.networks_)
+    assert all(net.cut_points["x"].tolist() == ends["x"] for net in learned.networks_)
     many = pd.DataFrame({f"x{i}": rng.permutation(x) for i in range(15)})
     cuts = dict.fromkeys(many, ends["x"])
     with pytest.raises(GomeaBnError, match="was constant, or within one of its fixed bins at an end"):
         BayesNetEnsemble(clone(QUICK).set_params(cut_points=cuts), random_state=1).fit(many)
 
 
-def test_it_keeps_scikit_learns_conventions(frame):
+def test_the_ensemble_keeps_scikit_learns_conventions(frame):
     model = BayesNetEnsemble(QUICK, n_networks=2, random_state=1)
     assert repr(model).startswith("BayesNetEnsemble(learner=BayesNetLearner(max_evaluations=600)")
     copy = clone(model)
@@ -294,9 +296,9 @@ def test_it_keeps_scikit_learns_conventions(frame):
     assert copy.learner.get_params() == QUICK.get_params()
     scores = cross_val_score(model, frame, cv=KFold(2, shuffle=True, random_state=0))
     assert np.isfinite(scores).all()
-    found = model.fit(frame[["a", "b"]].to_numpy())
-    assert list(found.feature_names_in_) == ["x0", "x1"]
-    assert found.n_features_in_ == 2
+    learned = model.fit(frame[["a", "b"]].to_numpy())
+    assert list(learned.feature_names_in_) == ["x0", "x1"]
+    assert learned.n_features_in_ == 2
     assert QUICK.get_params() == BayesNetLearner(max_evaluations=600).get_params()
 
 
@@ -306,11 +308,11 @@ def test_incomplete_rows_follow_the_learner(frame):
     with pytest.raises(GomeaBnError, match="Column 'a' has 1 missing"):
         BayesNetEnsemble(QUICK, n_networks=1).fit(gaps)
     dropping = clone(QUICK).set_params(missing="drop")
-    found = BayesNetEnsemble(dropping, n_networks=2, random_state=1).fit(gaps)
-    assert found.table_.dropped_rows == (3,)
-    scores = found.score_samples(gaps)
+    learned = BayesNetEnsemble(dropping, n_networks=2, random_state=1).fit(gaps)
+    assert learned.table_.dropped_rows == (3,)
+    scores = learned.score_samples(gaps)
     assert np.flatnonzero(np.isnan(scores)).tolist() == [3]
-    assert found.score(gaps) == pytest.approx(np.nanmean(scores))
+    assert learned.score(gaps) == pytest.approx(np.nanmean(scores))
 
 
 @pytest.mark.parametrize(
@@ -322,14 +324,14 @@ def test_incomplete_rows_follow_the_learner(frame):
             BayesNetEnsemble(QUICK, resampling="jackknife"),
             "resampling must be one of 'subsample', 'bootstrap'",
         ),
-        (BayesNetEnsemble("bayesian"), "learner must be a BayesNetLearner or None, got 'bayesian'"),
+        (BayesNetEnsemble(untyped("bayesian")), "learner must be a BayesNetLearner or None, got 'bayesian'"),
         (BayesNetEnsemble(QUICK, random_state=-1), "random_state must be"),
         (BayesNetEnsemble(QUICK, n_jobs=0), "n_jobs must be"),
-        (BayesNetEnsemble(BayesNetLearner(max_seconds="9")), "max_seconds must be"),
-        (BayesNetEnsemble(BayesNetLearner(pseudo_count="1")), "pseudo_count must be"),
+        (BayesNetEnsemble(BayesNetLearner(max_seconds=untyped("9"))), "max_seconds must be"),
+        (BayesNetEnsemble(BayesNetLearner(pseudo_count=untyped("1"))), "pseudo_count must be"),
         (BayesNetEnsemble(BayesNetLearner(n_jobs=0)), "n_jobs must be"),
         (BayesNetEnsemble(BayesNetLearner(cut_points={"a": [99]})), "must lie inside the range"),
-        (BayesNetEnsemble(BayesNetLearner(cut_points=3)), "cut_points must map column names"),
+        (BayesNetEnsemble(BayesNetLearner(cut_points=untyped(3))), "cut_points must map column names"),
         (BayesNetEnsemble(BayesNetLearner(cut_points={"z": [0]})), "unknown column 'z'"),
     ],
 )
@@ -339,7 +341,7 @@ def test_what_cannot_be_used_is_refused_before_any_search(frame, model, message,
         model.fit(frame)
 
 
-def test_it_says_that_it_is_not_fitted(frame, fitted):
+def test_an_unfitted_ensemble_says_so(frame, fitted):
     for call in (lambda m: m.log_density(frame), lambda m: m.sample(), lambda m: m.edge_frequency()):
         with pytest.raises(GomeaBnError, match="has not learned networks yet"):
             call(BayesNetEnsemble())
@@ -352,7 +354,7 @@ def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
     assert made.get_params()["learner__max_bins"] == 15
     assert "learner__max_bins" not in made.get_params(deep=False)
     made.set_params(learner__max_bins=3, learner__discretizer__max_cycles=7, n_networks=2)
-    assert (made.learner.max_bins, made.learner.discretizer.max_cycles, made.n_networks) == (3, 7, 2)
+    assert (made.learner.max_bins, untyped(made.learner.discretizer).max_cycles, made.n_networks) == (3, 7, 2)
     made.set_params(learner__max_bins=4, learner=BayesNetLearner(max_evaluations=100))
     assert (made.learner.max_bins, made.learner.max_evaluations) == (4, 100)
     grid = GridSearchCV(made, {"learner__max_bins": [2, 5]}, cv=2).fit(frame)

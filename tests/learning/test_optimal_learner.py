@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from oracles import slow_violations
 from pricing_examples import all_cuts, keeps_limits, slow_network_score, table_variables
+from processor_time import at_most
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
@@ -21,15 +22,15 @@ from gomea_bn.simulation.random_networks import random_network
 
 def quick(n_evaluations=2500, **options):
     """Return a learner that ends by its evaluations alone."""
-    given = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None, "random_state": 1}
-    return BayesNetLearner(**{**given, **options})
+    defaults = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None, "random_state": 1}
+    return BayesNetLearner(**{**defaults, **options})
 
 
 def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
-    """Return the score of a learner's network by counting anew."""
+    """Return the score of a learner's network by counting again."""
     network, table = learner.network_, learner.table_
-    place = {name: i for i, name in enumerate(table.names)}
-    edges = [(place[a], place[b]) for a, b in network.edges]
+    position = {name: i for i, name in enumerate(table.names)}
+    edges = [(position[a], position[b]) for a, b in network.edges]
     cuts = [network.cut_points.get(name, np.empty(0)) for name in table.names]
     return slow_network_score(table_variables(table, fixed), edges, cuts, method, cut_cost, edge_cost=1.0)
 
@@ -37,10 +38,10 @@ def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
 def same(one, other):
     """Return whether two learners found one network."""
     a, b = one.network_, other.network_
-    cuts = {name: found.tolist() for name, found in a.cut_points.items()}
+    cuts = {name: values.tolist() for name, values in a.cut_points.items()}
     return (
         a.edges == b.edges
-        and cuts == {name: found.tolist() for name, found in b.cut_points.items()}
+        and cuts == {name: values.tolist() for name, values in b.cut_points.items()}
         and one.score_ == other.score_
     )
 
@@ -80,12 +81,12 @@ def test_optimal_cuts_by_marginal_likelihood_are_the_default(rows, fitted):
 @pytest.mark.parametrize(
     ("method", "cut_cost"), [("density-bd", 0.0), ("density-bd", 3.0), ("density-bic", 0.5)]
 )
-def test_score_is_that_of_the_network_counted_anew(rows, method, cut_cost):
+def test_score_is_that_of_the_network_counted_again(rows, method, cut_cost):
     learner = quick(scoring_method=method, cut_cost=cut_cost).fit(rows)
     assert learner.score_ == pytest.approx(slow_score(learner, method, cut_cost), abs=1e-7)
 
 
-def test_dearer_cuts_are_fewer(rows):
+def test_costlier_cuts_are_fewer(rows):
     sizes = [
         sum(map(len, quick(cut_cost=cost).fit(rows).network_.cut_points.values())) for cost in (0, 0.5, 6)
     ]
@@ -96,10 +97,10 @@ def test_dearer_cuts_are_fewer(rows):
 @pytest.mark.parametrize("seed", range(4))
 def test_optimal_cuts_score_at_least_as_much_as_equal_frequency(seed):
     frame = random_network(6, random_state=seed).sample(500, seed)
-    found = quick(6000).fit(frame)
-    beside = quick(6000, discretizer="equal-frequency", scoring_method="density-bd").fit(frame)
-    assert found.score_ >= beside.score_
-    assert beside.score_ == pytest.approx(slow_score(beside), abs=1e-7)
+    optimal = quick(6000).fit(frame)
+    equal_frequency = quick(6000, discretizer="equal-frequency", scoring_method="density-bd").fit(frame)
+    assert optimal.score_ >= equal_frequency.score_
+    assert equal_frequency.score_ == pytest.approx(slow_score(equal_frequency), abs=1e-7)
 
 
 def test_no_single_variable_can_be_cut_better_at_the_end(rows):
@@ -108,13 +109,13 @@ def test_no_single_variable_can_be_cut_better_at_the_end(rows):
     frame = rows.iloc[:80][[*names[:3], "level"]]
     frame = frame.assign(**{name: (frame[name].rank(pct=True) * 6).round() for name in names[:3]})
     learner = quick(4000, kinds=dict.fromkeys(names[:3], "continuous")).fit(frame)
-    found = learner.network_.cut_points
-    assert sorted(found) == sorted(names[:3])
-    variables, place = table_variables(learner.table_), {name: i for i, name in enumerate(frame)}
-    edges = [(place[a], place[b]) for a, b in learner.network_.edges]
+    cut_points = learner.network_.cut_points
+    assert sorted(cut_points) == sorted(names[:3])
+    variables, position = table_variables(learner.table_), {name: i for i, name in enumerate(frame)}
+    edges = [(position[a], position[b]) for a, b in learner.network_.edges]
     for name in names[:3]:
         for cuts in all_cuts(frame[name].to_numpy(), CutLimits()):
-            tried = [found.get(other, np.empty(0)) if other != name else cuts for other in frame]
+            tried = [cut_points.get(other, np.empty(0)) if other != name else cuts for other in frame]
             assert slow_network_score(variables, edges, tried, edge_cost=1.0) <= learner.score_ + 1e-7
 
 
@@ -179,9 +180,9 @@ def test_deadline_holds_on_a_large_table():
     frame = random_network(10, random_state=2).sample(50_000, 2)
     BayesNetLearner(max_evaluations=2).fit(frame.iloc[:50])  # compiling is not part of it
     for seconds in (0.3, 0.9):
-        learner = BayesNetLearner(max_seconds=seconds, random_state=1).fit(frame)
+        with at_most(seconds + 1.0):
+            learner = BayesNetLearner(max_seconds=seconds, random_state=1, n_jobs=1).fit(frame)
         assert learner.stopped_by_ == "max_seconds"
-        assert learner.fit_seconds_ < seconds + 1.0
 
 
 def test_callback_and_patience_end_the_search(rows):
@@ -211,14 +212,14 @@ def test_callback_and_patience_end_the_search(rows):
 def test_learned_cuts_keep_their_limits(rows, limits, method):
     """Also in columns whose quantiles crowd, and also for cuts that nobody priced."""
     frame = rows.assign(heavy=np.exp(3 * np.random.default_rng(0).normal(size=len(rows))))
-    asked = CutLimits(
+    cut_limits = CutLimits(
         1, limits.get("max_bins", 15), limits.get("min_width", 1e-3), limits.get("min_bin_count", 1)
     )
     for n_evaluations in (20, 1500):
         learner = quick(n_evaluations, scoring_method=method, **limits).fit(frame)
         assert len(learner.network_.cut_points) == 5
         for name, cuts in learner.network_.cut_points.items():
-            assert keeps_limits(frame[name].to_numpy(), cuts, asked), name
+            assert keeps_limits(frame[name].to_numpy(), cuts, cut_limits), name
         assert learner.score_ == pytest.approx(slow_score(learner, method), abs=1e-7)
 
 
@@ -248,12 +249,12 @@ def test_knowledge_is_kept(rows):
     for threads in (1, 2):
         learner = quick(knowledge=knowledge, n_jobs=threads).fit(rows)
         network = learner.network_
-        place = {name: i for i, name in enumerate(rows.columns)}
+        position = {name: i for i, name in enumerate(rows.columns)}
         sizes = [
             len(network.cut_points[name]) + 1 if name in network.cut_points else rows[name].nunique()
             for name in rows
         ]
-        edges = [(place[i], place[j]) for i, j in network.edges]
+        edges = [(position[i], position[j]) for i, j in network.edges]
         assert slow_violations(knowledge, list(rows.columns), edges, sizes) == []
         assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
     assert d in network.names
@@ -264,7 +265,7 @@ def test_knowledge_is_kept(rows):
 
 @pytest.mark.parametrize("n_rows", [10, 11, 13])
 @pytest.mark.parametrize("method", ["density-bd", "density-bic"])
-def test_least_tables(n_rows, method):
+def test_the_smallest_tables_are_scored_right(n_rows, method):
     rng = np.random.default_rng(n_rows)
     frame = pd.DataFrame({"x": rng.normal(size=n_rows), "y": np.arange(n_rows) * 0.5})
     frame["z"] = np.where(frame["x"] > 0, "a", "b")
@@ -275,7 +276,7 @@ def test_least_tables(n_rows, method):
     assert math.isfinite(learner.score(frame))
 
 
-def test_columns_of_few_values_and_many_ties():
+def test_columns_of_few_values_and_many_ties_are_scored_right():
     rng = np.random.default_rng(1)
     x = rng.normal(size=300)
     frame = pd.DataFrame(
@@ -292,9 +293,9 @@ def test_columns_of_few_values_and_many_ties():
     cuts = learner.network_.cut_points
     assert set(cuts) == set(frame.columns)
     assert cuts["two"].tolist() in ([], [0.625])
-    for name, found in cuts.items():
-        assert keeps_limits(frame[name].to_numpy(), found, CutLimits())
-        assert not set(found.tolist()) & set(frame[name])
+    for name, column_cuts in cuts.items():
+        assert keeps_limits(frame[name].to_numpy(), column_cuts, CutLimits())
+        assert not set(column_cuts.tolist()) & set(frame[name])
     assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
 
 
@@ -305,8 +306,8 @@ def test_all_discrete_tables_are_scored_as_before():
     learner = quick(600).fit(frame.astype(str))
     assert learner.network_.metadata["scoring_method"] == "density-bic"
     assert "variables_priced" not in learner.statistics_
-    beside = quick(600, discretizer="equal-frequency").fit(frame.astype(str))
-    assert same(learner, beside)
+    equal_frequency = quick(600, discretizer="equal-frequency").fit(frame.astype(str))
+    assert same(learner, equal_frequency)
     # priors that pricing cannot use are fine where nothing is priced
     assert quick(600, scoring_method="bdeu").fit(frame.astype(str)).network_.edges
     assert quick(600, prior="bdeu", scoring_method="density-bd").fit(frame.astype(str)).network_.edges
@@ -330,11 +331,11 @@ def test_edges_of_a_variable_with_one_bin_say_nothing_and_are_left_out():
         assert single
         assert not single & {name for edge in network.edges for name in edge}
         assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-8)  # the search's own
-    wanted = ExpertKnowledge(required_edges=[("a", "b")])
-    assert ("a", "b") in quick(800, min_bin_count=4, knowledge=wanted).fit(frame).network_.edges
+    expected = ExpertKnowledge(required_edges=[("a", "b")])
+    assert ("a", "b") in quick(800, min_bin_count=4, knowledge=expected).fit(frame).network_.edges
 
 
-def test_one_continuous_column_beside_a_class():
+def test_one_continuous_column_next_to_a_class():
     frame = load_iris(as_frame=True).frame[["petal length (cm)", "target"]]
     learner = quick(600, kinds={"target": "discrete"}).fit(frame)
     assert len(learner.network_.edges) == 1
@@ -366,7 +367,7 @@ def test_the_price_of_edges_keeps_independent_columns_apart():
         ({"scoring_method": "bic"}, "scoring_method='bic' is for discrete columns only"),
         ({"scoring_method": "k2"}, "is for discrete columns only"),
         ({"min_width": -0.1}, "min_width must be a finite number of at least 0 and below 1, got -0.1"),
-        ({"min_width": 1}, "min_width must be"),
+        ({"min_width": 1}, "min_width must be .*got 1"),
         ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
         ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0, got -1"),
         ({"min_bin_count": 2.5}, "min_bin_count must be an integer"),

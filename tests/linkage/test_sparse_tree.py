@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,68 +46,73 @@ def related(seed: int, n: int, n_genes: int, n_alleles: int = 3) -> NDArray[np.i
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, n_alleles, (n_genes, n))
     for gene in range(1, n_genes):
-        kept = rng.random(n) < rng.choice([0.0, 0.7, 1.0])
-        columns[gene, kept] = columns[int(rng.integers(gene)), kept]
+        is_copied = rng.random(n) < rng.choice([0.0, 0.7, 1.0])
+        columns[gene, is_copied] = columns[int(rng.integers(gene)), is_copied]
     return columns.T.astype(np.int16).copy()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 25), st.sampled_from([0.1, 0.3, 1.0]))
 def test_merges_are_average_linkage_of_a_matrix_with_zeros(seed: int, n: int, density: float) -> None:
     rng = np.random.default_rng(seed)
     raw = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density), 1)
     similarity = raw + raw.T
     expected = {members: value for members, value in slow_upgma(similarity) if value > 0}
-    found = merged(similarity, seed)
-    assert found.keys() == expected.keys()
-    assert [found[m] for m in expected] == pytest.approx(list(expected.values()))
+    merges = merged(similarity, seed)
+    assert merges.keys() == expected.keys()
+    assert [merges[m] for m in expected] == pytest.approx(list(expected.values()))
 
 
 def test_clusters_of_several_genes_count_as_often() -> None:
     similarity = np.array([[0.0, 0.8, 0.5], [0.8, 0.0, 0.2], [0.5, 0.2, 0.0]])
-    found = merged(similarity, 0, np.array([3.0, 1.0, 2.0]))
-    assert found[frozenset([0, 1])] == pytest.approx(0.8)
-    assert found[frozenset([0, 1, 2])] == pytest.approx((3 * 0.5 + 0.2) / 4)
+    merges = merged(similarity, 0, np.array([3.0, 1.0, 2.0]))
+    assert merges[frozenset([0, 1])] == pytest.approx(0.8)
+    assert merges[frozenset([0, 1, 2])] == pytest.approx((3 * 0.5 + 0.2) / 4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.sampled_from([1, 2, 4]))
 def test_ties_and_hubs_are_still_average_linkage(seed: int, n: int, n_values: int) -> None:
     rng = np.random.default_rng(seed)
     raw = np.triu(rng.integers(0, n_values + 1, (n, n)) / 4, 1)
     raw[0, 1:] = 0.25
     similarity = raw + raw.T
-    found = merged(similarity, seed)
-    assert len(found) == n - 1
-    nodes = [frozenset([g]) for g in range(n)] + list(found)
-    for members, value in found.items():
+    merges = merged(similarity, seed)
+    assert len(merges) == n - 1
+    nodes = [frozenset([g]) for g in range(n)] + list(merges)
+    for members, value in merges.items():
         a, b = next(
             (a, b)
             for a, b in itertools.combinations([m for m in nodes if m < members], 2)
             if a | b == members
         )
         assert value == pytest.approx(similarity[np.ix_(sorted(a), sorted(b))].mean())
-        assert all(value <= found.get(part, np.inf) + 1e-12 for part in (a, b))
+        assert all(value <= merges.get(part, np.inf) + 1e-12 for part in (a, b))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 70), st.integers(1, 12), st.integers(1, 6))
 def test_neighbours_are_the_most_similar_genes(seed: int, n: int, n_genes: int, k: int) -> None:
     genotypes = related(seed, n, n_genes)
     offsets, work = count_work(genotypes, np.full(n_genes, 3), NO_STOP)
-    found = Neighbours(np.zeros((n_genes, k), np.int32), np.zeros((n_genes, k)), np.zeros(n_genes, np.int64))
-    nearest_neighbours(genotypes, offsets, NMI, work, found)
+    neighbours = Neighbours(
+        np.zeros((n_genes, k), np.int32), np.zeros((n_genes, k)), np.zeros(n_genes, np.int64)
+    )
+    nearest_neighbours(genotypes, offsets, NMI, work, neighbours)
     columns = genotypes.T.tolist()
     for gene in range(n_genes):
         values = [slow_similarity(columns[gene], columns[h], "nmi") for h in range(n_genes)]
         others = sorted((values[h] for h in range(n_genes) if h != gene), reverse=True)
-        count = int(found.counts[gene])
+        count = int(neighbours.counts[gene])
         assert [v for v in others[:k] if v > 1e-9] == pytest.approx(
-            sorted((v for v in found.similarities[gene, :count].tolist() if v > 1e-9), reverse=True), abs=1e-9
+            sorted((v for v in neighbours.similarities[gene, :count].tolist() if v > 1e-9), reverse=True),
+            abs=1e-9,
         )
-        for other, value in zip(found.genes[gene, :count], found.similarities[gene, :count], strict=True):
+        for other, value in zip(
+            neighbours.genes[gene, :count], neighbours.similarities[gene, :count], strict=True
+        ):
             assert value == pytest.approx(values[other], abs=1e-9)
-        assert gene not in found.genes[gene, :count]
+        assert gene not in neighbours.genes[gene, :count]
 
 
 def test_patterns_ignore_the_names_of_alleles() -> None:
@@ -143,7 +149,7 @@ def test_with_all_neighbours_the_tree_is_that_of_the_full_matrix(measure: str, s
         assert len(learned[2].sizes) == len(learned[3].sizes) < 78
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(3, 60), st.integers(1, 5))
 def test_few_neighbours_give_nested_sets_over_all_varying_genes(
     seed: int, n: int, n_genes: int, k: int
@@ -169,8 +175,8 @@ def test_linked_blocks_are_found_among_many_genes() -> None:
     tree = LinkageTree(max_matrix_genes=500, n_neighbours=8).learn(
         np.ascontiguousarray(genotypes.T.astype(np.int16)), np.full(800, 3), rng
     )
-    found = set(tree.subsets())
-    assert all(frozenset(range(4 * b, 4 * b + 4)) in found for b in range(200))
+    subsets = set(tree.subsets())
+    assert all(frozenset(range(4 * b, 4 * b + 4)) in subsets for b in range(200))
 
 
 def test_a_raised_flag_ends_learning_with_single_genes() -> None:
@@ -190,6 +196,6 @@ def test_a_raised_flag_ends_learning_with_single_genes() -> None:
         ({"n_neighbours": 0}, "n_neighbours must be an integer"),
     ],
 )
-def test_sizes_that_cannot_be_used_are_refused(options: dict[str, int], message: str) -> None:
+def test_sizes_that_cannot_be_used_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
         LinkageTree(**options)

@@ -63,7 +63,7 @@ def test_entropies_and_similarities_of_three_short_vectors() -> None:
     assert nmi[np.triu_indices(3, 1)] == pytest.approx([0.611316, 0.024511, 0.025606], abs=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 3, 16, 63, 64, 65, 128, 130]),
@@ -75,12 +75,12 @@ def test_similarities_equal_their_definition(seed: int, n: int, largest: int, me
     genotypes = random_population(rng, n, 6, largest)
     # an alphabet may be wider than what the population uses
     alphabet = genotypes.max(axis=0).astype(np.int64) + rng.integers(1, 3, 6)
-    found = LinkageTree(measure).similarities(genotypes, alphabet)
-    assert (found == found.T).all()
+    similarities = LinkageTree(measure).similarities(genotypes, alphabet)
+    assert (similarities == similarities.T).all()
     for g, h in itertools.combinations(range(6), 2):
         expected = slow_similarity(genotypes[:, g].tolist(), genotypes[:, h].tolist(), measure)
-        assert found[g, h] == pytest.approx(expected, abs=1e-9)
-        assert found[g, h] >= 0.0
+        assert similarities[g, h] == pytest.approx(expected, abs=1e-9)
+        assert similarities[g, h] >= 0.0
 
 
 @pytest.mark.parametrize("measure", ["mi", "nmi"])
@@ -101,15 +101,15 @@ def test_similarities_of_genes_with_more_than_256_values_equal_their_definition(
 def test_normalised_similarity_is_1_for_relabelled_genes_and_0_for_constant_ones() -> None:
     x = np.random.default_rng(0).integers(0, 5, 50)
     genotypes = np.stack([x, (3 * x + 1) % 5, np.full(50, 2), np.full(50, 2)], axis=1).astype(np.int16)
-    found = LinkageTree().similarities(genotypes, np.full(4, 5))
-    assert found[0, 1] == pytest.approx(1.0)
-    assert found[0, 2] == found[1, 3] == found[2, 3] == 0.0
+    similarities = LinkageTree().similarities(genotypes, np.full(4, 5))
+    assert similarities[0, 1] == pytest.approx(1.0)
+    assert similarities[0, 2] == similarities[1, 3] == similarities[2, 3] == 0.0
 
 
 # ---------------------------------------------------------------- average linkage
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 25))
 def test_the_tree_equals_average_linkage_by_definition(seed: int, n: int) -> None:
     raw = np.random.default_rng(seed).random((n, n))
@@ -121,7 +121,7 @@ def test_the_tree_equals_average_linkage_by_definition(seed: int, n: int) -> Non
     assert strength == pytest.approx([by_set[members] for members in sets])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.sampled_from([1, 2, 4]))
 def test_a_tree_with_ties_is_still_average_linkage(seed: int, n: int, n_values: int) -> None:
     rng = np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def test_a_tree_with_ties_is_still_average_linkage(seed: int, n: int, n_values: 
         assert strength[merge] <= min(strengths[a], strengths[b]) + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 64), st.integers(1, 20))
 def test_a_learned_tree_has_all_nodes_over_varying_genes_but_the_root(
     seed: int, n: int, n_genes: int
@@ -216,23 +216,23 @@ def test_equal_genes_merge_into_a_tree_of_small_depth() -> None:
 # ---------------------------------------------------------------- filter
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(3, 15))
 def test_the_filter_drops_the_children_of_identical_merges_only(seed: int, n: int, n_genes: int) -> None:
     genotypes = random_population(np.random.default_rng(seed), n, n_genes, 3)
     alphabet = genotypes.max(axis=0).astype(np.int64) + 1
     every = LinkageTree("nmi", filtered=False).learn(genotypes, alphabet, np.random.default_rng(seed))
-    kept = LinkageTree("nmi").learn(genotypes, alphabet, np.random.default_rng(seed)).subsets()
-    dropped = set(every.subsets()) - set(kept)
-    assert set(kept) <= set(every.subsets())
+    filtered = LinkageTree("nmi").learn(genotypes, alphabet, np.random.default_rng(seed)).subsets()
+    dropped = set(every.subsets()) - set(filtered)
+    assert set(filtered) <= set(every.subsets())
     if (genotypes != genotypes[0]).any():
-        assert kept  # a family without subsets could not mix
+        assert filtered  # a family without subsets could not mix
     columns = genotypes.T.tolist()
     for members in dropped:
         parent = min((s for s in every.subsets() if s > members), key=len)
         between = itertools.product(members, parent - members)
         assert all(slow_similarity(columns[g], columns[h], "nmi") > 1 - 1e-4 for g, h in between)
-    for members in set(kept):
+    for members in set(filtered):
         parents = [s for s in every.subsets() if s > members]
         if parents:
             parent = min(parents, key=len)
@@ -245,9 +245,9 @@ def test_copies_of_a_gene_travel_together() -> None:
     rng = np.random.default_rng(3)
     x, y, z = (rng.integers(0, 3, 60) for _ in range(3))
     genotypes = np.array([x, y, x, z, (x + 1) % 3], np.int16).T.copy()
-    kept = LinkageTree().learn(genotypes, np.full(5, 3), rng).subsets()
-    assert frozenset([0, 2, 4]) in kept
-    assert not any(frozenset([g]) in kept for g in (0, 2, 4))
+    subsets = LinkageTree().learn(genotypes, np.full(5, 3), rng).subsets()
+    assert frozenset([0, 2, 4]) in subsets
+    assert not any(frozenset([g]) in subsets for g in (0, 2, 4))
     by_mi = LinkageTree("mi").learn(genotypes, np.full(5, 3), rng).subsets()
     assert len(by_mi) == 8  # the filter means nothing for bits
 

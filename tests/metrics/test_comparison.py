@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import small_network
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
@@ -20,7 +21,7 @@ def network_of(edges, cuts, levels=None):
     tables = {}
     for name in names:
         parents = [other for other in names if (other, name) in edges]
-        tables[name] = np.full([cards[one] for one in (*parents, name)], 1 / cards[name])
+        tables[name] = np.full([cards[member] for member in (*parents, name)], 1 / cards[name])
     return DiscretizedBayesNet(
         names, edges, cut_points=cuts, support=dict.fromkeys(cuts, (0, 10)), levels=levels, tables=tables
     )
@@ -39,26 +40,26 @@ B = network_of(
 
 
 def test_differences_are_reported_in_values():
-    found = compare(A, B)
-    assert found.common == (("age", "smoking"),)
-    assert found.reversed == (("smoking", "cost"),)
-    assert found.only_a == (("age", "cost"),)
-    assert found.only_b == (("age", "sex"),)
-    assert (found.names_only_a, found.names_only_b) == ((), ())
-    assert [one.name for one in found.variables] == ["age", "smoking", "cost", "sex"]
-    assert [(one.n_a, one.n_b, one.equal) for one in found.variables] == [
+    comparison = compare(A, B)
+    assert comparison.common == (("age", "smoking"),)
+    assert comparison.reversed == (("smoking", "cost"),)
+    assert comparison.only_a == (("age", "cost"),)
+    assert comparison.only_b == (("age", "sex"),)
+    assert (comparison.names_only_a, comparison.names_only_b) == ((), ())
+    assert [states.name for states in comparison.variables] == ["age", "smoking", "cost", "sex"]
+    assert [(states.n_a, states.n_b, states.equal) for states in comparison.variables] == [
         (3, 3, True),
         (4, 6, False),
         (2, 2, False),
         (2, 3, False),
     ]
-    assert found.variables[0].cut_points_b == (3.0, 5.0)
-    assert found.variables[0].levels_a is None
-    assert found.variables[3].levels_b == ("f", "m", "x")
-    assert found.variables[3].cut_points_a is None
-    assert (found.parameters_a, found.parameters_b) == (A.n_parameters, B.n_parameters)
-    assert found.shd == shd(A, B)
-    assert not found.equal
+    assert comparison.variables[0].cut_points_b == (3.0, 5.0)
+    assert comparison.variables[0].levels_a is None
+    assert comparison.variables[3].levels_b == ("f", "m", "x")
+    assert comparison.variables[3].cut_points_a is None
+    assert (comparison.parameters_a, comparison.parameters_b) == (A.n_parameters, B.n_parameters)
+    assert comparison.shd == shd(A, B)
+    assert not comparison.equal
 
 
 def test_differences_are_reported_in_words():
@@ -109,10 +110,10 @@ def test_equivalent_graphs_are_said_to_be_equivalent():
 def test_variables_of_one_network_only_are_named():
     a = network_of([("x", "y"), ("y", "z")], {"x": [1], "y": [1], "z": [1]})
     b = network_of([("x", "y"), ("w", "x"), ("x", "v")], {"x": [1], "y": [1], "v": [], "w": []})
-    found = compare(a, b)
-    assert (found.names_only_a, found.names_only_b) == (("z",), ("v", "w"))
-    assert found.shd is None
-    lines = str(found).splitlines()
+    comparison = compare(a, b)
+    assert (comparison.names_only_a, comparison.names_only_b) == (("z",), ("v", "w"))
+    assert comparison.shd is None
+    lines = str(comparison).splitlines()
     assert lines[:3] == [
         "a has the variable z, which b lacks.",
         "b has the variables v, w, which a lacks.",
@@ -137,9 +138,9 @@ def test_levels_that_a_file_holds_as_text_are_the_same_levels(tmp_path):
     to_bif(network, tmp_path / "network.bif")
     read = ExpertNetwork.from_bif(tmp_path / "network.bif").network
     assert read.levels["n"] != network.levels["n"]
-    for found in (compare(network, read), compare(read, network)):
-        assert all(states.equal for states in found.variables)
-        assert "All variables of both have the same bins and levels." in str(found)
+    for comparison in (compare(network, read), compare(read, network)):
+        assert all(states.equal for states in comparison.variables)
+        assert "All variables of both have the same bins and levels." in str(comparison)
     other = network_of([("n", "b")], {"c": [2.5]}, levels | {"n": ("0", "1", "3")})
     assert [states.name for states in compare(network, other).variables if not states.equal] == ["n"]
 
@@ -155,7 +156,7 @@ def test_long_lists_are_cut_and_odd_names_quoted():
 
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(GomeaBnError, match="got dict"):
-        compare(A, {})
+        compare(A, untyped({}))
     with pytest.raises(GomeaBnError, match="name_a and name_b must differ, got 'me'"):
         compare(A, B).to_text("me", "me")
 
@@ -164,16 +165,18 @@ def test_what_cannot_be_compared_is_refused():
 @settings(max_examples=60)
 def test_every_edge_is_counted_once_and_swapping_mirrors(first, second, size_a, size_b):
     a, b = small_network(first, size_a), small_network(second, size_b)
-    one, other = compare(a, b), compare(b, a)
-    assert sorted([*one.common, *one.reversed, *one.only_a]) == sorted(a.edges)
-    assert sorted([*one.common, *(edge[::-1] for edge in one.reversed), *one.only_b]) == sorted(b.edges)
-    assert sorted(one.common) == sorted(other.common)
-    assert sorted(one.reversed) == sorted(edge[::-1] for edge in other.reversed)
-    assert (one.only_a, one.only_b) == (other.only_b, other.only_a)
-    assert (one.names_only_a, one.names_only_b) == (other.names_only_b, other.names_only_a)
-    assert one.shd == other.shd
-    assert {states.name for states in one.variables} == set(a.names) & set(b.names)
-    for states in one.variables:
+    forward, backward = compare(a, b), compare(b, a)
+    assert sorted([*forward.common, *forward.reversed, *forward.only_a]) == sorted(a.edges)
+    assert sorted([*forward.common, *(edge[::-1] for edge in forward.reversed), *forward.only_b]) == sorted(
+        b.edges
+    )
+    assert sorted(forward.common) == sorted(backward.common)
+    assert sorted(forward.reversed) == sorted(edge[::-1] for edge in backward.reversed)
+    assert (forward.only_a, forward.only_b) == (backward.only_b, backward.only_a)
+    assert (forward.names_only_a, forward.names_only_b) == (backward.names_only_b, backward.names_only_a)
+    assert forward.shd == backward.shd
+    assert {states.name for states in forward.variables} == set(a.names) & set(b.names)
+    for states in forward.variables:
         same = a.bin_labels(states.name)[1:-1] == b.bin_labels(states.name)[1:-1] and states.n_a == states.n_b
         assert same or not states.equal
-    assert len(one.to_text().splitlines()) >= 2
+    assert len(forward.to_text().splitlines()) >= 2

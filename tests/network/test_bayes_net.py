@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import draw_codes, smoothed_table
 
-PARTS = {
+PARTS: dict[str, Any] = {
     "names": ["rain", "height"],
     "edges": [("rain", "height")],
     "cut_points": {"height": [1.0, 2.5]},
@@ -46,7 +47,7 @@ def network():
     return build()
 
 
-def test_its_parts_can_be_read(network):
+def test_the_parts_of_a_network_can_be_read(network):
     assert network.names == ("rain", "height")
     assert network.edges == [("rain", "height")]
     assert network.parents("height") == ("rain",)
@@ -65,9 +66,9 @@ def test_its_parts_can_be_read(network):
 
 def test_log_density_by_hand(network):
     rows = pd.DataFrame({"height": [1.0, 1.0001, 2.5, -3.0, 99.0], "rain": ["no", "no", "yes", "yes", "no"]})
-    wanted = [0.25 * 0.5 / 1, 0.25 * 0.25 / 1.5, 0.75 * 0.9 / 1.5, 0.75 * 0.1 / 1, 0.25 * 0.25 / 1.5]
-    np.testing.assert_allclose(network.log_density(rows), np.log(wanted), rtol=1e-14)
-    assert network.score(rows) == pytest.approx(np.mean(np.log(wanted)))
+    expected = [0.25 * 0.5 / 1, 0.25 * 0.25 / 1.5, 0.75 * 0.9 / 1.5, 0.75 * 0.1 / 1, 0.25 * 0.25 / 1.5]
+    np.testing.assert_allclose(network.log_density(rows), np.log(expected), rtol=1e-14)
+    assert network.score(rows) == pytest.approx(np.mean(np.log(expected)))
     assert network.log_density(pd.DataFrame({"height": [3.0], "rain": ["yes"]})).tolist() == [-math.inf]
 
 
@@ -84,7 +85,7 @@ def test_discretize_gives_codes_on_the_frames_index(network):
     assert codes.to_dict("list") == {"rain": [0, 1, 1], "height": [0, 1, 2]}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), n_variables=st.integers(1, 5), zeros=st.booleans())
 def test_log_density_equals_the_plain_twin(seed, n_variables, zeros):
     network = small_network(seed, n_variables, zeros=zeros)
@@ -101,9 +102,9 @@ def test_log_density_equals_the_plain_twin(seed, n_variables, zeros):
             rows[name] = rng.permutation(candidates)[:20].tolist()
     frame = pd.DataFrame(rows)
     before = frame.copy(deep=True)
-    found = network.log_density(frame)
-    wanted = [slow_log_density(network, {name: rows[name][row] for name in rows}) for row in range(20)]
-    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    densities = network.log_density(frame)
+    expected = [slow_log_density(network, {name: rows[name][row] for name in rows}) for row in range(20)]
+    np.testing.assert_allclose(densities, expected, rtol=1e-12)
     codes = network.discretize(frame)
     for name in network.names:
         assert codes[name].tolist() == [slow_code(network, name, value) for value in rows[name]]
@@ -129,7 +130,7 @@ def test_density_integrates_to_one_over_the_support(seed):
 
 
 def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
-    tables = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
+    tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
     network = DiscretizedBayesNet(
         ["x", "y"],
         [("x", "y")],
@@ -167,13 +168,15 @@ def test_from_table_counts_rows():
         for (i, d), (j, e) in itertools.product(
             enumerate(network.levels["d"]), enumerate(network.levels["e"])
         ):
-            values = [c for c, one, other in frame.itertuples(index=False) if one == d and other == e]
+            values = [
+                c for c, value_of_a, other in frame.itertuples(index=False) if value_of_a == d and other == e
+            ]
             counts = [0, 0, 0]
             for value in values:
                 counts[sum(value > cut for cut in cuts)] += 1
             mass = len(values) + pseudo_count
-            wanted = [(count + pseudo_count / 3) / mass if mass else 1 / 3 for count in counts]
-            np.testing.assert_allclose(network.tables["c"][i, j], wanted, rtol=1e-14)
+            expected = [(count + pseudo_count / 3) / mass if mass else 1 / 3 for count in counts]
+            np.testing.assert_allclose(network.tables["c"][i, j], expected, rtol=1e-14)
 
 
 def test_an_empty_bin_and_an_unseen_level_keep_a_density():
@@ -200,10 +203,10 @@ def test_sample_frequencies_agree_with_the_tables(seed):
     large = expected >= 5
     assert abs(sum(counts) - n) == 0
     observed = [*np.array(counts)[large], n - np.array(counts)[large].sum()]
-    wanted = [*expected[large], n - expected[large].sum()]
-    if wanted[-1] < 1e-6:
-        observed, wanted = observed[:-1], wanted[:-1]
-    assert chisquare(observed, np.array(wanted) * sum(observed) / sum(wanted)).pvalue > 1e-4
+    frequencies = [*expected[large], n - expected[large].sum()]
+    if frequencies[-1] < 1e-6:
+        observed, frequencies = observed[:-1], frequencies[:-1]
+    assert chisquare(observed, np.array(frequencies) * sum(observed) / sum(frequencies)).pvalue > 1e-4
     for name, cuts in network.cut_points.items():
         edges = np.array([network.support[name][0], *cuts, network.support[name][1]])
         low, high = edges[codes[name]], edges[codes[name] + 1]
@@ -219,7 +222,7 @@ def test_sample_never_draws_what_is_impossible():
 
 
 class LargestUniform(np.random.Generator):
-    def random(self, size):
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         return np.full(size, np.nextafter(1.0, 0.0))
 
 
@@ -251,7 +254,7 @@ def test_samples_lie_in_bins_even_where_floats_are_coarse():
     assert set(network.discretize(rows).height) == {0, 1, 2}
 
 
-def test_nothing_can_be_changed(network):
+def test_a_network_cannot_be_changed(network):
     with pytest.raises(AttributeError, match="cannot be changed"):
         network.names = ()
     with pytest.raises(AttributeError, match="cannot be changed"):
@@ -270,7 +273,7 @@ def test_nothing_can_be_changed(network):
     assert network.metadata == {}
 
 
-def test_what_it_was_built_from_can_change_later():
+def test_what_a_network_was_built_from_can_change_later():
     cuts, table = np.array([1.0, 2.5]), np.array([[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])
     levels, metadata = ["no", "yes"], {"steps": [1]}
     network = build(
@@ -389,9 +392,11 @@ def test_a_cycle_is_named_in_the_direction_of_its_edges():
         DiscretizedBayesNet(
             names, edges, cut_points={}, support={}, levels=dict.fromkeys(names, ("x", "y")), tables={}
         )
-    told = str(caught.value).removeprefix("The edges contain the cycle ").removesuffix(".").split(" → ")
-    assert told[0] == told[-1]
-    assert set(itertools.pairwise(told)) == {("a", "b"), ("b", "c"), ("c", "a")}
+    names_in_cycle = (
+        str(caught.value).removeprefix("The edges contain the cycle ").removesuffix(".").split(" → ")
+    )
+    assert names_in_cycle[0] == names_in_cycle[-1]
+    assert set(itertools.pairwise(names_in_cycle)) == {("a", "b"), ("b", "c"), ("c", "a")}
 
 
 def test_a_table_too_large_is_refused_before_it_is_made():
@@ -438,7 +443,7 @@ def test_other_misuses_are_refused(network):
 def test_levels_match_by_value_whatever_the_column_stores():
     table = read_table(pd.DataFrame({"d": [1, 2, 3] * 5, "b": [True, False, True] * 5}))
     network = DiscretizedBayesNet.from_table(table, [("d", "b")], {})
-    wanted = network.log_density(pd.DataFrame({"d": [1, 3], "b": [True, False]}))
+    expected = network.log_density(pd.DataFrame({"d": [1, 3], "b": [True, False]}))
     for d in (
         [1.0, 3.0],
         np.array([1, 3], dtype=np.int8),
@@ -450,8 +455,8 @@ def test_levels_match_by_value_whatever_the_column_stores():
             pd.array([True, False], dtype="boolean"),
             np.array([True, False], dtype=object),
         ):
-            found = network.log_density(pd.DataFrame({"d": d, "b": b}))
-            np.testing.assert_array_equal(found, wanted)
+            densities = network.log_density(pd.DataFrame({"d": d, "b": b}))
+            np.testing.assert_array_equal(densities, expected)
 
 
 def test_hostile_names_and_levels_survive_sampling():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 from importlib import resources
+from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
@@ -44,10 +45,10 @@ def check_with_pyagrum(network, path):
         tensor = loaded.cpt(safe[name])
         axes = [safe[other] for other in (*network.parents(name), name)]
         assert set(tensor.names) == set(axes)
-        found = np.array(tensor.toarray()).transpose(
+        table = np.array(tensor.toarray()).transpose(
             [list(reversed(tensor.names)).index(axis) for axis in axes]
         )
-        np.testing.assert_allclose(found, padded(network, name), atol=1e-7)  # single precision there
+        np.testing.assert_allclose(table, padded(network, name), atol=1e-7)  # single precision there
 
 
 def check_with_pgmpy(network, path):
@@ -58,8 +59,8 @@ def check_with_pgmpy(network, path):
     for name in network.names:
         factor = model.get_cpds(safe[name]).to_factor()
         axes = [safe[other] for other in (*network.parents(name), name)]
-        found = factor.values.transpose([factor.variables.index(axis) for axis in axes])
-        np.testing.assert_array_equal(found, padded(network, name))
+        table = factor.values.transpose([factor.variables.index(axis) for axis in axes])
+        np.testing.assert_array_equal(table, padded(network, name))
         properties = model.nodes[safe[name]]
         assert unquote(properties["name"]) == name
         if name in network.cut_points:
@@ -117,14 +118,14 @@ def test_bins_are_named_by_their_cuts_and_kept_exactly():
 )
 @example(names=["0", "0"], fold_case=False, digits=True)
 def test_safe_names_are_injective_and_keep_what_is_safe(names, fold_case, digits):
-    found = safe_names(names, fold_case=fold_case, digits=digits)
-    assert len(found) == len(names)
-    assert len({name.lower() if fold_case else name for name in found}) == len(names)
-    for name in found:
+    safe = safe_names(names, fold_case=fold_case, digits=digits)
+    assert len(safe) == len(names)
+    assert len({name.lower() if fold_case else name for name in safe}) == len(names)
+    for name in safe:
         assert name.isascii()
         assert all(letter.isalnum() or letter in "_-" for letter in name)
-    again = safe_names(found, fold_case=fold_case, digits=digits)
-    assert again == found
+    again = safe_names(safe, fold_case=fold_case, digits=digits)
+    assert again == safe
 
 
 def test_a_safe_name_stays_as_it_is_even_after_one_that_would_become_the_same():
@@ -149,7 +150,7 @@ def test_pyagrum_reads_bins_with_huge_cuts(tmp_path):
 
 @pytest.mark.parametrize("name", ["asia", "alarm", "child", "insurance", "sachs"])
 def test_the_reader_agrees_with_pgmpys_on_published_networks(name):
-    path = EXAMPLES / f"{name}.bif.gz"
+    path = Path(str(EXAMPLES / f"{name}.bif.gz"))
     network = read_bif(path)
     reader = BIFReader(string=gzip.decompress(path.read_bytes()).decode())
     assert list(network.names) == reader.variable_names
@@ -158,9 +159,9 @@ def test_the_reader_agrees_with_pgmpys_on_published_networks(name):
         parents = reader.variable_parents[variable]
         assert network.levels[variable] == tuple(reader.variable_states[variable])
         shape = [len(reader.variable_states[other]) for other in (variable, *parents)]
-        wanted = reader.variable_cpds[variable].reshape(shape)
+        expected = reader.variable_cpds[variable].reshape(shape)
         axes = [1 + parents.index(other) for other in network.parents(variable)]
-        np.testing.assert_allclose(network.tables[variable], wanted.transpose([*axes, 0]), rtol=1e-9)
+        np.testing.assert_allclose(network.tables[variable], expected.transpose([*axes, 0]), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["asia", "alarm", "insurance", "sachs"])

@@ -34,7 +34,7 @@ def exact(network):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     names=st.lists(st.text(min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=5, unique=True),
     levels=st.lists(
@@ -210,8 +210,8 @@ def test_dot_has_every_node_and_edge(tmp_path):
         label = nodes[f"n{position}"].get("label")
         unit = "bin" if name in network.cut_points else "level"
         count = network.cardinality(name)
-        wanted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        assert label == f'"{wanted}\\n{count} {unit}{"" if count == 1 else "s"}"'
+        expected = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        assert label == f'"{expected}\\n{count} {unit}{"" if count == 1 else "s"}"'
     edges = {(edge.get_source(), edge.get_destination()) for edge in graph.get_edges()}
     assert edges == {
         (f"n{network.names.index(parent)}", f"n{network.names.index(child)}")

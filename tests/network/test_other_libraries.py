@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 import networkx
 import numpy as np
@@ -51,10 +52,10 @@ def test_pyagrum_has_the_same_probabilities_and_bins(network):
     for name in network.names:
         variable, tensor = model.variable(name), model.cpt(name)
         axes = [*network.parents(name), name]
-        found = np.array(tensor.toarray()).transpose(
+        table = np.array(tensor.toarray()).transpose(
             [list(reversed(tensor.names)).index(axis) for axis in axes]
         )
-        np.testing.assert_array_equal(found, network.tables[name])
+        np.testing.assert_array_equal(table, network.tables[name])
         if name in network.cut_points:
             low, high = network.support[name]
             assert list(variable.ticks()) == [low, *np.nextafter(network.cut_points[name], np.inf), high]
@@ -63,8 +64,8 @@ def test_pyagrum_has_the_same_probabilities_and_bins(network):
     joint = pyagrum.LazyPropagation(model)
     joint.makeInference()
     for name in network.names[:5]:
-        wanted = network.query(name).to_numpy()
-        np.testing.assert_allclose(joint.posterior(name).toarray().ravel(), wanted, atol=1e-12)
+        expected = network.query(name).to_numpy()
+        np.testing.assert_allclose(joint.posterior(name).toarray().ravel(), expected, atol=1e-12)
 
 
 def network_with_cuts(cuts, support):
@@ -96,7 +97,6 @@ def cuts_and_values(draw):
 
 
 @given(cuts_and_values())
-@settings(deadline=None)
 def test_every_value_has_the_same_bin_in_pyagrum(case):
     cuts, support, values = case
     network = network_with_cuts(cuts, support)
@@ -107,7 +107,7 @@ def test_every_value_has_the_same_bin_in_pyagrum(case):
 
 @pytest.mark.parametrize("ending", ["bifxml", "jgum", "bgum", "pkl"])
 @given(case=cuts_and_values())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_every_value_has_the_same_bin_in_files_of_pyagrum(ending, case):
     cuts, support, values = case
     network = network_with_cuts(cuts, support)
@@ -131,8 +131,8 @@ def test_evidence_equal_to_a_cut_gives_the_same_answer_in_pyagrum():
     for value in (30, 30.1, 40, 40.1):
         engine.setEvidence({"Age": str(value)})
         engine.makeInference()
-        wanted = network.query("ill", {"Age": value}).to_numpy()
-        np.testing.assert_allclose(engine.posterior("ill").toarray(), wanted, atol=1e-12)
+        expected = network.query("ill", {"Age": value}).to_numpy()
+        np.testing.assert_allclose(engine.posterior("ill").toarray(), expected, atol=1e-12)
 
 
 def test_labels_in_pyagrum_show_the_cuts(tmp_path):
@@ -186,32 +186,37 @@ def test_query_equals_enumeration(seed):
     network = small_network(seed, 5)
     rng = np.random.default_rng(seed)
     for n_given in range(4):
-        target, *given = rng.permutation(network.names)[: n_given + 1].tolist()
-        codes = {name: int(rng.integers(network.cardinality(name))) for name in given}
+        target, *observed = rng.permutation(network.names)[: n_given + 1].tolist()
+        codes = {name: int(rng.integers(network.cardinality(name))) for name in observed}
         evidence = {name: evidence_value(network, name, code) for name, code in codes.items()}
-        found = network.query(target, evidence)
-        np.testing.assert_allclose(found.to_numpy(), by_enumeration(network, target, codes), atol=1e-12)
+        answer = network.query(target, evidence)
+        np.testing.assert_allclose(answer.to_numpy(), by_enumeration(network, target, codes), atol=1e-12)
 
 
 def test_query_equals_pgmpys_on_hostile_names():
     model = VariableElimination(HOSTILE.to_pgmpy())
-    given = HOSTILE.names[3]
-    state = HOSTILE.bin_labels(given)[0] if given in HOSTILE.cut_points else HOSTILE.levels[given][0]
+    observed = HOSTILE.names[3]
+    state = HOSTILE.bin_labels(observed)[0] if observed in HOSTILE.cut_points else HOSTILE.levels[observed][0]
     for target in (HOSTILE.names[0], HOSTILE.names[10], HOSTILE.names[-1]):
-        found = HOSTILE.query(target, {given: evidence_value(HOSTILE, given, 0)}).to_numpy()
-        wanted = model.query([target], evidence={given: state}, show_progress=False).values
-        np.testing.assert_allclose(found, wanted, atol=1e-12)
+        answer = HOSTILE.query(target, {observed: evidence_value(HOSTILE, observed, 0)}).to_numpy()
+        expected = model.query([target], evidence={observed: state}, show_progress=False).values
+        np.testing.assert_allclose(answer, expected, atol=1e-12)
 
 
 @pytest.fixture
 def network():
+    tables: dict[str, Any] = {
+        "x": [0.5, 0.5, 0.0],
+        "day": [[1, 0], [0.5, 0.5], [0, 1]],
+        "flag": [[0.3, 0.7], [0, 1]],
+    }
     return DiscretizedBayesNet(
         ["x", "day", "flag"],
         [("x", "day"), ("day", "flag")],
         cut_points={"x": [1.0, 2.0]},
         support={"x": (0.0, 3.0)},
         levels={"day": ["mon", "tue"], "flag": [True, False]},
-        tables={"x": [0.5, 0.5, 0.0], "day": [[1, 0], [0.5, 0.5], [0, 1]], "flag": [[0.3, 0.7], [0, 1]]},
+        tables=tables,
     )
 
 

@@ -1,6 +1,7 @@
 """Smoothing chosen by the data: against loops that really remove every row, and in every place that offers it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
+from wrong_input import untyped
 
 from gomea_bn import (
     BayesNetLearner,
@@ -22,7 +24,7 @@ from gomea_bn.cli.app import main
 from gomea_bn.network.smoothing import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
 from gomea_bn.simulation.random_networks import random_network
 
-QUICK = {"max_evaluations": 1500, "random_state": 1}
+QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}
 
 
 def rows_of(counts):
@@ -34,56 +36,60 @@ def slow_probability(rows, cell, smoothing, card):
     """Return P(child | parents) of a cell by walking over all rows; `smoothing.parents` are axes of the rows."""
     same = [row for row in rows if all(row[axis] == cell[axis] for axis in smoothing.parents)]
     both = sum(row[-1] == cell[-1] for row in same)
-    found = 0.0
+    probability = 0.0
     for leaning in smoothing.leanings:
         base = 1 / card if leaning.base is None else slow_probability(rows, cell, leaning.base, card)
         for weight, amount in zip(leaning.weights, AMOUNTS, strict=True):
-            found += weight * (both + amount * base) / (len(same) + amount)
-    return found
+            probability += weight * (both + amount * base) / (len(same) + amount)
+    return probability
 
 
 def slow_leave_one_out(rows, smoothing, card):
     """Return the sum over all rows of ln P(row | all other rows)."""
     return math.fsum(
-        math.log(slow_probability(rows[:place] + rows[place + 1 :], row, smoothing, card))
-        for place, row in enumerate(rows)
+        math.log(slow_probability(rows[:index] + rows[index + 1 :], row, smoothing, card))
+        for index, row in enumerate(rows)
     )
 
 
 def alone(parents, base, amount):
     """Return the smoothing by one base and one of the amounts."""
-    return Smoothing(parents, (Leaning(base, tuple(float(one == amount) for one in AMOUNTS)),))
+    return Smoothing(
+        parents, (Leaning(base, tuple(float(candidate_amount == amount) for candidate_amount in AMOUNTS)),)
+    )
 
 
 def slow_fit(rows, parents, card):
     """Return the smoothing that the rule of `fitted_smoothing` names, every likelihood by removing rows."""
 
-    def averaged(own, bases):
-        logs = [[slow_leave_one_out(rows, alone(own, base, a), card) for a in AMOUNTS] for base in bases]
+    def averaged(parent_set, bases):
+        logs = [
+            [slow_leave_one_out(rows, alone(parent_set, base, a), card) for a in AMOUNTS] for base in bases
+        ]
         top = max(map(max, logs))
         roots = [[math.sqrt(math.sqrt(math.exp(log - top))) for log in line] for line in logs]
         weights = [tuple(root / sum(map(sum, roots)) for root in line) for line in roots]
-        return Smoothing(own, tuple(map(Leaning, bases, weights)))
+        return Smoothing(parent_set, tuple(map(Leaning, bases, weights)))
 
     root = averaged((), [None])
     if not parents:
         return root
     bases = [None, root]
     if len(parents) > 1:
-        kept = max(
-            (tuple(one for one in parents if one != gone) for gone in parents),
+        remaining = max(
+            (tuple(parent for parent in parents if parent != gone) for gone in parents),
             key=lambda fewer: max(
                 slow_leave_one_out(rows, alone(fewer, root, amount), card) for amount in AMOUNTS
             ),
         )
-        bases.append(slow_fit(rows, kept, card))
+        bases.append(slow_fit(rows, remaining, card))
     return averaged(parents, bases)
 
 
-def assert_same(one, other):
+def assert_same(computed, other):
     """Assert that two smoothings are the same to rounding."""
-    assert one.parents == other.parents
-    for mine, its in zip(one.leanings, other.leanings, strict=True):
+    assert computed.parents == other.parents
+    for mine, its in zip(computed.leanings, other.leanings, strict=True):
         np.testing.assert_allclose(mine.weights, its.weights, rtol=1e-8, atol=1e-300)
         assert (mine.base is None) == (its.base is None)
         if mine.base is not None:
@@ -113,7 +119,7 @@ def smoothings(draw, parents):
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_tables_are_those_of_a_walk_over_the_rows(data):
     counts = data.draw(tables_of_counts(most=3))
     smoothing = data.draw(smoothings(tuple(range(counts.ndim - 1))))
@@ -132,20 +138,20 @@ def test_the_weights_are_those_of_removing_every_row(shape):
 
 
 @given(tables_of_counts(most=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_rows_sum_to_one_and_no_probability_is_zero(counts):
     smoothing = fitted_smoothing(counts)
     table = smoothed(counts, smoothing)
     assert table.shape == counts.shape
     np.testing.assert_allclose(table.sum(axis=-1), 1.0, rtol=1e-12)
     assert (table > 0).all()
-    assert sum(sum(one.weights) for one in smoothing.leanings) == pytest.approx(1.0, rel=1e-12)
+    assert sum(sum(leaning.weights) for leaning in smoothing.leanings) == pytest.approx(1.0, rel=1e-12)
     if not counts.any():
         np.testing.assert_allclose(table, 1 / counts.shape[-1], rtol=1e-12)
 
 
-def test_worked_by_hand():
-    # 3 rows of the first level and 1 of the second: without itself a row has 2 of 3 or 0 of 3 beside it
+def test_tables_are_those_worked_out_by_hand():
+    # 3 rows of the first level and 1 of the second: without itself a row has 2 of 3 or 0 of 3 left
     counts = np.array([3.0, 1.0])
     logs = [3 * math.log((2 + a / 2) / (3 + a)) + math.log((0 + a / 2) / (3 + a)) for a in AMOUNTS]
     for amount, by_hand in zip(AMOUNTS, logs, strict=True):
@@ -171,7 +177,7 @@ def test_a_useless_parent_leads_to_the_table_without_it():
     counts = np.zeros((2, 30, 3))
     np.add.at(counts, (a, noise, child), 1)
     smoothing = fitted_smoothing(counts)
-    assert [one.base and one.base.parents for one in smoothing.leanings] == [None, (), (0,)]
+    assert [leaning.base and leaning.base.parents for leaning in smoothing.leanings] == [None, (), (0,)]
     assert sum(smoothing.leanings[2].weights) > 0.99
     without = smoothed(counts.sum(axis=1), smoothing.leanings[2].base)
     assert np.abs(smoothed(counts, smoothing) - without[:, None]).max() < 0.1
@@ -181,24 +187,24 @@ def test_a_parent_that_decides_everything_is_hardly_smoothed():
     counts = np.zeros((3, 3))
     np.fill_diagonal(counts, 50)
     smoothing = fitted_smoothing(counts)
-    assert all(np.argmax(one.weights) == 0 for one in smoothing.leanings)
+    assert all(np.argmax(leaning.weights) == 0 for leaning in smoothing.leanings)
     assert np.diag(smoothed(counts, smoothing)).min() > 0.97
 
 
-def test_it_is_near_the_best_fixed_amount_on_random_networks():
-    amounts = (1.0, 4.0, 8.0, 16.0, "auto")
+def test_automatic_smoothing_is_near_the_best_fixed_amount_on_random_networks():
+    amounts: tuple[Any, ...] = (1.0, 4.0, 8.0, 16.0, "auto")
     lost = np.zeros(len(amounts))
     for seed in range(1000, 1006):
         truth = random_network(6, random_state=seed)
         frame, fresh = truth.sample(300, random_state=seed), truth.sample(10_000, random_state=seed + 1)
         table = read_table(frame, kinds=dict.fromkeys(truth.cut_points, "continuous"))
         cuts = {
-            name: [cut for cut in one if frame[name].min() < cut < frame[name].max()]
-            for name, one in truth.cut_points.items()
+            name: [cut for cut in column_cuts if frame[name].min() < cut < frame[name].max()]
+            for name, column_cuts in truth.cut_points.items()
         }
-        for place, amount in enumerate(amounts):
+        for position, amount in enumerate(amounts):
             net = DiscretizedBayesNet.from_table(table, truth.edges, cuts, pseudo_count=amount)
-            lost[place] += truth.score(fresh) - net.score(fresh)
+            lost[position] += truth.score(fresh) - net.score(fresh)
     assert lost[-1] < 1.05 * lost[:-1].min()
 
 
@@ -246,11 +252,12 @@ def test_bif_keeps_the_tables(frame, tmp_path):
     network = counted(frame, "auto")
     network.to_bif(tmp_path / "auto.bif")
     read = ExpertNetwork.from_bif(tmp_path / "auto.bif").network
+    assert set(network.tables) == set(frame.columns)
     for name, table in network.tables.items():
         np.testing.assert_allclose(read.tables[name], table, rtol=1e-12)
 
 
-def test_the_learner_takes_it(frame):
+def test_the_learner_takes_automatic_smoothing(frame):
     learner = BayesNetLearner(pseudo_count="auto", **QUICK).fit(frame)
     net = learner.network_
     assert net.pseudo_count == "auto"
@@ -261,7 +268,7 @@ def test_the_learner_takes_it(frame):
     assert (plain.edges, plain.pseudo_count) == (net.edges, 1.0)
 
 
-def test_refining_keeps_it(frame, tmp_path):
+def test_refining_keeps_automatic_smoothing(frame, tmp_path):
     network = counted(frame, "auto")
     assert refine_boundaries(network, frame, pseudo_count="auto").network.pseudo_count == "auto"
     network.to_json(tmp_path / "net.json")
@@ -277,12 +284,12 @@ def test_refining_keeps_it(frame, tmp_path):
     assert DiscretizedBayesNet.from_json(tmp_path / "new.json").pseudo_count == "auto"
 
 
-def test_an_expert_can_be_completed_with_it(frame):
+def test_an_expert_can_be_completed_with_automatic_smoothing(frame):
     expert = ExpertNetwork.from_edges([("a", "b")])
     assert expert.fitted(read_table(frame), pseudo_count="auto").pseudo_count == "auto"
 
 
-def test_the_command_line_takes_it(frame, tmp_path):
+def test_the_command_line_takes_automatic_smoothing(frame, tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     base = ["learn", str(tmp_path / "data.csv"), "--max-evaluations", "500", "--seed", "1", "-q"]
     out = tmp_path / "run"
@@ -303,6 +310,6 @@ def test_other_words_are_refused(frame):
         with pytest.raises(
             GomeaBnError, match="pseudo_count must be a finite number of at least 0 or 'auto'"
         ):
-            BayesNetLearner(pseudo_count=word, **QUICK).fit(frame)
+            BayesNetLearner(pseudo_count=untyped(word), **QUICK).fit(frame)
     with pytest.raises(GomeaBnError, match="all networks of a front are compared under one smoothing"):
-        ParetoBayesNetLearner(pseudo_count="auto", **QUICK).fit(frame)
+        ParetoBayesNetLearner(pseudo_count=untyped("auto"), **QUICK).fit(frame)

@@ -89,7 +89,7 @@ NO_CLUSTERS = Clusters(
 
 
 class Bench:
-    """A population in blocks, varied through the compiled kernels, and beside it its twin."""
+    """A population in blocks, varied through the compiled kernels, next to its twin."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class Bench:
         self.population.tallies[:] = 0
         self.work.mixing.budget[0] = budget
         self.archive.reserve(200)
-        found = []
+        finds_of_blocks = []
         for bounds, generator in zip(self.blocks, self.generators, strict=True):
             finds = new_archive(200, self.problem.n_variables, self.problem.n_objectives)
             search = FrontSearch(
@@ -195,11 +195,11 @@ class Bench:
             )
             data = self.problem.kernel_data(1)[0]
             kernel(data, self.population, search, self.rules, generator, self.work, bounds)
-            found.append(finds)
-        for finds in found:
+            finds_of_blocks.append(finds)
+        for finds in finds_of_blocks:
             self.archive.take(finds)
         self.population.parents[:] = self.population.genotypes
-        return found
+        return finds_of_blocks
 
     def run_twin(self, clusters: Clusters | None, *, stalled: bool) -> None:
         """The same in plain Python; without clusters the beginning."""
@@ -218,19 +218,19 @@ class Bench:
 
     def assert_same(self, evaluations_before: int) -> None:
         population, archive = self.population, self.archive
-        assert population.genotypes.tolist() == [one.genotype.tolist() for one in self.solutions]
-        assert population.objectives.tolist() == [list(one.objectives) for one in self.solutions]
-        assert population.violations.tolist() == [one.violation for one in self.solutions]
+        assert population.genotypes.tolist() == [solution.genotype.tolist() for solution in self.solutions]
+        assert population.objectives.tolist() == [list(solution.objectives) for solution in self.solutions]
+        assert population.violations.tolist() == [solution.violation for solution in self.solutions]
         assert (population.tallies[:, STATUS] == FINISHED).all()
         done = sum(twin.n_eval for twin in self.twins)
         assert population.tallies[:, EVALUATIONS].sum() == done - evaluations_before
         assert self.work.clock[EVALUATED] == done
         members = self.slow_archive.members
-        assert archive.genotypes.tolist() == [list(one.genotype) for one in members]
-        assert archive.objectives.tolist() == [list(one.f) for one in members]
+        assert archive.genotypes.tolist() == [list(solution.genotype) for solution in members]
+        assert archive.objectives.tolist() == [list(solution.f) for solution in members]
         assert archive.additions == self.slow_archive.additions
         if members:
-            best = [members.index(one) for one in self.slow_archive.best if one is not None]
+            best = [members.index(solution) for solution in self.slow_archive.best if solution is not None]
             assert archive.data.best.tolist() == best
         # the same number of draws, hence the same generators
         for ours, twin in zip(self.generators, self.twins, strict=True):
@@ -252,9 +252,9 @@ def as_slow(clusters: Clusters) -> SlowClusters:
 # ---------------------------------------------------------------- a generation, step by step
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
-    what=st.sampled_from(list(PROBLEMS)),
+    case=st.sampled_from(list(PROBLEMS)),
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 11),
     immediate=st.booleans(),
@@ -266,7 +266,7 @@ def as_slow(clusters: Clusters) -> SlowClusters:
     data=st.data(),
 )
 def test_generations_equal_their_twin(
-    what: str,
+    case: str,
     seed: int,
     n: int,
     immediate: bool,
@@ -278,7 +278,7 @@ def test_generations_equal_their_twin(
     data: Any,
 ) -> None:
     bench = Bench(
-        PROBLEMS[what](seed % 1000),
+        PROBLEMS[case](seed % 1000),
         n,
         seed,
         immediate=immediate,
@@ -303,12 +303,12 @@ def test_generations_equal_their_twin(
 # ---------------------------------------------------------------- what a solution keeps
 
 
-@pytest.mark.parametrize("what", ["trap", "cut", "networks"])
-def test_what_an_extreme_cluster_finds_for_its_objective_it_keeps(what: str) -> None:
+@pytest.mark.parametrize("case", ["trap", "cut", "networks"])
+def test_what_an_extreme_cluster_finds_for_its_objective_it_keeps(case: str) -> None:
     seen = 0
     for seed in range(30):
         # every solution is a block, so that its finds are known; the archive stands still for all of them
-        bench = Bench(PROBLEMS[what](seed), 8, seed, block=1)
+        bench = Bench(PROBLEMS[case](seed), 8, seed, block=1)
         bench.initialise()
         clusters = bench.clusters(4, Univariate(), np.random.default_rng(seed))
         former_best = bench.archive.objectives.min(axis=0)
@@ -317,9 +317,9 @@ def test_what_an_extreme_cluster_finds_for_its_objective_it_keeps(what: str) -> 
             j, n_finds = objectives[i], finds.counts[MEMBERS]
             if j == ALL or not n_finds:
                 continue
-            found = finds.objectives[:n_finds, j].min()
-            seen += found < former_best[j]
-            assert canonical(bench.population.objectives[i, j]) <= found
+            best_find = finds.objectives[:n_finds, j].min()
+            seen += best_find < former_best[j]
+            assert canonical(bench.population.objectives[i, j]) <= best_find
     assert seen > 3
 
 
@@ -352,6 +352,7 @@ def test_a_budget_is_spent_exactly(kernel: Any, immediate: bool) -> None:
     whole, clusters = begun()
     whole.run(kernel, clusters, stalled=True)
     total = int(whole.population.tallies[:, EVALUATIONS].sum())
+    assert total > 20
     for budget in range(1, total + 1):
         bench, clusters = begun()
         former = bench.population.genotypes.copy()
@@ -370,7 +371,7 @@ def test_a_raised_flag_stops_before_the_next_evaluation() -> None:
     former = bench.population.genotypes.copy()
     clusters = bench.clusters(3, Univariate(), np.random.default_rng(0))
     bench.work.mixing.stop[0] = 1
-    found = bench.run(vary_front, clusters, stalled=True)
+    block_finds = bench.run(vary_front, clusters, stalled=True)
     assert bench.population.tallies.sum() == 0
     assert (bench.population.genotypes == former).all()
-    assert sum(finds.counts[MEMBERS] for finds in found) == 0
+    assert sum(finds.counts[MEMBERS] for finds in block_finds) == 0

@@ -125,8 +125,6 @@ def work_of(n_variables: int, n: int, n_selected: int, n_terms: int = 0) -> Real
 # ---------------------------------------------------------------- selection and estimation
 
 
-# without a deadline, as the first example may compile
-@settings(deadline=None)
 @given(
     st.floats(allow_nan=False), st.floats(0, 5), st.floats(allow_nan=False), st.sampled_from([0.0, 1.0, 2.0])
 )
@@ -135,7 +133,7 @@ def test_feasible_first_then_violation_then_objective(f: float, v: float, g: flo
     assert improves(f, v, g, w) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 40))
 def test_selection_ranks_like_a_stable_sort(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -160,7 +158,7 @@ def test_equally_good_solutions_are_selected_for_their_distance() -> None:
     assert sorted(work.order.tolist()) == list(range(15))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n_selected=st.integers(2, 30), n_variables=st.integers(1, 9))
 def test_estimates_equal_numpy(seed: int, n_selected: int, n_variables: int) -> None:
     rng = np.random.default_rng(seed)
@@ -187,7 +185,7 @@ def test_estimates_equal_numpy(seed: int, n_selected: int, n_variables: int) -> 
     np.testing.assert_allclose(np.tril(part[:k, :k]), np.tril(expected[np.ix_(members, members)]), atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12), scale=st.floats(1e-3, 1e3))
 def test_cholesky_and_solving_equal_numpy(seed: int, n: int, scale: float) -> None:
     rng = np.random.default_rng(seed)

@@ -14,8 +14,8 @@ from gomea_bn.plots.layers import _count, _links, chains, ordered
 
 def counted(rows, pieces):
     """Return the crossings, pair of edges by pair of edges."""
-    layer = {place: number for number, row in enumerate(rows) for place in row}
-    x = {place: at for row in rows for at, place in enumerate(row)}
+    layer = {vertex: number for number, row in enumerate(rows) for vertex in row}
+    x = {vertex: at for row in rows for at, vertex in enumerate(row)}
     return sum(
         layer[a] == layer[c] and (x[a] - x[c]) * (x[b] - x[d]) < 0
         for (a, b), (c, d) in itertools.combinations(pieces, 2)
@@ -23,7 +23,10 @@ def counted(rows, pieces):
 
 
 def as_rows(layers):
-    return [[place for place, one in enumerate(layers) if one == layer] for layer in range(max(layers) + 1)]
+    return [
+        [vertex for vertex, layer_of_vertex in enumerate(layers) if layer_of_vertex == layer]
+        for layer in range(max(layers) + 1)
+    ]
 
 
 def drawing(rng, n, n_layers, n_edges):
@@ -46,37 +49,38 @@ drawings = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(drawings, st.data())
 def test_crossings_are_those_counted_edge_by_edge(drawn, data):
     rows, pieces = drawn
     if pieces:
-        pieces = pieces + data.draw(st.lists(st.sampled_from(pieces), max_size=3))  # doubled edges
+        pieces = pieces + data.draw(st.lists(st.sampled_from(pieces), max_size=3))  # duplicate edges
     assert _count(_links(rows, pieces), [np.arange(len(row)) for row in rows]) == counted(rows, pieces)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(drawings)
 def test_orders_keep_every_row_and_never_cross_more_than_the_given_one(drawn):
     rows, pieces = drawn
     given_rows, given_pieces = [list(row) for row in rows], list(pieces)
-    found = ordered(rows, pieces)
+    orders = ordered(rows, pieces)
     assert (rows, pieces) == (given_rows, given_pieces)
-    assert [sorted(row) for row in found] == [sorted(row) for row in rows]
-    assert counted(found, pieces) <= counted(rows, pieces)
-    assert found == ordered(rows, pieces)
+    assert [sorted(row) for row in orders] == [sorted(row) for row in rows]
+    assert counted(orders, pieces) <= counted(rows, pieces)
+    assert orders == ordered(rows, pieces)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_no_move_within_a_row_saves_a_crossing(seed):
     rows, pieces = drawing(np.random.default_rng(seed), 24, 5, 60)
-    found = ordered(rows, pieces)
-    links = _links(found, pieces)
-    order = [np.arange(len(row)) for row in found]
-    least = counted(found, pieces)
+    best_rows = ordered(rows, pieces)
+    links = _links(best_rows, pieces)
+    order = [np.arange(len(row)) for row in best_rows]
+    least = counted(best_rows, pieces)
+    assert len(order) == 5
     for number, row in enumerate(order):
-        for place, to in itertools.product(range(len(row)), repeat=2):
-            moved = [*order[:number], np.insert(np.delete(row, place), to, place), *order[number + 1 :]]
+        for start, to in itertools.product(range(len(row)), repeat=2):
+            moved = [*order[:number], np.insert(np.delete(row, start), to, start), *order[number + 1 :]]
             assert _count(links, moved) >= least
 
 
@@ -86,8 +90,8 @@ def fewest(rows, pieces):
     upper = [piece for piece in pieces if piece[0] in top]
     lower = [piece for piece in pieces if piece[0] in middle]
     return min(
-        min(counted([one, order], upper) for one in itertools.permutations(top))
-        + min(counted([order, one], lower) for one in itertools.permutations(bottom))
+        min(counted([outer, order], upper) for outer in itertools.permutations(top))
+        + min(counted([order, outer], lower) for outer in itertools.permutations(bottom))
         for order in itertools.permutations(middle)
     )
 
@@ -124,5 +128,5 @@ def test_places_without_edges_stay_where_they_are():
 @pytest.mark.parametrize("n_edges", [64, 128])
 def test_most_crossings_of_sixty_four_vertices_go(n_edges):
     rows, pieces = drawing(np.random.default_rng(5), 64, 8, n_edges)
-    found = ordered(rows, pieces)
-    assert counted(found, pieces) < 0.4 * counted(rows, pieces)
+    orders = ordered(rows, pieces)
+    assert counted(orders, pieces) < 0.4 * counted(rows, pieces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from network_examples import small_network
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
@@ -112,8 +114,8 @@ def test_boxes_stand_apart_and_no_edge_passes_under_one(case, size):
     ax = plot_network(network, reference=reference, ax=ax)
     extents = dict(zip(network.names, box_extents(ax), strict=True))
     frame = ax.get_window_extent()
-    for one, other in itertools.combinations(extents.values(), 2):
-        assert not one.overlaps(other)
+    for box, other in itertools.combinations(extents.values(), 2):
+        assert not box.overlaps(other)
     for extent in extents.values():
         assert frame.x0 <= extent.x0 < extent.x1 <= frame.x1
         assert frame.y0 <= extent.y0 < extent.y1 <= frame.y1
@@ -131,12 +133,12 @@ def test_boxes_stand_apart_and_no_edge_passes_under_one(case, size):
 @pytest.mark.parametrize("size", [None, (5.0, 4.0)])
 def test_texts_stay_in_their_boxes_and_above_the_legend(size):
     network, reference = random_network(20, random_state=2), random_network(20, random_state=7)
-    ax = plt.subplots(figsize=size, layout="constrained")[1] if size else None
-    ax = plot_network(network, reference=reference, ax=ax)
+    given_axes = plt.subplots(figsize=size, layout="constrained")[1] if size else None
+    ax: Any = plot_network(network, reference=reference, ax=given_axes)
     extents = box_extents(ax)
     renderer = ax.figure.canvas.get_renderer()
-    for place, text in enumerate(ax.texts):
-        inner, outer = text.get_window_extent(renderer), extents[place // 2].padded(1)
+    for position, text in enumerate(ax.texts):
+        inner, outer = text.get_window_extent(renderer), extents[position // 2].padded(1)
         assert outer.x0 <= inner.x0
         assert inner.x1 <= outer.x1
         assert outer.y0 <= inner.y0
@@ -150,7 +152,7 @@ def test_texts_stay_in_their_boxes_and_above_the_legend(size):
 def test_figures_without_pyplot_will_do():
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4, 3))
+    figure: Any = Figure(figsize=(4, 3))
     ax = plot_network(random_network(6, random_state=4), ax=figure.subfigures(1, 2)[0].subplots())
     figure.draw_without_rendering()
     assert len(boxes(ax)) == 6
@@ -159,7 +161,8 @@ def test_figures_without_pyplot_will_do():
 
 def test_new_figures_are_as_large_as_the_network_needs():
     small, large = (plot_network(random_network(n, random_state=1)) for n in (4, 20))
-    assert (small.figure.get_size_inches() < large.figure.get_size_inches()).all()
+    small_size, large_size = (untyped(ax.figure).get_size_inches() for ax in (small, large))
+    assert (small_size < large_size).all()
     sizes = {text.get_fontsize() for text in small.texts[::2]} | {
         text.get_fontsize() for text in large.texts[::2]
     }

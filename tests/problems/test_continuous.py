@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import rosen
+from search_examples import journal_of, unevaluated
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.continuous import (
     RealKernelProblem,
     circles_in_a_square,
-    new_real_journal,
     rosenbrock,
     soreb,
     soreb_chain,
@@ -58,14 +59,8 @@ PROBLEMS: dict[str, tuple[RealKernelProblem, Callable[[Vector], float]]] = {
 
 
 def evaluated(problem: RealKernelProblem, x: Vector) -> Solution:
-    solution = Solution(
-        x.copy(),  # type: ignore[arg-type]
-        np.zeros(problem.n_terms),
-        np.zeros(problem.n_aux, np.uint64),
-        np.full(1, np.inf),
-        np.full(1, np.inf),
-    )
-    journal = new_real_journal(problem.n_variables, problem.n_terms, problem.n_aux)
+    solution = unevaluated(problem, x)
+    journal = journal_of(problem)
     touched = evaluate(problem.kernel_data(1)[0], solution, journal, np.random.default_rng(0))
     assert touched == problem.n_terms
     return solution
@@ -89,19 +84,19 @@ def test_the_chain_is_the_overlapping_chain_of_the_published_library() -> None:
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_partial_equals_full_evaluation_along_random_steps(name: str, seed: int) -> None:
     problem, slow = PROBLEMS[name]
     rng = np.random.default_rng(seed)
     solution = evaluated(problem, rng.random(problem.n_variables))
-    journal = new_real_journal(problem.n_variables, problem.n_terms, problem.n_aux)
+    journal = journal_of(problem)
     data = problem.kernel_data(1)[0]
     for _ in range(12):
         before = solution.genotype.copy(), solution.terms.copy(), solution.objectives.copy()
         n_changed = int(rng.integers(1, problem.n_variables + 1))
         for g in rng.permutation(problem.n_variables)[:n_changed].tolist():
-            set_gene(solution, journal, g, rng.random())  # type: ignore[arg-type]
+            set_gene(solution, journal, g, untyped(rng.random()))
         touched = evaluate_partial(data, solution, journal, rng)
         whole = evaluated(problem, np.asarray(solution.genotype, np.float64))
         assert 0 < touched <= problem.n_terms
@@ -136,8 +131,8 @@ def test_a_step_touches_the_terms_that_hold_its_variable(name: str, variable: in
     problem, _ = PROBLEMS[name]
     rng = np.random.default_rng(2)
     solution = evaluated(problem, rng.random(problem.n_variables))
-    journal = new_real_journal(problem.n_variables, problem.n_terms, problem.n_aux)
-    set_gene(solution, journal, variable, 0.5)  # type: ignore[arg-type]
+    journal = journal_of(problem)
+    set_gene(solution, journal, variable, untyped(0.5))
     assert evaluate_partial(problem.kernel_data(1)[0], solution, journal, rng) == expected
 
 
@@ -164,10 +159,10 @@ def test_known_optima() -> None:
 )
 def test_known_packings_meet_the_target(points: list[tuple[float, float]], distance: float) -> None:
     problem = circles_in_a_square(len(points))
-    found = evaluated(problem, np.array(points, np.float64).ravel()).objectives[0]
-    assert -found == pytest.approx(distance, abs=1e-6)
+    radius = evaluated(problem, np.array(points, np.float64).ravel()).objectives[0]
+    assert -radius == pytest.approx(distance, abs=1e-6)
     assert problem.target is not None
-    assert found <= problem.target <= found + 2e-5
+    assert radius <= problem.target <= radius + 2e-5
 
 
 def test_interactions_are_the_pairs_that_share_a_term() -> None:

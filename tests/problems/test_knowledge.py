@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from oracles import (
     random_variables,
     slow_violations,
 )
+from processor_time import at_most
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
@@ -111,15 +111,15 @@ def test_a_second_limit_on_parents_may_contradict_too() -> None:
 def test_many_required_edges_are_checked_quickly() -> None:
     names = [f"v{i}" for i in range(60)]
     required = list(itertools.combinations(names, 2))
-    start = time.perf_counter()
-    edge_rules(ExpertKnowledge(required, max_table_cells=134217728), names, [1] * 60)
-    assert time.perf_counter() - start < 5
+    with at_most(5):
+        edge_rules(ExpertKnowledge(required, max_table_cells=134217728), names, [1] * 60)
     with pytest.raises(GomeaBnError, match=r"required_edges: v.* is a cycle"):
         edge_rules(ExpertKnowledge([*required, ("v59", "v0")], max_table_cells=134217728), names, [1] * 60)
 
 
 def test_lists_and_generators_of_rules_are_kept_as_tuples() -> None:
-    knowledge = ExpertKnowledge((edge for edge in [["a", "b"]]), [("b", "a")], [["a"], ["b"]])  # type: ignore
+    required: Any = (edge for edge in [["a", "b"]])
+    knowledge = ExpertKnowledge(required, [("b", "a")], [["a"], ["b"]])
     assert knowledge.required_edges == (("a", "b"),)
     assert knowledge.temporal_order == (("a",), ("b",))
     assert knowledge == ExpertKnowledge([("a", "b")], (("b", "a"),), (("a",), ("b",)))
@@ -132,8 +132,8 @@ def test_allowed_alleles_follow_the_rules() -> None:
         temporal_order=[["cough", "smoker"], ["x-ray"]],
     )
     allowed = edge_rules(knowledge, NAMES, FEWEST).allowed
-    found = {(i, j): np.flatnonzero(allowed[i, j]).tolist() for i, j in itertools.combinations(range(4), 2)}
-    assert found == {
+    alleles = {(i, j): np.flatnonzero(allowed[i, j]).tolist() for i, j in itertools.combinations(range(4), 2)}
+    assert alleles == {
         (0, 1): [0, 2],
         (0, 2): [2],
         (0, 3): [0, 1, 2],  # age is in no tier
@@ -143,7 +143,7 @@ def test_allowed_alleles_follow_the_rules() -> None:
     }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
 def test_broken_rules_are_reported(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -180,7 +180,7 @@ def test_a_table_may_be_as_large_as_its_limit() -> None:
     assert "16 cells" in broken
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from(["tree", "univariate"]))
 def test_whatever_is_learned_honours_the_knowledge(seed: int, n: int, linkage: str) -> None:
     rng = np.random.default_rng(seed)

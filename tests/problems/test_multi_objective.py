@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from search_examples import journal_of, unevaluated
+from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import (
-    Journal,
     KernelProblem,
     Solution,
     evaluate,
     evaluate_partial,
-    new_journal,
     set_gene,
     undo,
 )
@@ -43,13 +43,13 @@ def onemax_zeromax(x: Sequence[int]) -> tuple[tuple[float, ...], list[int]]:
 
 
 def trap_inverse_trap(k: int) -> Twin:
-    def trap(block: Sequence[int], wanted: int) -> int:
-        u = list(block).count(wanted)
+    def trap(block: Sequence[int], bit: int) -> int:
+        u = list(block).count(bit)
         return k if u == k else k - 1 - u
 
     def twin(x: Sequence[int]) -> tuple[tuple[float, ...], list[int]]:
         blocks = [x[b : b + k] for b in range(0, len(x), k)]
-        return tuple(-float(sum(trap(block, wanted) for block in blocks)) for wanted in (1, 0)), list(x)
+        return tuple(-float(sum(trap(block, bit) for block in blocks)) for bit in (1, 0)), list(x)
 
     return twin
 
@@ -110,22 +110,8 @@ def cases(seed: int) -> list[tuple[KernelProblem, Twin]]:
     ]
 
 
-def blank(problem: KernelProblem) -> Solution:
-    return Solution(
-        np.zeros(problem.n_variables, np.int16),
-        np.full(problem.n_terms, np.nan),
-        np.zeros(problem.n_aux, np.uint64),
-        np.full(problem.n_objectives, np.nan),
-        np.full(1, np.nan),
-    )
-
-
-def journal_of(problem: KernelProblem) -> Journal:
-    return new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
-
-
 def full(problem: KernelProblem, genotype: Any) -> tuple[Solution, int]:
-    solution, journal = blank(problem), journal_of(problem)
+    solution, journal = unevaluated(problem), journal_of(problem)
     solution.genotype[:] = genotype
     touched = evaluate(problem.data, solution, journal, np.random.default_rng(0))
     assert journal.counts.tolist() == [0, 0, 0]
@@ -150,7 +136,7 @@ def front_of(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
 # ---------------------------------------------------------------- definitions
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_objectives_and_repair_equal_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -202,10 +188,8 @@ def dependent_terms(problem: KernelProblem, before: Any, after: Any, flipped: se
     n = problem.n_variables
     if isinstance(problem, LOTZ):
         count = 0
-        for wanted, order in ((1, list(range(n))), (0, list(range(n))[::-1])):
-            products = [
-                [all(x[g] == wanted for g in order[: i + 1]) for i in range(n)] for x in (before, after)
-            ]
+        for bit, order in ((1, list(range(n))), (0, list(range(n))[::-1])):
+            products = [[all(x[g] == bit for g in order[: i + 1]) for i in range(n)] for x in (before, after)]
             moved = {i for i in range(n) if products[0][i] != products[1][i]}
             count += sum(1 for i in range(n) if order[i] in flipped or i - 1 in moved)
         return count
@@ -224,7 +208,7 @@ def dependent_terms(problem: KernelProblem, before: Any, after: Any, flipped: se
     return None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -237,24 +221,27 @@ def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> N
             flipped = rng.permutation(n)[:size].tolist()
             for gene in flipped:
                 set_gene(solution, journal, gene, 1 - solution.genotype[gene])
-            asked = solution.genotype.tolist()
+            requested = solution.genotype.tolist()
             touched = evaluate_partial(problem.data, solution, journal, rng)
 
-            whole, _ = full(problem, asked)
-            for found, expected in zip(solution, whole, strict=True):
-                np.testing.assert_array_equal(found[: problem.n_objectives], expected[: problem.n_objectives])
-            assert solution.genotype.tolist() == whole.genotype.tolist() == twin(asked)[1]
-            assert tuple(solution.objectives.tolist()) == twin(asked)[0]
+            whole, _ = full(problem, requested)
+            pairs: list[tuple[Any, Any]] = list(zip(solution, whole, strict=True))
+            for values, expected in pairs:
+                np.testing.assert_array_equal(
+                    values[: problem.n_objectives], expected[: problem.n_objectives]
+                )
+            assert solution.genotype.tolist() == whole.genotype.tolist() == twin(requested)[1]
+            assert tuple(solution.objectives.tolist()) == twin(requested)[0]
             expected_touched = dependent_terms(problem, former[0], solution.genotype, set(flipped))
             if expected_touched is None:
-                dropped = sum(a != b for a, b in zip(asked, solution.genotype.tolist(), strict=True))
+                dropped = sum(a != b for a, b in zip(requested, solution.genotype.tolist(), strict=True))
                 expected_touched = size + dropped + problem.n_objectives
             assert touched == expected_touched
             if rng.random() < 0.5:
                 undo(solution, journal)
                 solution.objectives[:] = former[3]
-                for found, before in zip(solution, former, strict=True):
-                    np.testing.assert_array_equal(found, before)
+                for values, before in zip(solution, former, strict=True):
+                    np.testing.assert_array_equal(values, before)
             journal.counts[:] = 0
 
 
@@ -292,15 +279,13 @@ def test_the_journal_is_long_enough_for_a_step_that_repair_takes_back_whole() ->
 
 @pytest.mark.parametrize("seed", range(6))
 def test_fronts_are_those_of_all_genotypes(seed: int) -> None:
-    for problem, twin in cases(seed):
-        n = min(problem.n_variables, 12)
-        if problem.n_variables > n:
-            continue
-        points = [twin(x)[0] for x in itertools.product((0, 1), repeat=n)]
-        found: Any = problem.front  # type: ignore[attr-defined]
-        assert found.dtype == np.float64
-        assert [tuple(point) for point in found.tolist()] == front_of(points)
-        assert brute_force_front(problem).tolist() == found.tolist()
+    small: list[tuple[Any, Twin]] = [case for case in cases(seed) if case[0].n_variables <= 12]
+    assert small
+    for problem, twin in small:
+        points = [twin(x)[0] for x in itertools.product((0, 1), repeat=problem.n_variables)]
+        assert problem.front.dtype == np.float64
+        assert [tuple(point) for point in problem.front.tolist()] == front_of(points)
+        assert brute_force_front(problem).tolist() == problem.front.tolist()
 
 
 @pytest.mark.parametrize(
@@ -348,7 +333,7 @@ def test_random_instances_follow_their_laws() -> None:
         (lambda: OneMaxZeroMax(0), r"n_variables must be an integer of at least 1, got 0"),
         (lambda: TrapInverseTrap(12), r"n_variables must be a multiple of 5, got 12"),
         (lambda: TrapInverseTrap(12, k=1), r"k must be an integer of at least 2, got 1"),
-        (lambda: LOTZ(2.5), r"n_variables must be an integer of at least 1, got 2.5"),  # type: ignore[arg-type]
+        (lambda: LOTZ(untyped(2.5)), r"n_variables must be an integer of at least 1, got 2.5"),
         (
             lambda: MultiObjectiveMaxCut(3, [[0, 1]], [1]),
             r"weights must have shape \(n_objectives, n_edges\)",

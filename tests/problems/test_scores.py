@@ -138,11 +138,11 @@ def test_a_library_has_every_policy_once_fewest_bins_first(
     values: list[float], family: str, max_bins: int
 ) -> None:
     library = policy_library(np.array(values), family, max_bins)
-    found = [tuple(policy.cut_points) for policy in library]
+    policies = [tuple(policy.cut_points) for policy in library]
     slow = slow_equal_frequency if family == "equal-frequency" else slow_equal_width
-    wanted = {tuple(slow(values, k)) for k in range(2, max_bins + 1)}
-    assert len(set(found)) == len(found) == len(wanted)
-    assert [len(cuts) for cuts in found] == sorted(map(len, wanted))
+    expected = {tuple(slow(values, k)) for k in range(2, max_bins + 1)}
+    assert len(set(policies)) == len(policies) == len(expected)
+    assert [len(cuts) for cuts in policies] == sorted(map(len, expected))
     assert all(policy.chosen for policy in library)
 
 
@@ -188,7 +188,7 @@ def test_a_density_counts_widths_and_parameters_of_bins() -> None:
     assert score == pytest.approx(3.354728, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(10, 150), st.sampled_from(range(len(RULES))))
 def test_scores_equal_their_twin(seed: int, n_rows: int, rule: int) -> None:
     method, options = RULES[rule]
@@ -244,7 +244,7 @@ def test_dense_and_sparse_counting_equal_the_twin(n_rows: int, cards: tuple[int,
         assert scored == pytest.approx(expected, rel=1e-10, abs=1e-8), method
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300))
 def test_both_ways_of_counting_find_the_same_tables(seed: int, n_rows: int) -> None:
     rng = np.random.default_rng(seed)
@@ -338,8 +338,10 @@ def test_scores_equal_pgmpys(method: str, name: str, options: dict[str, int]) ->
     if method == "k2":  # theirs also counts the parent configurations that no row has
         columns = np.array([v.values for v in variables])
         observed = [len(np.unique(columns[[i for i, _ in f.parents]], axis=1).T) for f in families]
-        wanted = [math.prod(variables[i].n_levels for i, _ in f.parents) for f in families]
-        families = [f for f, a, b in zip(families, observed, wanted, strict=True) if a == b or not f.parents]
+        n_parent_states = [math.prod(variables[i].n_levels for i, _ in f.parents) for f in families]
+        families = [
+            f for f, a, b in zip(families, observed, n_parent_states, strict=True) if a == b or not f.parents
+        ]
         assert len(families) > 30
     expected = [theirs.local_score(f"v{f.child[0]}", tuple(f"v{i}" for i, _ in f.parents)) for f in families]
     ess = options.get("equivalent_sample_size", 1)
@@ -351,7 +353,7 @@ def test_scores_equal_pyagrums(method: str, tolerance: float) -> None:
     from pyagrum import BNLearner
 
     frame, variables = discrete_frame(300, 7)
-    learner: Any = BNLearner(frame)  # type: ignore[no-untyped-call]
+    learner: Any = BNLearner(frame)
     if method == "bic":
         learner.useScoreBIC()
         learner.useNoPrior()
@@ -369,14 +371,14 @@ def test_scores_equal_pyagrums(method: str, tolerance: float) -> None:
 
 def all_families(variables: list[ScoredVariable], n_parents: int) -> list[Family]:
     views = [[(i, k) for k in range(max(len(v.policies), 1))] for i, v in enumerate(variables)]
-    found = []
+    families = []
     for child in range(len(variables)):
         others = [i for i in range(len(variables)) if i != child]
         for size in range(n_parents + 1):
             for parents in itertools.combinations(others, size):
                 for choice in itertools.product(views[child], *(views[p] for p in parents)):
-                    found.append(Family(choice[0], choice[1:]))
-    return found
+                    families.append(Family(choice[0], choice[1:]))
+    return families
 
 
 def cache_case() -> tuple[list[ScoredVariable], list[Family], NDArray[np.float64]]:

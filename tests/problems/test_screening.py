@@ -87,23 +87,23 @@ def slow_strength(
     return (more - less - half) / math.sqrt(half), more - less - price * freedom
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
 def test_pairwise_strengths_equal_their_definition(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     variables = random_variables(rng, 60, "".join(rng.choice(list("cd"), n)), max_bins=8)
-    found = Screening(make_scorer(variables)).pairwise()
-    assert (np.diag(found) == -np.inf).all()
+    strengths = Screening(make_scorer(variables)).pairwise()
+    assert (np.diag(strengths) == -np.inf).all()
     for i, j in itertools.combinations(range(n), 2):
         expected = max(
             slow_strength(variables, (i, coarse(variables[i], a)[0]), [], (j, coarse(variables[j], b)[0]))[0]
             for a in (3, 6)
             for b in (3, 6)
         )
-        assert found[i, j] == found[j, i] == pytest.approx(expected, abs=1e-9)
+        assert strengths[i, j] == strengths[j, i] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(0, 4))
 def test_conditional_strengths_equal_their_definition(seed: int, n: int, limit: int) -> None:
     rng = np.random.default_rng(seed)
@@ -116,11 +116,11 @@ def test_conditional_strengths_equal_their_definition(seed: int, n: int, limit: 
             while len(parents) < n - 1:
                 others = [v for v in range(n) if v != child and v not in parents]
                 given_parents = [views[p] for p in parents]
-                found = [slow_strength(variables, views[child], given_parents, views[v]) for v in others]
-                for v, (strength, _) in zip(others, found, strict=True):
+                strengths = [slow_strength(variables, views[child], given_parents, views[v]) for v in others]
+                for v, (strength, _) in zip(others, strengths, strict=True):
                     expected[child, v] = max(expected[child, v], strength)
-                best = max(range(len(others)), key=lambda k: found[k][1])
-                if found[best][1] <= 0 or len(parents) >= limit:
+                best = max(range(len(others)), key=lambda k: strengths[k][1])
+                if strengths[best][1] <= 0 or len(parents) >= limit:
                     break
                 parents.append(others[best])
     assert Screening(make_scorer(variables)).conditional(limit) == pytest.approx(expected, abs=1e-9)
@@ -136,14 +136,14 @@ def hidden_parent(n_noise: int) -> list[ScoredVariable]:
     return discrete_variables([a, b, child, *noise], [3, 2, 3] + [2] * n_noise)
 
 
-def test_a_parent_that_counts_only_beside_another_is_a_candidate() -> None:
+def test_a_parent_that_counts_only_with_another_is_a_candidate() -> None:
     variables = hidden_parent(60)
     strengths = Screening(make_scorer(variables)).pairwise()
     assert np.count_nonzero(strengths[2] > strengths[2, 1]) > 3
-    kept = candidate_pairs(make_scorer(variables), rules_of(variables), 2)
-    assert kept is not None
-    assert kept[1, 2]
-    assert kept[0, 2]
+    candidates = candidate_pairs(make_scorer(variables), rules_of(variables), 2)
+    assert candidates is not None
+    assert candidates[1, 2]
+    assert candidates[0, 2]
 
 
 def test_large_tables_are_screened_by_a_fixed_sample_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,13 +168,13 @@ def test_no_pair_is_left_out_of_small_tables_unless_asked() -> None:
     variables = random_variables(np.random.default_rng(0), 50, "cd" * 50 + "c")
     scorer, rules = make_scorer(variables), rules_of(variables)
     assert candidate_pairs(scorer, rules, None) is None
-    kept = candidate_pairs(scorer, rules, "auto")
-    assert kept is not None
-    assert (kept == candidate_pairs(scorer, rules, 10)).all()
-    assert 101 * 10 / 2 <= np.count_nonzero(np.triu(kept)) < 101 * 100 / 2
+    candidates = candidate_pairs(scorer, rules, "auto")
+    assert candidates is not None
+    assert (candidates == candidate_pairs(scorer, rules, 10)).all()
+    assert 101 * 10 / 2 <= np.count_nonzero(np.triu(candidates)) < 101 * 100 / 2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 12), st.integers(1, 4))
 def test_candidates_are_symmetric_the_best_and_within_the_rules(seed: int, n: int, k: int) -> None:
     rng = np.random.default_rng(seed)
@@ -182,21 +182,21 @@ def test_candidates_are_symmetric_the_best_and_within_the_rules(seed: int, n: in
     knowledge = random_knowledge(rng, n)
     rules = rules_of(variables, knowledge)
     scorer = make_scorer(variables)
-    kept = candidate_pairs(scorer, rules, k)
-    if kept is None:
+    candidates = candidate_pairs(scorer, rules, k)
+    if candidates is None:
         assert k >= n - 1
         return
-    assert (kept == kept.T).all()
+    assert (candidates == candidates.T).all()
     names = {f"v{i}": i for i in range(n)}
     for parent, child in knowledge.required_edges:
-        assert kept[names[parent], names[child]]
+        assert candidates[names[parent], names[child]]
     impossible = ~(rules.allowed[:, :, 1] | rules.allowed[:, :, 2])
-    assert not kept[np.triu(impossible)].any()
+    assert not candidates[np.triu(impossible)].any()
     pairwise = Screening(scorer).pairwise()
     for i in range(n):
         possible = [j for j in range(n) if j != i and not impossible[min(i, j), max(i, j)]]
         best = sorted(possible, key=lambda j: (-pairwise[i, j], j))[:k]
-        assert kept[i, best].all()
+        assert candidates[i, best].all()
 
 
 @pytest.mark.parametrize("wrong", [0, -3, 2.5, "some", True])
@@ -283,9 +283,9 @@ def test_ancestors_across_words_equal_their_twin(n: int) -> None:
         above |= above[:, middle, None] & above[middle]
     work = problem.kernel_data(1)[0].work
     starts, targets = rng.integers(0, n, (2, 2000)).tolist()
-    found = [reaches(solution.aux, work, a, b) for a, b in zip(starts, targets, strict=True)]
-    assert found == above[starts, targets].tolist()
-    assert 0 < sum(found) < 2000
+    answers = [reaches(solution.aux, work, a, b) for a, b in zip(starts, targets, strict=True)]
+    assert answers == above[starts, targets].tolist()
+    assert 0 < sum(answers) < 2000
 
 
 @pytest.mark.parametrize("n", [12, 65, 128, 130])
@@ -298,7 +298,7 @@ def test_partial_evaluation_over_candidates_equals_full_evaluation(n: int, rando
     problem = make_problem(
         variables, knowledge=knowledge, pairs=pairs, random_repair=random_repair, initial_indegree=2.5
     )
-    journal, kept = guarded_journal(problem)
+    journal, is_intact = guarded_journal(problem)
     data = problem.kernel_data(1)[0]
     solution = evaluated(problem, problem.sample(rng, 1)[0], rng)
     for _ in range(80):
@@ -308,7 +308,7 @@ def test_partial_evaluation_over_candidates_equals_full_evaluation(n: int, rando
             if value != solution.genotype[gene]:
                 set_gene(solution, journal, gene, value)
         evaluate_structure_partial(data, solution, journal, rng)
-        assert kept()
+        assert is_intact()
         edges = problem.edges(solution.genotype)
         assert arcs_of(problem, solution.aux) == set(edges)
         assert is_acyclic(n, edges)
@@ -354,14 +354,14 @@ def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     assert {frozenset(e) for e in few.network_.edges} >= {frozenset(("c3", "c4")), frozenset(("c6", "c7"))}
 
 
-def test_the_command_line_tells_that_pairs_were_screened(frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_the_command_line_says_that_pairs_were_screened(frame: pd.DataFrame, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "rows.csv", index=False)
     command = ["learn", str(tmp_path / "rows.csv"), "--max-evaluations", "500", "--seed", "1", "--quiet"]
-    found = CliRunner().invoke(main, [*command, "--max-candidates", "2", "--json"])
-    n_pairs = json.loads(found.stdout)["run"]["counts"]["n_candidate_pairs"]
+    result = CliRunner().invoke(main, [*command, "--max-candidates", "2", "--json"])
+    n_pairs = json.loads(result.stdout)["run"]["counts"]["n_candidate_pairs"]
     assert n_pairs < 30
-    told = CliRunner().invoke(main, [*command, "--max-candidates", "2"]).stdout
-    assert f"considered {n_pairs} of 45 pairs of columns" in told
+    printed = CliRunner().invoke(main, [*command, "--max-candidates", "2"]).stdout
+    assert f"considered {n_pairs} of 45 pairs of columns" in printed
     assert "pairs of columns" not in CliRunner().invoke(main, command).stdout
 
 
@@ -381,7 +381,7 @@ def test_a_front_searches_the_candidates(frame: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(("candidates", "most_pairs"), [(10, 70 * 69 // 4), ("auto", 70 * 69 // 2)])
-def test_more_than_64_columns_are_learned_within_the_time(candidates: int | str, most_pairs: int) -> None:
+def test_more_than_64_columns_are_learned(candidates: int | str, most_pairs: int) -> None:
     rng = np.random.default_rng(2)
     columns = [rng.integers(0, 2, 400)]
     for _ in range(69):
@@ -391,8 +391,8 @@ def test_more_than_64_columns_are_learned_within_the_time(candidates: int | str,
         scoring_method="bic", max_candidates=candidates, max_evaluations=60_000, random_state=1
     ).fit(wide)
     assert learner.n_candidate_pairs_ <= most_pairs
-    found = {frozenset(edge) for edge in learner.network_.edges}
-    assert sum(frozenset((f"c{i}", f"c{i + 1}")) in found for i in range(69)) >= 66
+    pairs = {frozenset(edge) for edge in learner.network_.edges}
+    assert sum(frozenset((f"c{i}", f"c{i + 1}")) in pairs for i in range(69)) >= 66
 
 
 def test_scorers_are_left_as_they_were() -> None:

@@ -57,7 +57,7 @@ def test_genes_are_pairs_in_order_then_bins_of_continuous_variables() -> None:
 
 
 @pytest.mark.parametrize(("kinds", "length"), [("d", 0), ("c", 1), ("dd", 1), ("cd", 2)])
-def test_the_smallest_problems(kinds: str, length: int) -> None:
+def test_the_smallest_problems_can_be_sampled_and_evaluated(kinds: str, length: int) -> None:
     problem = make_problem(random_variables(np.random.default_rng(1), 40, kinds))
     assert problem.n_variables == length
     genotypes = problem.sample(np.random.default_rng(0), 50)
@@ -86,7 +86,7 @@ def test_sampling_is_sparse_even_and_keeps_the_rules() -> None:
 # ---------------------------------------------------------------- full evaluation
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9))
 def test_repair_in_index_order_equals_its_twin(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ def test_repair_in_index_order_equals_its_twin(seed: int, n: int) -> None:
     assert set(problem.edges(repaired)) == slow_break_cycles(n, problem.edges(genotype))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.booleans())
 def test_evaluation_repairs_keeps_the_rules_and_scores(seed: int, n: int, random_repair: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -154,10 +154,12 @@ def test_random_repair_of_dense_graphs_favours_no_column() -> None:
     n = 5
     problem = make_problem(noise(n))
     rng = np.random.default_rng(5)
-    kept: Counter[tuple[int, int]] = Counter()
+    arc_counts: Counter[tuple[int, int]] = Counter()
     for _ in range(2500):
-        kept.update(problem.edges(evaluated(problem, rng.integers(1, 3, 10).astype(np.int16), rng).genotype))
-    assert chisquare([kept[arc] for arc in itertools.permutations(range(n), 2)]).pvalue > 1e-3
+        arc_counts.update(
+            problem.edges(evaluated(problem, rng.integers(1, 3, 10).astype(np.int16), rng).genotype)
+        )
+    assert chisquare([arc_counts[arc] for arc in itertools.permutations(range(n), 2)]).pvalue > 1e-3
 
 
 def test_surplus_parents_and_bins_are_given_up_evenly() -> None:
@@ -165,8 +167,8 @@ def test_surplus_parents_and_bins_are_given_up_evenly() -> None:
     problem = make_problem(variables, knowledge=ExpertKnowledge(max_indegree=1))
     rng = np.random.default_rng(0)
     genotype = problem.genotype([(0, 2), (1, 2)], [0, 0, 0])
-    kept = Counter(problem.edges(evaluated(problem, genotype, rng).genotype)[0] for _ in range(600))
-    assert chisquare([kept[0, 2], kept[1, 2]]).pvalue > 1e-3
+    parent_counts = Counter(problem.edges(evaluated(problem, genotype, rng).genotype)[0] for _ in range(600))
+    assert chisquare([parent_counts[0, 2], parent_counts[1, 2]]).pvalue > 1e-3
     knowledge = ExpertKnowledge([("v0", "v1")], max_table_cells=6)
     problem = make_problem(variables[:2], knowledge=knowledge)
     genotype = problem.genotype([(0, 1)], [2, 2])
@@ -270,7 +272,7 @@ def test_partial_evaluation_equals_full_evaluation(n: int, steps: int, random_re
         walk.step(subsets(rng, problem.n_variables, problem.n_edge_genes))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.booleans())
 def test_partial_evaluation_keeps_the_rules(seed: int, n: int, random_repair: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -307,9 +309,9 @@ def test_only_touched_families_are_scored(n: int) -> None:
         journal.counts[:] = 0
         set_gene(solution, journal, gene, value)
         n_touched = evaluate_structure_partial(data, solution, journal, rng)
-        found = set(journal.terms[: journal.counts[1]].tolist())
-        assert n_touched == len(found)
-        return found
+        scored = set(journal.terms[: journal.counts[1]].tolist())
+        assert n_touched == len(scored)
+        return scored
 
     assert touched_by(problem.n_edge_genes + 0, 1) == {0, 1, last}
     assert touched_by(problem.n_edge_genes + 1, 2) == {1}

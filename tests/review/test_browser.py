@@ -1,45 +1,24 @@
-"""The review page in a browser: what people see, press and get. Needs the system's Chromium."""
+"""Choosing on the review page in a browser: buttons, keys, filters, weights, decision. Needs the system's Chromium."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from review_browser import CHROMIUM, handle, left, needs_browser, opened, saved, selected
-from review_examples import HOSTILE_NAMES, example_front
+from review_examples import example_front
 
 from gomea_bn.front.decision import accept, read_decision
 from gomea_bn.front.front import Front
-from gomea_bn.review import page as review
-from gomea_bn.review.page import network_report, review_page
+from gomea_bn.review.page import review_page
 
 
 def test_continuous_integration_has_a_browser():
     assert CHROMIUM or not os.environ.get("CI"), "install chromium: nothing may be skipped here"
-
-
-@pytest.fixture(scope="module")
-def front() -> Front:
-    return example_front(n_networks=14, n_variables=8)
-
-
-@pytest.fixture(scope="module")
-def page_file(front, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("review") / "page.html"
-    review_page(front, path)
-    return path
-
-
-@pytest.fixture
-def page(browser, page_file) -> Iterator[Page]:
-    with opened(browser, page_file) as found:
-        yield found
 
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -94,7 +73,7 @@ def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
     values = front.values[:, 0]
     low = float(handle(page, 0, 0).get_attribute("aria-valuenow"))
     high = float(handle(page, 0, 1).get_attribute("aria-valuenow"))
-    inside = [place for place, value in enumerate(values) if low <= value <= high]
+    inside = [index for index, value in enumerate(values) if low <= value <= high]
     assert 0 < len(inside) < len(front)
     assert left(page) == len(inside)
     assert page.locator("#left").inner_text() == f"{len(inside)} of 14 left"
@@ -148,11 +127,11 @@ def test_filters_move_by_keys_to_values_that_networks_have(page, front):
 @needs_browser
 def test_sliders_choose_as_the_front_does(page, front):
     for weights in ((100, 0, 0), (10, 90, 40), (0, 15, 100), (35, 35, 0), (0, 0, 0)):
-        for place, weight in enumerate(weights):
-            page.locator(f"#weight-{place}").fill(str(weight))
-        wanted = weights if any(weights) else (1, 1, 1)
-        assert selected(page) == front.nearest(wanted).index
-        shares = [round(100 * weight / sum(wanted)) for weight in wanted]
+        for position, weight in enumerate(weights):
+            page.locator(f"#weight-{position}").fill(str(weight))
+        used_weights = weights if any(weights) else (1, 1, 1)
+        assert selected(page) == front.nearest(used_weights).index
+        shares = [round(100 * weight / sum(used_weights)) for weight in used_weights]
         shown = page.locator("#weights output").all_inner_texts()
         assert shown == [f"{share}\u00a0%" for share in shares]
 
@@ -180,23 +159,23 @@ def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
         expect(page).to_have_url(re.compile("network="))
         expect(page).not_to_have_url(re.compile("weights="))
         page.locator("#weight-1").fill("0")
-        given = {"misfit": 0.5, "complexity": 0.0, "expert_distance": 0.5}
-        assert saved(page)["weights"] == given
+        weights = {"misfit": 0.5, "complexity": 0.0, "expert_distance": 0.5}
+        assert saved(page)["weights"] == weights
         expect(page).to_have_url(re.compile("weights=50%2C0%2C50"))
         page.reload()
         page.wait_for_selector("body[data-ready='1']")
-        assert saved(page)["weights"] == given
+        assert saved(page)["weights"] == weights
 
 
 @needs_browser
 def test_buttons_lead_to_the_fronts_choices(page, front):
-    wanted = {
+    choices = {
         "knee": front.knee(),
         "expert_distance": front.closest_to_expert(),
         "complexity": front.best("complexity"),
         "misfit": front.best("misfit"),
     }
-    for key, candidate in wanted.items():
+    for key, candidate in choices.items():
         page.click(f"button[data-key={key}]")
         assert selected(page) == candidate.index
         assert page.locator(f"button[data-key={key}]").get_attribute("aria-pressed") == "true"
@@ -213,42 +192,42 @@ def test_scatter_selects_by_pointer_and_changes_axes(page, front):
         page.locator("#scatter").get_attribute("aria-label").startswith("Complexity against Edges; 14 of 14")
     )
     lower, higher = front.best("complexity").index, int(front.values[:, 1].argmax())
-    boxes = [page.locator(f".dot[data-id='{place}']").bounding_box() for place in (lower, higher)]
+    boxes = [page.locator(f".dot[data-id='{number}']").bounding_box() for number in (lower, higher)]
     assert boxes[0]["y"] > boxes[1]["y"]
 
 
 @needs_browser
 def test_edges_are_classed_against_the_expert(page, front):
     network, expert = front[selected(page)].network, front.expert
-    own, theirs = set(network.edges), set(expert.edges)
-    wanted = {
-        "both": own & theirs,
-        "reversed": {(a, b) for a, b in own if (b, a) in theirs},
-        "here": {(a, b) for a, b in own if (a, b) not in theirs and (b, a) not in theirs},
-        "there": {(a, b) for a, b in theirs if (a, b) not in own and (b, a) not in own},
+    ours, theirs = set(network.edges), set(expert.edges)
+    classes = {
+        "both": ours & theirs,
+        "reversed": {(a, b) for a, b in ours if (b, a) in theirs},
+        "here": {(a, b) for a, b in ours if (a, b) not in theirs and (b, a) not in theirs},
+        "there": {(a, b) for a, b in theirs if (a, b) not in ours and (b, a) not in ours},
     }
-    assert sum(map(len, wanted.values())) > 5
-    for kind, edges in wanted.items():
+    assert sum(map(len, classes.values())) > 5
+    for kind, edges in classes.items():
         drawn = page.locator(f"#graph .edge.{kind}").evaluate_all("all => all.map(one => one.dataset.edge)")
         names = network.names
-        assert {tuple(names[int(place)] for place in edge.split(",")) for edge in drawn} == edges
+        assert {tuple(names[int(index)] for index in edge.split(",")) for edge in drawn} == edges
     legend = page.locator("#legend li").all_inner_texts()
     assert [int(text.split()[-1]) for text in legend[:4]] == [
-        len(wanted[kind]) for kind in ("both", "reversed", "here", "there")
+        len(classes[kind]) for kind in ("both", "reversed", "here", "there")
     ]
     listed = [text.split(" (")[0] for text in page.locator("#panel .edge-list li").all_inner_texts()]
     assert {re.sub(r"\s*\d+\s%$", "", text) for text in listed} == {
-        f"{a} → {b}" for edges in wanted.values() for a, b in edges
+        f"{a} → {b}" for edges in classes.values() for a, b in edges
     }
 
 
 @needs_browser
 def test_nodes_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
-    places = "all => all.map(one => one.getAttribute('transform'))"
-    before = page.locator(".node").evaluate_all(places)
+    transforms = "all => all.map(one => one.getAttribute('transform'))"
+    before = page.locator(".node").evaluate_all(transforms)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.locator(".node").evaluate_all(places) == before
+    assert page.locator(".node").evaluate_all(transforms) == before
     network = front[selected(page)].network
     frequency = {
         edge: sum(edge in candidate.network.edges for candidate in front) / len(front)
@@ -263,7 +242,11 @@ def test_nodes_stay_where_they_are_and_edges_thicken_with_their_share(page, fron
 @needs_browser
 def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
     network = front[selected(page)].network
-    name = next(one for one in network.cut_points if network.parents(one) and len(network.cut_points[one]))
+    name = next(
+        variable
+        for variable in network.cut_points
+        if network.parents(variable) and len(network.cut_points[variable])
+    )
     page.locator(f".node[data-variable='{network.names.index(name)}']").focus()
     page.keyboard.press("Enter")
     assert page.locator(".variable-name").inner_text() == name
@@ -280,7 +263,7 @@ def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
     partners = {parent for parent, child in network.edges if child in children and parent != name}
     blanket = set(network.parents(name)) | children | partners
     shown = page.locator(".node.blanket").evaluate_all("all => all.map(one => Number(one.dataset.variable))")
-    assert {network.names[place] for place in shown} == blanket
+    assert {network.names[index] for index in shown} == blanket
     page.click("summary:text('Bins as a table')")
     bins = page.locator("#panel details table").first.locator("tbody td").all_inner_texts()
     assert sum(int(text) for text in bins) == front.table.n_rows
@@ -306,17 +289,17 @@ def test_pin_and_compare_in_words(page, front):
     assert "This is A" in page.locator("#panel").inner_text()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    one, other = front[3].network, front[0].network
+    here, pinned = front[3].network, front[0].network
     text = page.locator("#panel").inner_text()
     assert "with A (network 0)" in text
-    only_here = [edge for edge in one.edges if edge not in other.edges and edge[::-1] not in other.edges]
+    only_here = [edge for edge in here.edges if edge not in pinned.edges and edge[::-1] not in pinned.edges]
     assert (f"Only here: {len(only_here)}" in text) == bool(only_here)
     for parent, child in only_here:
         assert f"{parent} → {child}" in text
     difference = f"{abs(front.values[3, 1] - front.values[0, 1]):,.0f} free parameters fewer: simpler"
     assert difference in text
     differing = [
-        name for name, cuts in one.cut_points.items() if cuts.tolist() != other.cut_points[name].tolist()
+        name for name, cuts in here.cut_points.items() if cuts.tolist() != pinned.cut_points[name].tolist()
     ]
     assert differing
     for name in differing:
@@ -339,11 +322,11 @@ def test_decision_holds_what_was_decided_and_is_accepted(page, front):
     handle(page, 1, 0).press("ArrowRight")
     page.locator("#shortlist button").first.click()
     assert selected(page) == chosen
-    found = saved(page)
-    decision = read_decision(json.dumps(found))
-    assert found.pop("made").endswith("Z")
+    content = saved(page)
+    decision = read_decision(json.dumps(content))
+    assert content.pop("made").endswith("Z")
     complexity = sorted(set(front.values[:, 1]))
-    assert found == {
+    assert content == {
         "format": "gomea-bn decision",
         "format_version": 1,
         "run_hash": front.run_hash,
@@ -412,162 +395,3 @@ def test_tables_say_what_the_charts_show(page, front):
     rows.nth(6).locator("button").click()
     assert selected(page) == 6
     expect(page.locator("#table-dialog")).not_to_be_visible()
-
-
-@needs_browser
-def test_hostile_names_are_shown_literally(browser, tmp_path):
-    names = HOSTILE_NAMES
-    front = example_front(n_variables=len(names), names=names, n_objectives=4, record={"<b>": names[0]})
-    review_page(front, tmp_path / "page.html", title="<b>Study</b>")
-    with opened(browser, tmp_path / "page.html") as page:
-        assert page.title().startswith("<b>Study</b>")
-        for place, name in enumerate(names):
-            page.locator(f".node[data-variable='{place}']").press("Enter")
-            assert page.locator(".variable-name").evaluate("one => one.textContent") == name
-            assert (
-                page.locator(f".node[data-variable='{place}'] title").evaluate("one => one.textContent")
-                == name
-            )
-        page.click("#tab-about")
-        assert "<script>window.hacked" in page.locator("#panel").inner_text()
-        page.click("#tab-network")
-        for _ in range(4):
-            page.keyboard.press("p")
-            page.keyboard.press("ArrowRight")
-        page.click("#open-table")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-        assert page.locator("script").count() == 2
-        assert page.locator("img").count() == 0
-
-
-@needs_browser
-@pytest.mark.parametrize(("n_objectives", "expert"), [(1, False), (2, True), (4, False)])
-def test_any_number_of_objectives_with_and_without_an_expert(browser, tmp_path, n_objectives, expert):
-    front = example_front(n_objectives=n_objectives, expert=expert, keep_table=n_objectives > 1)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
-        for _ in range(3):
-            page.keyboard.press("ArrowRight")
-        page.keyboard.press("p")
-        page.keyboard.press("ArrowLeft")
-        page.locator(".node").first.click()
-        page.locator(".node").last.click()
-        assert page.locator("#weights input").count() == (n_objectives if n_objectives > 1 else 0)
-        assert page.locator("#filter-labels li").count() == n_objectives + 2
-        found = saved(page)
-        assert found["weights"] == {}
-        assert read_decision(json.dumps(found)).weights == {}
-
-
-@needs_browser
-def test_front_of_one_network_can_be_saved_but_not_browsed(browser, tmp_path):
-    front = example_front(n_networks=1)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
-        expect(page.locator("#choose")).not_to_be_visible()
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("s")
-        assert saved(page)["network"] == 0
-        assert page.locator("#shortlist button").count() == 0
-
-
-@needs_browser
-def test_report_of_one_network_shows_it_without_a_decision(browser, tmp_path, front):
-    network_report(front[3].network, front.table, tmp_path / "page.html", record={"score": 1.5})
-    with opened(browser, tmp_path / "page.html") as page:
-        expect(page.locator("#choose")).not_to_be_visible()
-        expect(page.locator("#decide")).not_to_be_visible()
-        assert page.locator("#graph .edge.plain").count() == len(front[3].network.edges)
-        page.locator(".node").nth(1).click()
-        assert page.locator(".variable-name").inner_text() == front[3].network.names[1]
-
-
-@needs_browser
-def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypatch):
-    monkeypatch.setattr(review, "_LARGEST_PLAIN", 1000)
-    front = example_front(n_networks=200, n_variables=20, n_rows=300)
-    page_text = review_page(front, tmp_path / "page.html")
-    assert 'type="application/gzip"' in page_text
-    with opened(
-        browser, tmp_path / "page.html", color_scheme="dark", viewport={"width": 1920, "height": 1080}
-    ) as page:
-        assert page.locator(".strand").count() == 200
-        dark, light = page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(253, 252, 250)"
-        assert dark != light
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.press("ArrowRight")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1920
-
-
-@needs_browser
-def test_sixty_variables_are_readable_and_can_be_seen_whole(browser, tmp_path):
-    review_page(example_front(n_networks=5, n_variables=64, n_rows=100), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
-        frame = page.locator("#graph-frame").bounding_box()
-        first = page.locator(".node text").first
-        assert first.evaluate("one => one.getBoundingClientRect().height") > 9
-        page.click("#whole")
-        drawing = page.locator("#graph").bounding_box()
-        assert drawing["width"] <= frame["width"]
-        assert drawing["height"] <= frame["height"]
-
-
-@needs_browser
-def test_paper_gets_one_page(browser, page_file):
-    with opened(browser, page_file) as page:
-        page.fill("#note", "Agrees with the clinic.")
-        page.locator("body").press("s")
-        text = page.pdf(prefer_css_page_size=True)
-        assert re.findall(rb"/Count (\d+)", text) == [b"1"]
-        page.emulate_media(media="print")
-        summary = page.locator("#print-summary").inner_text()
-        assert "Agrees with the clinic." in summary
-        assert "Bins and levels" in summary
-        expect(page.locator("#choose")).not_to_be_visible()
-
-
-@needs_browser
-def test_parts_have_names_and_roles(page):
-    unnamed = page.evaluate(
-        """() => [...document.querySelectorAll('button, select, input, textarea, [role=slider], [role=button]')]
-          .filter(one => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length))
-          .map(one => one.outerHTML)"""
-    )
-    assert unnamed == []
-    assert page.locator("[role=tab][aria-selected=true]").count() == 1
-    page.locator("#tab-network").press("ArrowRight")
-    assert page.locator("#tab-variable").get_attribute("aria-selected") == "true"
-    page.locator(".node").first.focus()
-    page.keyboard.press("Tab")
-    outline = page.evaluate("getComputedStyle(document.activeElement.querySelector('rect')).strokeWidth")
-    assert float(outline.removesuffix("px")) > 3
-
-
-@needs_browser
-def test_facts_have_room_beside_long_names(browser, tmp_path):
-    record = {
-        "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},
-        "data_sha256": "0123456789abcdef" * 4,
-        "stopped_by": "max_evaluations",
-    }
-    review_page(example_front(record=record), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
-        page.click("#tab-about")
-        panel = page.locator("#panel").bounding_box()
-        for fact in page.locator(".facts dd").all():
-            box = fact.bounding_box()
-            assert box["width"] >= 0.45 * panel["width"]
-            assert box["x"] + box["width"] <= panel["x"] + panel["width"]
-        value = page.locator(".facts dd", has_text="max_evaluations")
-        assert value.evaluate("one => one.getBoundingClientRect().height") < 30
-
-
-@needs_browser
-def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file):
-    with opened(browser, page_file, viewport={"width": 600, "height": 900}) as page:
-        # of the text that fits into 60 % of the window's height nothing is hidden
-        shown, whole = page.evaluate(
-            "(p => [p.clientHeight, p.scrollHeight])(document.querySelector('#panel'))"
-        )
-        assert whole > 200
-        assert shown == min(whole, 540)

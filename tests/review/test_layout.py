@@ -23,36 +23,36 @@ def arc_shares(draw):
     return shares, np.triu(expert)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arc_shares())
 def test_boxes_stand_apart_and_edges_pass_under_none(drawn):
     shares, expert = drawn
     n = len(shares)
-    names = [f"variable {place}" * (1 + place % 3) for place in range(n)]
-    found = layout(names, shares, expert)
-    half = found.boxes[:, 2:] / 2
+    names = [f"variable {number}" * (1 + number % 3) for number in range(n)]
+    drawing = layout(names, shares, expert)
+    half = drawing.boxes[:, 2:] / 2
     for i in range(n):
         for j in range(i):
-            apart = np.abs(found.boxes[i, :2] - found.boxes[j, :2]) - half[i] - half[j]
+            apart = np.abs(drawing.boxes[i, :2] - drawing.boxes[j, :2]) - half[i] - half[j]
             assert apart.max() > 5
     joined = (shares > 0) | expert
-    assert set(found.curves) == {
+    assert set(drawing.curves) == {
         (i, j) for i in range(n) for j in range(i + 1, n) if joined[i, j] or joined[j, i]
     }
-    for (i, j), curve in found.curves.items():
+    for (i, j), curve in drawing.curves.items():
         points = points_on(curve, 80)
-        others = [place for place in range(n) if place not in (i, j)]
+        others = [number for number in range(n) if number not in (i, j)]
         if others:
-            assert not box_hits(points[None], found.boxes[others], 1.0).any()
-        for end, box in ((curve[0], found.boxes[i]), (curve[-1], found.boxes[j])):
+            assert not box_hits(points[None], drawing.boxes[others], 1.0).any()
+        for end, box in ((curve[0], drawing.boxes[i]), (curve[-1], drawing.boxes[j])):
             beyond = (np.abs(end - box[:2]) - box[2:] / 2).max()
             assert -0.5 < beyond < 8  # ends at the border of its box
         assert points.min() >= 0
-        assert points[:, 0].max() <= found.width
-        assert points[:, 1].max() <= found.height
+        assert points[:, 0].max() <= drawing.width
+        assert points[:, 1].max() <= drawing.height
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(arc_shares())
 def test_consensus_has_no_cycle_and_ties_in_what_can_be(drawn):
     shares, expert = drawn
@@ -75,9 +75,9 @@ def test_consensus_has_no_cycle_and_ties_in_what_can_be(drawn):
 def test_layout_of_many_variables_stays_compact(n):
     rng = np.random.default_rng(n)
     table_like = np.triu(rng.random((n, n)) < 2.5 / n, 1) * rng.random((n, n))
-    found = layout([f"X{place}" for place in range(n)], table_like)
-    assert found.width < 140 * (3 + np.sqrt(1.3 * n))
-    assert found.height < 84 * (4 + 2 * np.sqrt(n))
+    drawing = layout([f"X{number}" for number in range(n)], table_like)
+    assert drawing.width < 140 * (3 + np.sqrt(1.3 * n))
+    assert drawing.height < 84 * (4 + 2 * np.sqrt(n))
 
 
 def test_box_width_follows_the_name_up_to_a_limit():

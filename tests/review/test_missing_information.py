@@ -22,7 +22,11 @@ def test_bins_that_the_expert_did_not_give_are_not_called_theirs(browser, tmp_pa
     first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
     expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
     front = Front(
-        plain.objectives, plain.values, [one.network for one in plain], table=plain.table, expert=expert
+        plain.objectives,
+        plain.values,
+        [candidate.network for candidate in plain],
+        table=plain.table,
+        expert=expert,
     )
     review_page(front, tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
@@ -32,12 +36,12 @@ def test_bins_that_the_expert_did_not_give_are_not_called_theirs(browser, tmp_pa
         assert f"You did not mention: {', '.join(others)}." in text
         named = re.findall(r"^(.*): .* in yours\.$", text, flags=re.MULTILINE)
         assert named == [second]
-        wanted = {
+        expected = {
             first: "You gave no bins: 3 bins of equal frequency stand in for yours.",
             third: "You did not mention this variable. You gave no bins: 3 bins of equal frequency stand in "
             "for yours.",
         }
-        for name, words in wanted.items():
+        for name, words in expected.items():
             page.locator(f".node[data-variable='{expert.names.index(name)}']").press("Enter")
             assert page.locator("#panel .unsaid").inner_text() == words
             assert page.locator("#histogram .yours").count() == 0
@@ -50,10 +54,10 @@ def test_bins_that_the_expert_did_not_give_are_not_called_theirs(browser, tmp_pa
 @needs_browser
 def test_a_damaged_histogram_is_said_to_be_damaged(browser, tmp_path):
     columns = column_summary(example_front().table)
-    place = next(place for place, one in enumerate(columns) if one["kind"] == "continuous")
-    columns[place]["histogram"]["edges"][0] = "low"
+    index = next(index for index, column in enumerate(columns) if column["kind"] == "continuous")
+    columns[index]["histogram"]["edges"][0] = "low"
     review_page(example_front(keep_table=False, record={"columns": columns}), tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
-        page.locator(f".node[data-variable='{place}']").press("Enter")
+        page.locator(f".node[data-variable='{index}']").press("Enter")
         assert "is damaged in the record" in page.locator("#panel").inner_text()
         assert page.locator("#histogram .bar").count() == 0

@@ -12,6 +12,7 @@ import re
 import numpy as np
 import pytest
 from review_examples import HOSTILE_NAMES, example_front, learned_table
+from wrong_input import untyped
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError
@@ -64,8 +65,8 @@ def edges_in(data: dict, network: dict) -> set[tuple[str, str]]:
     names = [variable["name"] for variable in data["variables"]]
     return {
         (names[parent], names[child])
-        for child, place in enumerate(network["f"])
-        for parent in data["families"][child][place]["p"]
+        for child, family in enumerate(network["f"])
+        for parent in data["families"][child][family]["p"]
     }
 
 
@@ -83,11 +84,11 @@ def test_page_holds_every_network_as_it_is(n_objectives):
         network = candidate.network
         assert edges_in(data, entry) == set(network.edges)
         for position, name in enumerate(network.names):
-            found = data["families"][position][entry["f"][position]]
+            family = data["families"][position][entry["f"][position]]
             rows = network.tables[name].reshape(-1, network.cardinality(name))
-            assert found["r"] == len(rows)
-            if found["i"] is None:
-                np.testing.assert_allclose(np.array(found["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
+            assert family["r"] == len(rows)
+            if family["i"] is None:
+                np.testing.assert_allclose(np.array(family["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
             cuts = data["cuts"][position][entry["c"][position]]["at"]
             if name in network.cut_points:
                 np.testing.assert_allclose(cuts, network.cut_points[name], rtol=1e-9)
@@ -109,34 +110,34 @@ def test_counts_behind_bins_and_table_rows_are_those_of_the_rows():
     for position, name in enumerate(network.names):
         codes = [code(name, value) for value in columns[name]]
         bins = data["cuts"][position][entry["c"][position]]["n"]
-        assert bins == [codes.count(one) for one in range(network.cardinality(name))]
-        found = data["families"][position][entry["f"][position]]
+        assert bins == [codes.count(state) for state in range(network.cardinality(name))]
+        family = data["families"][position][entry["f"][position]]
         parents = network.parents(name)
         if not parents:
-            assert found["n"] is None
+            assert family["n"] is None
             continue
         shape = [network.cardinality(parent) for parent in parents]
-        wanted = np.zeros(shape, dtype=int)
+        expected = np.zeros(shape, dtype=int)
         for row in range(front.table.n_rows):
-            wanted[tuple(code(parent, columns[parent][row]) for parent in parents)] += 1
-        assert found["n"] == wanted.ravel().tolist()
+            expected[tuple(code(parent, columns[parent][row]) for parent in parents)] += 1
+        assert family["n"] == expected.ravel().tolist()
         checked += 1
     assert checked
 
 
 def test_landmarks_are_the_fronts_choices():
     front = example_front(n_objectives=4)
-    found = {one["key"]: one for one in page_data(review_page(front))["landmarks"]}
-    assert found["knee"]["id"] == front.knee().index
-    assert found["expert_distance"]["id"] == front.closest_to_expert().index
-    assert found["complexity"]["id"] == front.best("complexity").index
-    assert found["misfit"]["id"] == front.best("misfit").index
-    assert found["price <b>"]["label"] == "Least price of <measuring>"
-    labels = [one["label"] for one in page_data(review_page(front))["landmarks"]]
+    landmarks = {landmark["key"]: landmark for landmark in page_data(review_page(front))["landmarks"]}
+    assert landmarks["knee"]["id"] == front.knee().index
+    assert landmarks["expert_distance"]["id"] == front.closest_to_expert().index
+    assert landmarks["complexity"]["id"] == front.best("complexity").index
+    assert landmarks["misfit"]["id"] == front.best("misfit").index
+    assert landmarks["price <b>"]["label"] == "Least price of <measuring>"
+    labels = [landmark["label"] for landmark in page_data(review_page(front))["landmarks"]]
     assert labels[:4] == ["Knee", "Closest to mine", "Simplest", "Best fit"]
 
 
-def test_axes_beside_the_objectives_are_the_frames():
+def test_further_axes_are_columns_of_the_fronts_frame():
     front = example_front()
     data, frame = page_data(review_page(front)), front.to_frame()
     assert data["n_edges"] == frame["n_edges"].tolist()
@@ -149,8 +150,8 @@ def test_thinned_page_names_networks_by_their_place_in_the_whole_front():
     assert len(data["ids"]) == 7
     assert data["run_hash"] == front.run_hash
     assert front.knee().index in data["ids"]
-    for place, row in zip(data["ids"], data["values"]):
-        assert row == front.values[place].tolist()
+    for number, row in zip(data["ids"], data["values"]):
+        assert row == front.values[number].tolist()
     assert data["headline"] == "7 networks explain your data; pick one."
     assert "Chosen from 30:" in data["origin"]
     assert "hypervolume" in data["origin"]
@@ -164,7 +165,7 @@ def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from
     assert data["ids"] == list(range(9))
     assert "Chosen from 30: knee" in data["origin"]
     again = page_data(review_page(small, max_networks=4))
-    assert [small.values[place].tolist() for place in again["ids"]] == again["values"]
+    assert [small.values[number].tolist() for number in again["ids"]] == again["values"]
 
 
 def test_histograms_come_from_the_rows_or_from_the_record():
@@ -172,18 +173,18 @@ def test_histograms_come_from_the_rows_or_from_the_record():
     columns = column_summary(with_table.table)
     without = example_front(keep_table=False, record={"columns": columns, "n_rows": 200})
     bare = example_front(keep_table=False)
-    found = [page_data(review_page(front))["variables"] for front in (with_table, without, bare)]
-    assert found[0] == found[1]
+    variables = [page_data(review_page(front))["variables"] for front in (with_table, without, bare)]
+    assert variables[0] == variables[1]
     for position, column in enumerate(columns):
         if column["kind"] == "continuous":
-            assert found[0][position]["histogram"]["counts"] == column["histogram"]["counts"]
+            assert variables[0][position]["histogram"]["counts"] == column["histogram"]["counts"]
             np.testing.assert_allclose(
-                found[0][position]["histogram"]["edges"], column["histogram"]["edges"], rtol=1e-8
+                variables[0][position]["histogram"]["edges"], column["histogram"]["edges"], rtol=1e-8
             )
-            assert found[2][position]["histogram"] is None
+            assert variables[2][position]["histogram"] is None
         else:
-            assert found[0][position]["counts"] == column["counts"]
-            assert found[2][position]["counts"] is None
+            assert variables[0][position]["counts"] == column["counts"]
+            assert variables[2][position]["counts"] is None
     assert "200 rows" in page_data(review_page(without))["origin"]
 
 
@@ -192,7 +193,9 @@ def test_histograms_come_from_the_rows_or_from_the_record():
 )
 def test_spoilt_columns_of_a_record_give_no_histogram(columns):
     front = example_front(keep_table=False, record={"columns": columns})
-    for variable in page_data(review_page(front))["variables"]:
+    variables = page_data(review_page(front))["variables"]
+    assert len(variables) == len(front[0].network.names)
+    for variable in variables:
         assert variable.get("histogram") is None
         assert variable.get("counts") is None
 
@@ -213,23 +216,23 @@ def test_spoilt_columns_of_a_record_give_no_histogram(columns):
 )
 def test_a_damaged_histogram_is_left_out_and_said_to_be(histogram):
     columns = column_summary(example_front().table)
-    place = next(place for place, one in enumerate(columns) if one["kind"] == "continuous")
-    columns[place]["histogram"] = histogram
+    index = next(index for index, column in enumerate(columns) if column["kind"] == "continuous")
+    columns[index]["histogram"] = histogram
     front = example_front(keep_table=False, record={"columns": columns})
     variables = page_data(review_page(front))["variables"]
-    assert variables[place]["histogram"] is None
-    assert [variable["damaged"] for variable in variables].index(True) == place
+    assert variables[index]["histogram"] is None
+    assert [variable["damaged"] for variable in variables].index(True) == index
     assert sum(variable["damaged"] for variable in variables) == 1
 
 
 def test_damaged_counts_of_levels_are_left_out_and_said_to_be():
     columns = column_summary(example_front().table)
-    place = next(place for place, one in enumerate(columns) if one["kind"] == "discrete")
-    columns[place]["counts"][0] = "many"
+    index = next(index for index, variable in enumerate(columns) if variable["kind"] == "discrete")
+    columns[index]["counts"][0] = "many"
     front = example_front(keep_table=False, record={"columns": columns})
     variables = page_data(review_page(front))["variables"]
-    assert variables[place]["counts"] is None
-    assert [one["name"] for one in variables if one["damaged"]] == [columns[place]["name"]]
+    assert variables[index]["counts"] is None
+    assert [variable["name"] for variable in variables if variable["damaged"]] == [columns[index]["name"]]
 
 
 def test_what_the_expert_did_not_say_is_marked():
@@ -237,20 +240,20 @@ def test_what_the_expert_did_not_say_is_marked():
     first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
     expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
     front = Front(
-        plain.objectives, plain.values, [one.network for one in plain], table=plain.table, expert=expert
+        plain.objectives, plain.values, [entry.network for entry in plain], table=plain.table, expert=expert
     )
-    unsaid = {one["name"]: one["unsaid"] for one in page_data(review_page(front))["variables"]}
+    unsaid = {entry["name"]: entry["unsaid"] for entry in page_data(review_page(front))["variables"]}
     assert unsaid.pop(first) == "bins"
     assert unsaid.pop(second) is None
     assert third in unsaid
     assert set(unsaid.values()) == {"variable"}
-    assert {one["unsaid"] for one in page_data(review_page(plain))["variables"]} == {None}
+    assert {entry["unsaid"] for entry in page_data(review_page(plain))["variables"]} == {None}
 
 
 def wide_network(n_parents: int = 4) -> DiscretizedBayesNet:
     """Return a network whose last table has 5**n_parents rows."""
     rng = np.random.default_rng(0)
-    names = [f"p{place}" for place in range(n_parents)] + ["child"]
+    names = [f"p{number}" for number in range(n_parents)] + ["child"]
     levels = {name: tuple("abcde") for name in names[:-1]} | {"child": (0, 1)}
     tables = {name: rng.dirichlet(np.ones(5)) for name in names[:-1]}
     tables["child"] = rng.dirichlet(np.ones(2), size=(5,) * n_parents)
@@ -261,10 +264,10 @@ def wide_network(n_parents: int = 4) -> DiscretizedBayesNet:
 def test_long_tables_are_cut_and_say_which_rows_are_kept():
     network = wide_network()
     data = page_data(network_report(network))
-    found = data["families"][-1][0]
-    assert found["r"] == 625
-    assert found["i"] == list(range(MOST_TABLE_ROWS))
-    assert len(found["t"]) == 2 * MOST_TABLE_ROWS
+    family = data["families"][-1][0]
+    assert family["r"] == 625
+    assert family["i"] == list(range(MOST_TABLE_ROWS))
+    assert len(family["t"]) == 2 * MOST_TABLE_ROWS
 
 
 def test_long_tables_keep_the_rows_with_most_data():
@@ -273,16 +276,16 @@ def test_long_tables_keep_the_rows_with_most_data():
     frame = wide_network().sample(900, 1)
     frame["child"] = frame["child"].astype(int)
     table = read_table(frame)
-    network = DiscretizedBayesNet.from_table(table, [(f"p{place}", "child") for place in range(4)], {})
-    found = page_data(network_report(network, table))["families"][-1][0]
-    counts = frame.groupby([f"p{place}" for place in range(4)], observed=False).size().to_numpy()
-    kept = found["i"]
-    assert found["n"] == counts[kept].tolist()
-    left_out = np.delete(counts, kept)
+    network = DiscretizedBayesNet.from_table(table, [(f"p{number}", "child") for number in range(4)], {})
+    family = page_data(network_report(network, table))["families"][-1][0]
+    counts = frame.groupby([f"p{number}" for number in range(4)], observed=False).size().to_numpy()
+    rows_shown = family["i"]
+    assert family["n"] == counts[rows_shown].tolist()
+    left_out = np.delete(counts, rows_shown)
     assert left_out.size == 625 - MOST_TABLE_ROWS
-    assert left_out.max() <= min(found["n"])
-    rows = network.tables["child"].reshape(-1, 2)[kept]
-    np.testing.assert_allclose(np.array(found["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
+    assert left_out.max() <= min(family["n"])
+    rows = network.tables["child"].reshape(-1, 2)[rows_shown]
+    np.testing.assert_allclose(np.array(family["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
 
 
 def test_report_of_one_network_leaves_out_what_chooses():
@@ -298,7 +301,7 @@ def test_report_of_one_network_leaves_out_what_chooses():
     assert edges_in(data, data["networks"][0]) == set(network.edges)
 
 
-def test_front_of_one_network():
+def test_a_front_of_one_network_has_no_landmarks():
     front = example_front(n_networks=1)
     data = page_data(review_page(front))
     assert data["headline"] == "One network explains your data."
@@ -318,8 +321,10 @@ def test_expert_in_another_column_order_is_matched_by_name():
             name: front.expert.tables[name].reshape(-1, front.expert.cardinality(name))[0] for name in names
         },
     )
-    one = Front(front.objectives, front.values, [c.network for c in front], table=front.table, expert=turned)
-    data = page_data(review_page(one))
+    reordered = Front(
+        front.objectives, front.values, [c.network for c in front], table=front.table, expert=turned
+    )
+    data = page_data(review_page(reordered))
     assert edges_in(data, data["expert"]) == set()
     for position, name in enumerate(front.expert.names):
         cuts = data["cuts"][position][data["expert"]["c"][position]]["at"]
@@ -349,8 +354,8 @@ def test_hostile_texts_stay_data(monkeypatch, packed):
     front = example_front(n_variables=len(names), names=names, n_objectives=4, record={"</script>": names})
     page = review_page(front, title="</title><script>window.hacked = 1</script>")
     plain = Elements(review_page(example_front()))
-    found = Elements(page)
-    assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
+    elements = Elements(page)
+    assert [tag for tag, _ in elements.tags] == [tag for tag, _ in plain.tags]
     data = page_data(page)
     assert [variable["name"] for variable in data["variables"]] == names
     assert data["title"] == "</title><script>window.hacked = 1</script>"
@@ -362,20 +367,20 @@ def test_hostile_texts_stay_data(monkeypatch, packed):
 
 
 def test_policy_allows_the_pages_own_script_and_style_only():
-    found = Elements(review_page(example_front()))
+    elements = Elements(review_page(example_front()))
     policy = next(
-        a["content"] for a, _ in found.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
+        a["content"] for a, _ in elements.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
     )
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
     assert rules["img-src"] == "data: blob:"
-    scripts = [text for attributes, text in found.all("script") if "type" not in attributes]
-    styles = [text for _, text in found.all("style")]
+    scripts = [text for attributes, text in elements.all("script") if "type" not in attributes]
+    styles = [text for _, text in elements.all("style")]
     assert len(scripts) == len(styles) == 1
     for rule, text in (("script-src", scripts[0]), ("style-src", styles[0])):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert rules[rule] == f"'sha256-{digest}'"
-    attributes = {name for _, one in found.tags for name in one}
+    attributes = {name for _, tag_attributes in elements.tags for name in tag_attributes}
     assert not {name for name in attributes if name.startswith("on")} | (
         {"style", "src", "srcset"} & attributes
     )
@@ -443,10 +448,10 @@ def test_refuses_a_table_without_the_networks_columns():
 
 def test_refuses_a_title_that_is_no_text():
     with pytest.raises(GomeaBnError, match="title must be text"):
-        review_page(example_front(), title=3)
+        review_page(example_front(), title=untyped(3))
 
 
-def test_front_without_bins_or_edges():
+def test_a_front_without_bins_or_edges_is_drawn():
     table = learned_table(4, 50, 3)
     cuts = {column.name: [] for column in table.columns if column.is_continuous}
     network = DiscretizedBayesNet.from_table(table, [], cuts)

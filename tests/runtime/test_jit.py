@@ -31,10 +31,10 @@ def test_modules_that_are_imported_whole_count():
 
 def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not():
     sources = _package_sources()
-    found = _compiled_modules(sources)
+    modules = _compiled_modules(sources)
     kernels = {name for name in sources if "kernels" in name.split(".") and sources[name].count(b"@kernel")}
     assert len(kernels) >= 20
-    assert kernels <= set(found)
-    assert "gomea_bn.problems.base" in found
-    assert "gomea_bn.cli.app" not in found
-    assert "gomea_bn.network.bayes_net" not in found
+    assert kernels <= set(modules)
+    assert "gomea_bn.problems.base" in modules
+    assert "gomea_bn.cli.app" not in modules
+    assert "gomea_bn.network.bayes_net" not in modules

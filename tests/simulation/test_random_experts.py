@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def is_acyclic(edges, names):
     return True
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**6),
     st.integers(2, 14),
@@ -33,16 +34,18 @@ def is_acyclic(edges, names):
     st.integers(2, 6),
     st.sampled_from(["tree", "ide-cozman"]),
 )
-def test_simulated_experts(seed, n_variables, known, max_bins, law):
+def test_simulated_experts_know_their_share_of_the_true_edges(
+    seed, n_variables, known_fraction, max_bins, law
+):
     truth = ground_truth(n_variables, law=law, random_state=seed, max_edge_fraction=0.3)
     true_edges = set(truth.edges)
-    n_right = math.floor(known * len(true_edges) + 0.5)
+    n_right = math.floor(known_fraction * len(true_edges) + 0.5)
     pairs = n_variables * (n_variables - 1) // 2
     if n_right > pairs - len(true_edges):
         with pytest.raises(GomeaBnError, match="truth allows only"):
-            simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed)
+            simulated_expert(truth, known=known_fraction, max_bins=max_bins, random_state=seed)
         return
-    expert = simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed)
+    expert = simulated_expert(truth, known=known_fraction, max_bins=max_bins, random_state=seed)
     assert expert.names == truth.names
     assert expert.network is None
     assert is_acyclic(expert.edges, expert.names)
@@ -59,7 +62,7 @@ def test_simulated_experts(seed, n_variables, known, max_bins, law):
         widths = np.diff([low, *cuts, high]) / (high - low)
         assert 2 <= len(widths) <= max_bins
         assert widths.min() >= 0.5 / len(widths) - 1e-12
-    assert simulated_expert(truth, known=known, max_bins=max_bins, random_state=seed) == expert
+    assert simulated_expert(truth, known=known_fraction, max_bins=max_bins, random_state=seed) == expert
 
 
 def test_simulated_experts_vary_in_all_their_parts():
@@ -70,8 +73,8 @@ def test_simulated_experts_vary_in_all_their_parts():
     spread = 5 * math.sqrt(200 * share * (1 - share))
     assert all(abs(n_known[edge] - 200 * share) < spread for edge in truth.edges)
     wrong = Counter(edge for expert in experts for edge in expert.edges if edge not in set(truth.edges))
-    place = {name: position for position, name in enumerate(truth.names)}
-    forward = sum(count for (a, b), count in wrong.items() if place[a] < place[b])
+    position_of = {name: position for position, name in enumerate(truth.names)}
+    forward = sum(count for (a, b), count in wrong.items() if position_of[a] < position_of[b])
     assert 0.3 < forward / wrong.total() < 0.7
     n_bins = Counter(len(cuts) + 1 for expert in experts for cuts in expert.cut_points.values())
     assert set(n_bins) == {2, 3, 4}
@@ -100,7 +103,7 @@ def test_cuts_within_the_data_can_always_be_fitted():
         assert all(np.array_equal(fitted.cut_points[name], cuts) for name, cuts in expert.cut_points.items())
 
 
-def test_a_truth_with_few_parents_allowed():
+def test_wrong_edges_keep_the_limit_on_parents():
     for seed in range(30):
         truth = ground_truth(8, random_state=seed)
         expert = simulated_expert(truth, max_indegree=2, random_state=seed)
@@ -109,14 +112,14 @@ def test_a_truth_with_few_parents_allowed():
         assert all(wrong[name] + right[name] <= max(2, right[name]) for name in truth.names)
 
 
-def test_simulations_that_cannot_be():
+def test_impossible_simulations_are_refused():
     truth = ground_truth(5, random_state=1)
     full = DiscretizedBayesNet(
         list("abc"), [("a", "b"), ("a", "c"), ("b", "c")], cut_points={}, support={},
         levels=dict.fromkeys("abc", (0, 1)),
         tables={"a": [0.5, 0.5], "b": np.full((2, 2), 0.5), "c": np.full((2, 2, 2), 0.5)},
     )  # fmt: skip
-    for options, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"truth": full}, "truth allows only 0 of the 2 wrong edges: it has 3 edges, 0 pairs .* Lower known"),
         ({"truth": [("a", "b")]}, "truth must be a DiscretizedBayesNet, got list"),
         ({"known": 1.5}, "known must be a finite number of at least 0 and at most 1"),
@@ -127,7 +130,8 @@ def test_simulations_that_cannot_be():
         ({"max_indegree": 0}, "max_indegree must be an integer of at least 1"),
         ({"random_state": -1}, "random_state must be a non-negative integer"),
         ({"table": read_table(full.sample(50, 0))}, "table must have a continuous column 'X"),
-    ]:
+    ]
+    for options, message in cases:
         with pytest.raises(GomeaBnError, match=message):
             simulated_expert(**{"truth": truth, **options})
 

@@ -66,7 +66,7 @@ class BayesianCuts:
         width = column.high - column.low
         with np.errstate(divide="ignore"):
             self._edge_costs = -np.log(-np.expm1(-largest_cardinality * (np.diff(column.distinct) / width)))
-        # between two neighbouring floats the only cut is the lower one: as the minimum it is no cut
+        # between two neighbouring floats the cut is the lower one, but the minimum itself cannot be a cut
         self._edge_costs[column.cuts <= column.low] = np.inf
         self._positions = largest_cardinality * ((column.distinct - column.low) / width)
 

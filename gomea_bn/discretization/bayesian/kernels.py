@@ -18,7 +18,7 @@ __all__ = ["CostRule", "PartitionWork", "best_partition", "best_split", "partiti
 class CostRule(NamedTuple):
     """How counts and edges become costs in nats.
 
-    Counters are numbered through: cells of count tables first, then one counter for each row of a table.
+    Counters are numbered consecutively: cells of count tables first, then one counter for each row of a table.
     """
 
     table_of: NDArray[np.int32]  # (n_counters,) table of a row's counter; -1 for cells

@@ -229,7 +229,7 @@ class _Bins:
     def for_graph(self, parents: Parents, order: Sequence[int]) -> Cuts | None:
         """Return the cuts for a graph, columns visited in reverse order; None at the deadline."""
         task = self._task
-        graph = Graph(task.table.names, tuple(tuple(sorted(own)) for own in parents))
+        graph = Graph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
         result = discretize_all(
             replace(task, graph=graph),
             self.start,

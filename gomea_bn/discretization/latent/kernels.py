@@ -57,9 +57,8 @@ class MixtureWork(NamedTuple):
     precisions: NDArray[np.float64]  # (n_continuous, K) 1 / (2 variance)
     logs: NDArray[np.float64]  # (n_levels, K) of the probabilities
     row: NDArray[np.float64]  # (K,)
-    reached: NDArray[
-        np.float64
-    ]  # (3,) LOG_LIKELIHOOD and OBJECTIVE of the last whole pass; CONVERGED is 1 or 0
+    # (3,) LOG_LIKELIHOOD and OBJECTIVE of the last whole pass; CONVERGED is 1 or 0
+    reached: NDArray[np.float64]
     stop: NDArray[np.uint8]  # (1,) raised to give up
 
 

@@ -60,7 +60,7 @@ class MixtureOptions:
 
 
 class MixtureTable:
-    """The columns of a table for a mixture: numbers are standardised, the levels of all columns numbered through.
+    """The columns of a table for a mixture: numbers are standardised, the levels of all columns numbered consecutively.
 
     Rows are sorted, so that their order in the table has no influence on the mixture.
 
@@ -90,7 +90,7 @@ class MixtureTable:
         codes = [c.values[self.order] for c in table.columns if c.levels is not None]
         self.level_counts = np.array([len(c.levels) for c in table.columns if c.levels is not None], np.int64)
         self.first_levels: list[int] = (np.cumsum(self.level_counts) - self.level_counts).tolist()
-        # first by the range: the squares of very small and very large numbers do not exist
+        # first by the range: the squares of very small and very large numbers underflow and overflow
         self._low = np.array([x.min() for x in numbers])
         self._range = np.array([x.max() for x in numbers]) - self._low
         unit = [(x - low) / width for x, low, width in zip(numbers, self._low, self._range)]

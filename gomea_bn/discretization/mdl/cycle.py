@@ -178,6 +178,6 @@ class MDLCycle:
         total = 0.0
         for child in graph.children[v]:
             spouses = [self.columns.raw_cardinality(s, coded[s]) for s in graph.parents[child] if s != v]
-            own = self.columns.raw_cardinality(child, coded[child])
-            total += float(np.prod(spouses, dtype=np.float64)) * (own - 1)
+            n_values = self.columns.raw_cardinality(child, coded[child])
+            total += float(np.prod(spouses, dtype=np.float64)) * (n_values - 1)
         return total

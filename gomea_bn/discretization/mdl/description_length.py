@@ -170,7 +170,7 @@ def description_length(
     for name in groups:
         if name not in network.levels:
             raise GomeaBnError(
-                f"level_groups: no discrete variable {name!r}.{nearest(str(name), network.levels)}"
+                f"level_groups: unknown discrete variable {name!r}.{nearest(str(name), network.levels)}"
             )
     variables = []
     for column in table.columns:

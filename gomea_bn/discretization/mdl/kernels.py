@@ -52,12 +52,12 @@ class MergeWork(NamedTuple):
 
     after: NDArray[np.int64]  # (n_cells + 1,) next interval of an interval, both named by their first cell
     before: NDArray[np.int64]  # (n_cells + 1,)
-    loss: NDArray[np.float64]  # (n_leaves,) of merging an interval with the next
+    loss: NDArray[np.float64]  # (n_leaves,) loss by merging an interval with the next
     tree: NDArray[np.int64]  # (2 * n_leaves,) tournament of least losses; n_leaves is a power of two
-    held_entries: NDArray[np.int32]
-    held_amounts: NDArray[np.int32]
+    counted_entries: NDArray[np.int32]
+    counted_amounts: NDArray[np.int32]
     removed: NDArray[np.int64]  # (n_cells - 1,) result: the cell whose left threshold goes, in order
-    lost: NDArray[np.float64]  # (n_cells - 1,) result: what that merge loses, in nats
+    lost: NDArray[np.float64]  # (n_cells - 1,) result: loss by that merge, in nats
 
 
 class SplitWork(NamedTuple):
@@ -65,8 +65,10 @@ class SplitWork(NamedTuple):
 
     left: NDArray[np.int32]  # (n_counters,) all 0 between calls
     right: NDArray[np.int32]  # (n_counters,) all 0 between calls
-    gain: NDArray[np.float64]  # (n_cells,) result: of the best split of the interval that begins at a cell
-    place: NDArray[np.int64]  # (n_cells,) result: the cell before which it is split; -1 for none
+    gain: NDArray[
+        np.float64
+    ]  # (n_cells,) result: gain of the best split of the interval that begins at a cell
+    split: NDArray[np.int64]  # (n_cells,) result: the cell before which it is split; -1 for none
 
 
 @kernel
@@ -129,14 +131,14 @@ def best_split(
 ) -> None:
     """Find the best split of the interval of cells `first` to `last` - 1 into two; ties go to the left."""
     left, right = work.left, work.right
-    work.gain[first], work.place[first] = -inf, -1
+    work.gain[first], work.split[first] = -inf, -1
     for c in range(first, last):
         absorb(cells, c, shift, table, right)
     gain = 0.0
     for c in range(first, last - 1):
         gain += absorb(cells, c, shift, table, left) + _release(cells, c, table, right)
         if gain > work.gain[first]:
-            work.gain[first], work.place[first] = gain, c + 1
+            work.gain[first], work.split[first] = gain, c + 1
     for c in range(first, last):
         for e in range(cells.starts[c], cells.starts[c + 1]):
             left[cells.entries[e]] = 0
@@ -145,7 +147,7 @@ def best_split(
 
 @kernel
 def _pair_loss(data: MergeData, i: int, j: int) -> float:
-    """Return what the gain loses if the intervals with entries at `i` and `j` become one."""
+    """Return the loss of gain if the intervals with entries at `i` and `j` become one."""
     entries, amounts, table = data.entries, data.amounts, data.table
     x, y = data.start[i], data.start[j]
     x_end, y_end = x + data.length[i], y + data.length[j]
@@ -166,7 +168,7 @@ def _pair_loss(data: MergeData, i: int, j: int) -> float:
 
 @kernel
 def pair_losses(data: MergeData, losses: NDArray[np.float64]) -> None:
-    """Fill `losses` (n_cells - 1,) with what merging every cell with its right neighbour alone would lose."""
+    """Fill `losses` (n_cells - 1,) with the loss by merging every cell alone with its right neighbour."""
     for i in range(losses.shape[0]):
         losses[i] = _pair_loss(data, i, i + 1)
 
@@ -180,20 +182,20 @@ def _join(data: MergeData, work: MergeWork, i: int, j: int) -> None:
     n = 0
     while x < x_end or y < y_end:
         if y >= y_end or (x < x_end and entries[x] < entries[y]):
-            work.held_entries[n], work.held_amounts[n] = entries[x], amounts[x]
+            work.counted_entries[n], work.counted_amounts[n] = entries[x], amounts[x]
             x += 1
         elif x >= x_end or entries[y] < entries[x]:
-            work.held_entries[n], work.held_amounts[n] = entries[y], amounts[y]
+            work.counted_entries[n], work.counted_amounts[n] = entries[y], amounts[y]
             y += 1
         else:
-            work.held_entries[n], work.held_amounts[n] = entries[x], amounts[x] + amounts[y]
+            work.counted_entries[n], work.counted_amounts[n] = entries[x], amounts[x] + amounts[y]
             x += 1
             y += 1
         n += 1
     base = data.start[i]
     for e in range(n):
-        entries[base + e] = work.held_entries[e]
-        amounts[base + e] = work.held_amounts[e]
+        entries[base + e] = work.counted_entries[e]
+        amounts[base + e] = work.counted_amounts[e]
     data.length[i] = n
 
 

@@ -268,7 +268,10 @@ def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
     if task.target is None:
         return graph
     target = len(graph.names)
-    parents = tuple((*own, target) if v in columns.movable else own for v, own in enumerate(graph.parents))
+    parents = tuple(
+        (*of_column, target) if v in columns.movable else of_column
+        for v, of_column in enumerate(graph.parents)
+    )
     return Graph((*graph.names, "classes given as y"), (*parents, ()))
 
 

@@ -118,7 +118,7 @@ class ThresholdProblem:
         self.n_tables = len(tables)
         self.child_parameters = parameters_per_bin if child_parameters is None else child_parameters
         self._counts = IntervalCounts(column, tables)
-        # between two neighbouring floats the only cut is the lower one: as the minimum it is no cut
+        # between two neighbouring floats the cut is the lower one, but the minimum itself cannot be a cut
         self._candidates = np.flatnonzero(column.cuts > column.low)
 
     @property
@@ -228,8 +228,8 @@ class ThresholdProblem:
             before=np.empty(n_cells + 1, np.int64),
             loss=np.full(n_leaves, inf),
             tree=np.empty(2 * n_leaves, np.int64),
-            held_entries=np.empty(most, np.int32),
-            held_amounts=np.empty(most, np.int32),
+            counted_entries=np.empty(most, np.int32),
+            counted_amounts=np.empty(most, np.int32),
             removed=np.empty(n_cells - 1, np.int64),
             lost=np.empty(n_cells - 1),
         )
@@ -239,8 +239,8 @@ class ThresholdProblem:
         n_bins = np.arange(1, n_cells + 1)
         gains = gain - np.concatenate(([0.0], np.cumsum(work.lost)))[::-1]
         totals = (self.layers(n_bins) - gains)[:max_bins]
-        kept = np.sort(work.removed[n_cells - 1 - int(np.argmin(totals)) :]) - 1
-        return np.asarray(candidates[kept], np.int64)
+        chosen = np.sort(work.removed[n_cells - 1 - int(np.argmin(totals)) :]) - 1
+        return np.asarray(candidates[chosen], np.int64)
 
     def _split(
         self, candidates: NDArray[np.int64], max_bins: int, stop: NDArray[np.uint8]
@@ -265,9 +265,9 @@ class ThresholdProblem:
             first = int(np.argmax(work.gain))
             if not work.gain[first] > cost:
                 break
-            place = int(work.place[first])
-            ends[first], ends[place] = place, ends[first]
-            due = [first, place]
+            split = int(work.split[first])
+            ends[first], ends[split] = split, ends[first]
+            due = [first, split]
         return np.asarray(candidates[np.array(sorted(ends)[1:], np.int64) - 1])
 
     def _single_threshold(
@@ -286,10 +286,10 @@ class ThresholdProblem:
         saved = all_of_them - fewer
         rows = np.diff(np.concatenate(([0], self.column.below[candidates], [self.column.n_rows])))
         self.degenerate = self._why_decided(rows, saved)
-        kept = np.flatnonzero(losses > saved)
-        if len(kept) >= max_bins:
-            kept = np.sort(kept[np.argsort(-losses[kept], kind="stable")[: max_bins - 1]])
-        return np.asarray(candidates[kept], np.int64)
+        chosen = np.flatnonzero(losses > saved)
+        if len(chosen) >= max_bins:
+            chosen = np.sort(chosen[np.argsort(-losses[chosen], kind="stable")[: max_bins - 1]])
+        return np.asarray(candidates[chosen], np.int64)
 
     def _why_decided(self, rows: NDArray[np.int64], saved: float) -> str:
         """Return the reason why the result follows from the penalty, whatever the data say; empty if it does not.

@@ -24,7 +24,7 @@ from gomea_bn.discretization.structure_search.tabu import Parents
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 __all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "density_score"]
@@ -174,8 +174,7 @@ class MGCDColumns:
 
 def density_score(scorer: FamilyScorer, parents: Parents) -> float:
     """Return the "density-bic" of a graph, in nats."""
-    families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(parents)]
-    return float(scorer.score(families).sum())
+    return float(scorer.score(graph_families(parents)).sum())
 
 
 def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:

@@ -70,9 +70,9 @@ def _log_densities(data: CountedCells, mixture: SharedGaussians, work: EMWork) -
 
 @kernel
 def _shares(mixture: SharedGaussians, work: EMWork, j: int, c: int) -> tuple[float, float]:
-    """Fill ``work.shares`` with what is proportional to the components' shares of configuration `j` in cell `c`.
+    """Fill ``work.shares`` in proportion to the components' shares of configuration `j` in cell `c`.
 
-    Returns their sum and the log of the density at the cell.
+    Returns the sum of these numbers and the log density at the cell.
     """
     shares, weights = work.shares, mixture.weights
     n_components = weights.shape[1]

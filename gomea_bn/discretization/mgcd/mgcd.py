@@ -138,8 +138,8 @@ class MGCDiscretizer(Discretizer):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 400)
     >>> frame = pd.DataFrame({"x": rng.normal(4.0 * y, 0.5), "y": y})
-    >>> found = MGCDiscretizer(random_state=0).fit(frame, network=[("y", "x")])
-    >>> bool(1.5 < found.cut_points_["x"].item() < 2.5)
+    >>> fitted = MGCDiscretizer(random_state=0).fit(frame, network=[("y", "x")])
+    >>> bool(1.5 < fitted.cut_points_["x"].item() < 2.5)
     True
     """
 
@@ -238,8 +238,8 @@ class MGCDiscretizer(Discretizer):
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range."""
-        for name, known in _CHOICES.items():
-            check_choice(name, getattr(self, name), known)
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
         check_flag("univariate", self.univariate)
         check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
         check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY)

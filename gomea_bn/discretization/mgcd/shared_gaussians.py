@@ -399,13 +399,17 @@ class SharedMixtureSearch:
         k = len(borders) + 1
         group = np.searchsorted(borders, cells.means)
         rows = np.bincount(group, cells.rows, minlength=k)
-        held = np.maximum(rows, 1.0)
+        at_least_one = np.maximum(rows, 1.0)
         edges = np.concatenate((cells.means[:1], borders, cells.means[-1:]))
         middle = (edges[1:] + edges[:-1]) / 2
-        means = np.where(rows > 0, np.bincount(group, cells.rows * cells.means, minlength=k) / held, middle)
+        means = np.where(
+            rows > 0, np.bincount(group, cells.rows * cells.means, minlength=k) / at_least_one, middle
+        )
         spread = cells.variances + (cells.means - means[group]) ** 2
-        variances = np.where(rows > 0, np.bincount(group, cells.rows * spread, minlength=k) / held, 1 / k**2)
-        shares = held / held.sum()
+        variances = np.where(
+            rows > 0, np.bincount(group, cells.rows * spread, minlength=k) / at_least_one, 1 / k**2
+        )
+        shares = at_least_one / at_least_one.sum()
         return SharedGaussians(
             means,
             np.maximum(np.sqrt(variances), cells.floor),

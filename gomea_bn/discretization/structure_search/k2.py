@@ -19,7 +19,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 
@@ -180,8 +180,7 @@ def k2_scorer(names: Sequence[str], coded: Sequence[CodedColumn]) -> FamilyScore
 
 def total_k2_score(scorer: FamilyScorer, parents: Sequence[tuple[int, ...]]) -> float:
     """Return the log of the K2 score of a graph, in nats."""
-    families = [Family((v, 0), tuple((p, 0) for p in own)) for v, own in enumerate(parents)]
-    return float(scorer.score(families).sum())
+    return float(scorer.score(graph_families(parents)).sum())
 
 
 def best_parent(
@@ -215,7 +214,7 @@ def k2_parents(scorer: FamilyScorer, order: Sequence[int], max_indegree: int, st
 
 def named_edges(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> list[tuple[str, str]]:
     """Return (parent, child) names by child and then parent in column order."""
-    return [(names[p], names[child]) for child, own in enumerate(parents) for p in sorted(own)]
+    return [(names[p], names[child]) for child, of_child in enumerate(parents) for p in sorted(of_child)]
 
 
 def positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:

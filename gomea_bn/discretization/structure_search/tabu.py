@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import inf, prod
+from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.k2 import discrete_table, named_edges
+from gomea_bn.discretization.structure_search.moves import EdgeMoves, ParentSet
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
@@ -235,19 +236,9 @@ class TabuSearch:
 
     def __init__(self, scorer: FamilyScorer, rules: EdgeRules, tabu: TabuList) -> None:
         self.scorer = scorer
-        self.rules = rules
         self.tabu = tabu
-        n = self.n = len(scorer.variables)
-        upper = np.triu(np.ones((n, n), np.bool_), 1)
-        allowed = rules.allowed
-        # [p, c]: whether the edge p -> c, or no edge, is allowed
-        self._may_lead = np.where(upper, allowed[:, :, 1], allowed[:, :, 2].T)
-        np.fill_diagonal(self._may_lead, False)
-        self._may_lack = np.where(upper, allowed[:, :, 0], allowed[:, :, 0].T)
-        # [p, c]: change of the score by adding, or removing, the edge p -> c, in nats
-        self._added = np.full((n, n), -inf)
-        self._removed = np.full((n, n), -inf)
-        self._scores = np.zeros(n)
+        self._moves = EdgeMoves(rules, scorer.rows.cardinality.tolist())
+        self._scores = np.zeros(len(scorer.variables))
 
     def run(
         self,
@@ -259,10 +250,9 @@ class TabuSearch:
     ) -> SearchResult:
         """Return the best graph that the search visits from `start`, the parents of every column."""
         parents = [set(columns) for columns in start]
-        families = [Family((c, 0), tuple((p, 0) for p in sorted(own))) for c, own in enumerate(parents)]
-        best = total = float(self.scorer.score(families).sum())
+        best = total = float(self.scorer.score(graph_families(map(sorted, parents))).sum())
         best_parents = _frozen(parents)
-        due = list(range(self.n))
+        due = list(range(len(parents)))
         n_steps = idle = 0
         while True:
             for c in due:
@@ -277,7 +267,7 @@ class TabuSearch:
                 return SearchResult(best_parents, best, n_steps, "patience")
             if max_steps is not None and n_steps >= max_steps:
                 return SearchResult(best_parents, best, n_steps, "max_steps")
-            gains = self._moves(parents)
+            gains = self._moves.gains(parents)
             slack = rounding(best)
             gains[self.tabu.resting & (total + gains <= best + slack)] = -inf
             highest = float(gains.max())
@@ -285,69 +275,21 @@ class TabuSearch:
                 return SearchResult(best_parents, best, n_steps, "no_moves")
             first = int(np.argmax(gains >= highest - slack))
             kind, p, c = (int(i) for i in np.unravel_index(first, gains.shape))
-            if kind == 0:
-                parents[c].add(p)
-            else:
-                parents[c].discard(p)
-            if kind == 2:
-                parents[p].add(c)
-            due = [c, p] if kind == 2 else [c]
+            due = self._moves.make(parents, kind, p, c)
             self.tabu.note(p, c)
             n_steps += 1
             idle += 1
 
-    def _price(self, c: int, own: set[int]) -> None:
-        """Compute the changes of the score by removing or adding single parents of column `c`."""
-        cardinality = self.scorer.rows.cardinality
-        self._added[:, c] = self._removed[:, c] = -inf
-        removable = [p for p in sorted(own) if self._may_lack[p, c] or self._may_lead[c, p]]
-        room = self.rules.max_table_cells / prod(float(cardinality[k]) for k in (c, *own))
-        addable = [
-            p
-            for p in range(self.n)
-            if p not in own
-            and self._may_lead[p, c]
-            and cardinality[p] <= room
-            and len(own) < self.rules.max_indegree
-        ]
-        sets = [own, *(own - {p} for p in removable), *(own | {p} for p in addable)]
+    def _price(self, c: int, parents: ParentSet) -> None:
+        """Score column `c` with its parents, and with one parent fewer or more."""
+        sets = self._moves.parent_sets(c, parents)
         scores = self.scorer.score([Family((c, 0), tuple((p, 0) for p in columns)) for columns in sets])
-        changes = scores[1:] - scores[0]
-        self._removed[removable, c] = changes[: len(removable)]
-        self._added[addable, c] = changes[len(removable) :]
+        self._moves.note_gains(c, parents, scores)
         self._scores[c] = scores[0]
-
-    def _moves(self, parents: Sequence[set[int]]) -> NDArray[np.float64]:
-        """Return the change by every move, (3, n, n) by kind, parent and child; -inf if it is not allowed."""
-        present = np.zeros((self.n, self.n), np.bool_)
-        for c, own in enumerate(parents):
-            present[list(own), c] = True
-        reach = _reachability(present)
-        # a reversal closes a cycle if another parent of the child descends from the parent
-        others = reach.astype(np.float32) @ present.astype(np.float32) - present
-        reversible = present & (others < 0.5)
-        return np.stack(
-            (
-                np.where(reach.T, -inf, self._added),
-                np.where(self._may_lack, self._removed, -inf),
-                np.where(reversible, self._removed + self._added.T, -inf),
-            )
-        )
 
 
 def _frozen(parents: Sequence[set[int]]) -> Parents:
     return tuple(tuple(sorted(columns)) for columns in parents)
-
-
-def _reachability(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return whether edges lead from i to j, a bool matrix of shape (n, n) that is true on the diagonal."""
-    reach: NDArray[np.bool_] = present | np.eye(len(present), dtype=np.bool_)
-    while True:
-        weights = reach.astype(np.float32)
-        further = (weights @ weights) > 0.5
-        if np.array_equal(further, reach):
-            return reach
-        reach = further
 
 
 def permitted_start(

@@ -81,14 +81,30 @@ class Plan:
         names = [field.name for field in fields(cls)]
         if absent := [name for name in names if name not in description]:
             raise GomeaBnError(f"The description lacks {', '.join(absent)}; run the experiment again.")
-        given: dict[str, Any] = {name: description[name] for name in names}
-        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
-        return cls(**{**given, **lists})
+        values: dict[str, Any] = {name: description[name] for name in names}
+        tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**{**values, **tuples})
 
     @property
     def limits(self) -> dict[str, float | int | None]:
         """The two limits, as a task carries them."""
         return {"seconds": self.seconds, "evaluations": self.evaluations}
+
+    def tasks(self, variant: str, size: str, algorithm: str) -> list[Task]:
+        """Return one task per variant, size, repetition and algorithm.
+
+        Parameters
+        ----------
+        variant, size, algorithm : str
+            Names in a task of its variant, its size and its algorithm.
+        """
+        return [
+            {variant: of_variant, size: of_size, "net": self.seed + net, algorithm: name, **self.limits}
+            for of_variant in self.variants
+            for of_size in self.sizes
+            for net in range(self.nets)
+            for name in self.algorithms
+        ]
 
 
 @dataclass(frozen=True)
@@ -161,15 +177,15 @@ class Experiment:
         GomeaBnError
             For an unknown algorithm or variant, or a size below the least one.
         """
-        given = {name: value for name, value in changes.items() if value is not None}
-        if "evaluations" in given and "seconds" not in given:
-            given["seconds"] = None
-        plan = replace(self.full if full else self.plan, **given)
-        for option, known in (("algorithms", self.known_algorithms), ("variants", self.known_variants)):
-            if getattr(plan, option) and not known:
+        options = {name: value for name, value in changes.items() if value is not None}
+        if "evaluations" in options and "seconds" not in options:
+            options["seconds"] = None
+        plan = replace(self.full if full else self.plan, **options)
+        for option, choices in (("algorithms", self.known_algorithms), ("variants", self.known_variants)):
+            if getattr(plan, option) and not choices:
                 raise GomeaBnError(f"{self.name} has no {option}; leave them out.")
             for name in getattr(plan, option):
-                check_choice(f"{option} of {self.name}", name, known)
+                check_choice(f"{option} of {self.name}", name, choices)
         if min(plan.sizes) < self.least_size:
             raise GomeaBnError(
                 f"sizes of {self.name} must be at least {self.least_size}, got {min(plan.sizes)}."

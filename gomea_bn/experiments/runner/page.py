@@ -98,7 +98,7 @@ def settings_line(experiment: Experiment, plan: Plan) -> str:
         f"sizes {', '.join(map(str, plan.sizes))}",
         f"algorithms {', '.join(plan.algorithms)}",
         *([f"variants {', '.join(plan.variants)}"] if plan.variants else []),
-        f"at most {limit} a search",
+        f"at most {limit} per search",
         f"seed {plan.seed}",
     ]
     return "; ".join(parts) + "."
@@ -111,11 +111,12 @@ def claims_sheet(report: Report) -> Sheet:
 
 
 def _claim_cells(claim: Claim | Finding) -> tuple[str, ...]:
-    said, why = verdict(claim)
+    judgement, reason = verdict(claim)
     if isinstance(claim, Finding):
-        return claim.what, claim.paper, claim.ours, claim.setting, said, why
+        return claim.quantity, claim.paper, claim.ours, claim.setting, judgement, reason
     paper = number(claim.paper) + ("" if claim.paper_sd is None else f" ± {number(claim.paper_sd)}")
-    return claim.what, paper, summarise(claim.ours).spread if claim.ours else "-", claim.setting, said, why
+    ours = summarise(claim.ours).spread if claim.ours else "-"
+    return claim.quantity, paper, ours, claim.setting, judgement, reason
 
 
 def html_page(
@@ -182,7 +183,7 @@ def _gaps(n_broken: int, n_missing: int) -> list[str]:
     sentences = []
     if n_broken:
         sentences.append(
-            f"{n_broken} tasks failed and count nowhere below; their tracebacks are in rows.jsonl."
+            f"{n_broken} tasks failed and are not counted below; their tracebacks are in rows.jsonl."
         )
     if n_missing:
         sentences.append(f"{n_missing} tasks have not been run yet.")
@@ -220,8 +221,8 @@ def draw(figure: Figure) -> bytes:
     canvas = Canvas(figsize=(4.6 * n_columns, 3.3 * n_rows), layout="constrained", dpi=100)
     FigureCanvasAgg(canvas)
     lines: dict[str, Any] = {}
-    for place, panel in enumerate(figure.panels):
-        _draw_panel(canvas.add_subplot(n_rows, n_columns, place + 1), panel, lines)
+    for panel_number, panel in enumerate(figure.panels, 1):
+        _draw_panel(canvas.add_subplot(n_rows, n_columns, panel_number), panel, lines)
     if lines:
         n_per_row = min(len(lines), 3 * n_columns)
         canvas.set_figheight(3.3 * n_rows + 0.3 + 0.17 * -(-len(lines) // n_per_row))
@@ -244,24 +245,24 @@ def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
 
     If there is only one x, the series are side by side, with their quartiles as bars.
     """
-    places = sorted({x for series in panel.series for x in series.x})
+    all_x = sorted({x for series in panel.series for x in series.x})
     for position, series in enumerate(panel.series):
         stem = series.label.removesuffix(", published")
         stems = list(dict.fromkeys([label.removesuffix(", published") for label in lines] + [stem]))
         colour = _COLOURS[stems.index(stem) % len(_COLOURS)]
         style = "--" if series.dashed else "-"
-        x = series.x if len(places) > 1 else [position] * len(series.x)
+        x = series.x if len(all_x) > 1 else [position] * len(series.x)
         (line,) = axes.plot(x, series.y, style, color=colour, marker="o", markersize=3)
         lines.setdefault(series.label, line)
-        if series.low and len(places) == 1:
+        if series.low and len(all_x) == 1:
             axes.vlines(x, series.low, series.high, color=colour)
         elif series.low:
             axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
-    if len(places) == 1:
-        axes.set_xticks([(len(panel.series) - 1) / 2], [f"{places[0]:,g}"], fontsize=7)
-    elif panel.log_x and places:
+    if len(all_x) == 1:
+        axes.set_xticks([(len(panel.series) - 1) / 2], [f"{all_x[0]:,g}"], fontsize=7)
+    elif panel.log_x and all_x:
         axes.set_xscale("log")
-        axes.set_xticks(places, [f"{x:,g}" for x in places], fontsize=7)
+        axes.set_xticks(all_x, [f"{x:,g}" for x in all_x], fontsize=7)
         axes.set_xticks([], minor=True)
     if panel.log_y:
         axes.set_yscale("log")
@@ -281,16 +282,14 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
         section = folder / name / "report.md"
         if not section.is_file():
             continue
-        place = quote(Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix())
-        text = section.read_text(encoding="utf-8").replace("](./", f"]({place}/")
+        link = quote(Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix())
+        text = section.read_text(encoding="utf-8").replace("](./", f"]({link}/")
         before_tables, _, tables = text.partition(_TABLES_BEGIN)
-        more = (
-            f"\nMeans, quartiles and rank tests: [{name}/report.md]({place}/report.md).\n" if tables else ""
-        )
+        more = f"\nMeans, quartiles and rank tests: [{name}/report.md]({link}/report.md).\n" if tables else ""
         sections.append(before_tables.rstrip() + "\n" + more)
         claims = _verdicts(folder / name)
         counts_of = Counter(claim["verdict"] for claim in claims)
-        counts.append((name, *(str(counts_of[said]) if counts_of[said] else "-" for said in _VERDICTS)))
+        counts.append((name, *(str(counts_of[each]) if counts_of[each] else "-" for each in _VERDICTS)))
         misses += [
             (name, *(claim[column] for column in (*_COLUMNS[:4], "why")))
             for claim in claims
@@ -310,12 +309,12 @@ def _verdicts(folder: Path) -> list[dict[str, str]]:
     if not path.is_file():
         return []
     try:
-        found: list[dict[str, str]] = json.loads(path.read_bytes())
+        claims: list[dict[str, str]] = json.loads(path.read_bytes())
     except ValueError as error:
         raise GomeaBnError(
             f"'{path}' is damaged ({error}); make it again with gomea-bn bench {folder.name} --report-only."
         ) from error
-    return found
+    return claims
 
 
 _HEAD = (

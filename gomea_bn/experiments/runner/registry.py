@@ -35,9 +35,9 @@ def experiment(name: str) -> Experiment:
     GomeaBnError
         For an unknown name.
     """
-    known = experiments()
-    if name not in known:
+    by_name = experiments()
+    if name not in by_name:
         raise GomeaBnError(
-            f"Unknown experiment {name!r}; known are {', '.join(known)}.{nearest(name, known)}"
+            f"Unknown experiment {name!r}; known are {', '.join(by_name)}.{nearest(name, by_name)}"
         )
-    return known[name]
+    return by_name[name]

@@ -17,7 +17,9 @@ __all__ = [
     "Sheet",
     "by_net",
     "figure_of",
+    "figures_of",
     "group_by",
+    "nested",
     "rank_tests",
     "summary_sheet",
     "timed_out",
@@ -91,6 +93,14 @@ def group_by(
 def by_net(rows: Iterable[Mapping[str, Any]], name: str) -> dict[int, float]:
     """Return one measured number of rows by repetition."""
     return {row["task"]["net"]: row["measured"][name] for row in rows}
+
+
+def nested(groups: Mapping[tuple[Any, Any], Sequence[float]]) -> dict[Any, dict[str, Sequence[float]]]:
+    """Return values by pairs of a setting and a name as values by name, by setting."""
+    by_setting: dict[Any, dict[str, Sequence[float]]] = {}
+    for (setting, name), values in groups.items():
+        by_setting.setdefault(setting, {})[name] = values
+    return by_setting
 
 
 def timed_out(rows: Sequence[Mapping[str, Any]]) -> int:
@@ -171,3 +181,22 @@ def figure_of(
         return (ours,)
     y = tuple(published[size] for size in published_x)
     return ours, Series(f"{label}, published", published_x, y, dashed=True)
+
+
+def figures_of(
+    groups: Mapping[tuple[Any, Any], Sequence[float]],
+    published: Mapping[str, Mapping[float, float]] | None = None,
+) -> tuple[Series, ...]:
+    """Return the lines of every name over x, where `groups` has the values by x and name.
+
+    Parameters
+    ----------
+    groups : mapping of (x, name) to sequence of float
+    published : mapping of str to mapping, optional
+        Published values by x, by name.
+    """
+    series: list[Series] = []
+    for name in dict.fromkeys(name for _, name in groups):
+        by_x = {x: values for (x, other), values in groups.items() if other == name}
+        series += figure_of(name, by_x, published=(published or {}).get(name))
+    return tuple(series)

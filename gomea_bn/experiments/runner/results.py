@@ -48,7 +48,7 @@ class ResultFolder:
         """
         former = self.description()
         if former is None:
-            if self.path.exists() and (not self.path.is_dir() or any(map(_kept, self.path.iterdir()))):
+            if self.path.exists() and (not self.path.is_dir() or any(map(_is_result, self.path.iterdir()))):
                 raise GomeaBnError(
                     f"'{self.path}' is not a folder of results, since it has no {_DESCRIPTION}. Give another folder."
                 )
@@ -106,10 +106,10 @@ class ResultFolder:
         path = self.path / _DESCRIPTION
         if not path.is_file():
             return None
-        found = _parsed(path, path.read_bytes())
-        if not isinstance(found, dict):
+        description = _parsed(path, path.read_bytes())
+        if not isinstance(description, dict):
             raise GomeaBnError(f"'{path}' is not a description; move the folder away and run again.")
-        return found
+        return description
 
     def add(self, row: Row) -> None:
         """Write one row; it replaces an earlier row of the same task."""
@@ -117,23 +117,23 @@ class ResultFolder:
 
     def rows(self) -> dict[str, Row]:
         """Return all rows by key, including those that are not merged."""
-        found: dict[str, Row] = {}
+        rows_by_key: dict[str, Row] = {}
         for merged in (self.path / _ASIDE, self.path / _ROWS):
             lines = merged.read_bytes().split(b"\n") if merged.is_file() else []
-            for place, line in enumerate(lines, 1):
+            for line_number, line in enumerate(lines, 1):
                 if line:
-                    row = _parsed_row(merged, line, place)
-                    found[row["key"]] = row
+                    row = _parsed_row(merged, line, line_number)
+                    rows_by_key[row["key"]] = row
         folder = self.path / _TASKS
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             row = _parsed_row(path, path.read_bytes())
-            found[row["key"]] = row
-        return found
+            rows_by_key[row["key"]] = row
+        return rows_by_key
 
     def missing(self, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks without a measured row, which were not run or failed."""
-        found = self.rows()
-        return [task for task in tasks if (key := task_key(task)) not in found or failed(found[key])]
+        rows = self.rows()
+        return [task for task in tasks if (key := task_key(task)) not in rows or failed(rows[key])]
 
     def merge(self, tasks: Sequence[Task]) -> list[Row]:
         """Return the rows of the given tasks in their order, after writing them to one file and a table.
@@ -141,27 +141,28 @@ class ResultFolder:
         Rows of other tasks are set aside in a file of their own, which `rows` reads too.
         """
         folder = self.path / _TASKS
-        own = list(folder.iterdir()) if folder.is_dir() else []
-        found = self.rows()
-        rows = [found.pop(key) for key in map(task_key, tasks) if key in found]
+        single_files = list(folder.iterdir()) if folder.is_dir() else []
+        others = self.rows()
+        rows = [others.pop(key) for key in map(task_key, tasks) if key in others]
         aside = self.path / _ASIDE
-        if found:  # all rows are in one file or the other at any moment
-            write_text(aside, _lines([*found.values(), *rows]))
+        # all rows are in one file or the other at any moment
+        if others:
+            write_text(aside, _lines([*others.values(), *rows]))
         write_text(self.path / _ROWS, _lines(rows))
-        if found:
-            write_text(aside, _lines(found.values()))
+        if others:
+            write_text(aside, _lines(others.values()))
         else:
             aside.unlink(missing_ok=True)
         write_text(self.path / _TABLE, _table(rows))
-        for path in own:
-            if path.suffix == ".json" or not _kept(path):
+        for path in single_files:
+            if path.suffix == ".json" or not _is_result(path):
                 path.unlink(missing_ok=True)
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
         return rows
 
 
-def _kept(path: Path) -> bool:
+def _is_result(path: Path) -> bool:
     """Return whether a file is neither a lock nor the part of a file that a killed process left."""
     return path.name != _LOCK and not (path.name.startswith(".") and path.name.endswith(".part"))
 
@@ -222,11 +223,11 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in values.items():
         dotted = f"{prefix}.{name}" if prefix else name
         if isinstance(value, dict):
-            found.update(_flat(value, dotted))
+            flat.update(_flat(value, dotted))
         else:
-            found[dotted] = value
-    return found
+            flat[dotted] = value
+    return flat

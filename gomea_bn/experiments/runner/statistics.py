@@ -151,8 +151,8 @@ class Claim:
 
     Parameters
     ----------
-    what, setting : str
-        Meaning of the number, and how ours was made.
+    quantity, setting : str
+        Measured quantity, and how ours was made.
     paper : float
     ours : tuple of float
         Values of our repetitions; empty if it was not run.
@@ -170,7 +170,7 @@ class Claim:
         Reason why a number is not reproduced, if it is known.
     """
 
-    what: str
+    quantity: str
     setting: str
     paper: float
     ours: tuple[float, ...]
@@ -188,7 +188,8 @@ class Finding:
 
     Attributes
     ----------
-    what, setting : str
+    quantity, setting : str
+        Measured quantity, and how ours was made.
     paper, ours : str
         Finding of the paper, and of our rows; "-" if there are none.
     holds : bool or None
@@ -203,7 +204,7 @@ class Finding:
         For our comparison: whether all values are equal.
     """
 
-    what: str
+    quantity: str
     setting: str
     paper: str
     ours: str
@@ -226,14 +227,14 @@ def verdict(claim: Claim | Finding) -> tuple[str, str]:
     it is taken as exact, and so is a published number.
     """
     if isinstance(claim, Finding):
-        said, why = _verdict_on_finding(claim), ""
+        judgement, reason = _verdict_on_finding(claim), ""
     elif not claim.ours:
         return NOT_RUN, "no row of this setting"
     else:
-        said, why = _verdict_on_number(claim)
-    if said in (NOT_REPRODUCED, BEHIND) and claim.reason:
-        why = f"{why}: {claim.reason}" if why else claim.reason
-    return said, why
+        judgement, reason = _verdict_on_number(claim)
+    if judgement in (NOT_REPRODUCED, BEHIND) and claim.reason:
+        reason = f"{reason}: {claim.reason}" if reason else claim.reason
+    return judgement, reason
 
 
 def _verdict_on_finding(finding: Finding) -> str:
@@ -249,13 +250,13 @@ def _verdict_on_finding(finding: Finding) -> str:
 
 
 def _verdict_on_number(claim: Claim) -> tuple[str, str]:
-    own = summarise(claim.ours)
-    parts = [(own.sd**2 / own.n, own.n - 1)] if own.n > 1 else []
+    ours = summarise(claim.ours)
+    parts = [(ours.sd**2 / ours.n, ours.n - 1)] if ours.n > 1 else []
     if claim.paper_sd is not None and claim.paper_n > 1:
         parts.append((claim.paper_sd**2 / claim.paper_n, claim.paper_n - 1))
-        if own.n == 1:
+        if ours.n == 1:
             parts.append((claim.paper_sd**2, claim.paper_n - 1))
-    squared, difference = sum(part for part, _ in parts), own.mean - claim.paper
+    squared, difference = sum(part for part, _ in parts), ours.mean - claim.paper
     error, margin = math.sqrt(squared), 0.0
     if squared > 0:
         margin = error * _critical(squared**2 / sum(part**2 / freedom for part, freedom in parts))

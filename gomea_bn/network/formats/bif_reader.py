@@ -101,12 +101,12 @@ class _Reader:
         """Return the next token, or an empty text at the end."""
         return self.tokens[self.position][0] if self.position < len(self.tokens) else ""
 
-    def take(self, wanted: str = "") -> str:
-        """Return the next token and step over it; raise if it is not the wanted one."""
+    def take(self, expected: str = "") -> str:
+        """Return the next token and step over it; raise if another one is expected."""
         token = self.peek()
         self.position += 1
-        if not token or (wanted and token != wanted):
-            self.fail(f"wanted {wanted or 'more'!r}, got {token or 'the end of the text'!r:.60}")
+        if not token or (expected and token != expected):
+            self.fail(f"wanted {expected or 'more'!r}, got {token or 'the end of the text'!r:.60}")
         return token
 
     def until(self, *ends: str) -> list[str]:

@@ -80,7 +80,7 @@ def test_chosen_cuts_change_the_genotype_and_its_network() -> None:
     genotype = random_genotype(problem, 1)
     network = problem.coded_network(genotype)
     before = network.identities[0]
-    cuts = np.unique(variables[0].values)[:3] + 0.25
+    cuts = np.unique(np.asarray(variables[0].values, np.float64))[:3] + 0.25
     assert problem.choose_cuts(0, cuts, genotype, network, lambda _gene: np.empty(0, np.int64))
     after = problem.coded_network(genotype)
     assert network.identities == after.identities

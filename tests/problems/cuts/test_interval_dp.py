@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import slow_family_score
+from processor_time import at_most
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
@@ -67,15 +68,15 @@ class Example:
         distinct = sorted(set(self.values.tolist()))
         middles = [a + (b - a) / 2 for a, b in itertools.pairwise(distinct)]
         span = distinct[-1] - distinct[0]
-        found = []
+        cut_sets = []
         for k in range(limits.min_bins - 1, min(limits.max_bins or 99, len(distinct))):
             for cuts in itertools.combinations(middles, k):
                 edges = [distinct[0], *cuts, distinct[-1]]
                 rows = np.bincount(bin_codes(self.values, np.array(cuts)), minlength=k + 1)
                 narrow = any(b - a < limits.min_width * span for a, b in itertools.pairwise(edges))
                 if k == 0 or not (narrow or rows.min() < limits.min_bin_count):
-                    found.append(cuts)
-        return found
+                    cut_sets.append(cuts)
+        return cut_sets
 
 
 def random_example(seed: int, n_rows: int, n_distinct: int) -> Example:
@@ -124,10 +125,10 @@ def test_toy_table_has_its_known_values(
     assert problem.value(np.empty(0)) == pytest.approx(uncut, abs=1e-8)
     assert problem.value(np.array([2.05, 4.65])) == pytest.approx(two_cuts, abs=1e-8)
     for max_bins in (None, 15):
-        found = problem.optimal(CutLimits(max_bins=max_bins))
-        assert found is not None
-        assert found.cut_points == pytest.approx(best_cuts)
-        assert found.value == pytest.approx(best, abs=1e-8)
+        optimum = problem.optimal(CutLimits(max_bins=max_bins))
+        assert optimum is not None
+        assert optimum.cut_points == pytest.approx(best_cuts)
+        assert optimum.value == pytest.approx(best, abs=1e-8)
 
 
 # ---------------------------------------------------------------- brute force
@@ -141,7 +142,7 @@ def test_toy_table_has_its_known_values(
     st.sampled_from([0.0, 1e-3, 0.1]),
     st.sampled_from([0, 1, 3]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_optimum_equals_brute_force_over_all_sets_of_mid_points(
     seed: int,
     method: str,
@@ -152,14 +153,14 @@ def test_optimum_equals_brute_force_over_all_sets_of_mid_points(
 ) -> None:
     example = random_example(seed, n_rows=24, n_distinct=8)
     limits = CutLimits(*bins, min_width, min_bin_count)
-    found = example.problem(method, penalty).optimal(limits)
+    optimum = example.problem(method, penalty).optimal(limits)
     values = [example.slow_value(cuts, method, penalty) for cuts in example.allowed(limits)]
     if not values:
-        assert found is None
+        assert optimum is None
         return
-    assert found is not None
-    assert found.value == pytest.approx(max(values), abs=1e-8)
-    assert example.slow_value(found.cut_points.tolist(), method, penalty) == pytest.approx(
+    assert optimum is not None
+    assert optimum.value == pytest.approx(max(values), abs=1e-8)
+    assert example.slow_value(optimum.cut_points.tolist(), method, penalty) == pytest.approx(
         max(values), abs=1e-8
     )
 
@@ -220,21 +221,21 @@ def test_bins_around_repeated_values_keep_the_floors(
     example = atom_example()
     limits = CutLimits(min_width=min_width, min_bin_count=min_bin_count)
     for n_cells in (20, 400):
-        found = example.problem(method).optimal(limits, n_cells=n_cells)
-        assert found is not None
-        edges = np.concatenate(([example.values.min()], found.cut_points, [example.values.max()]))
+        optimum = example.problem(method).optimal(limits, n_cells=n_cells)
+        assert optimum is not None
+        edges = np.concatenate(([example.values.min()], optimum.cut_points, [example.values.max()]))
         assert np.diff(edges).min() >= min_width * np.ptp(example.values)
-        assert np.bincount(bin_codes(example.values, found.cut_points)).min() >= min_bin_count
-        assert len(found.cut_points) >= 2  # an atom is worth isolating
+        assert np.bincount(bin_codes(example.values, optimum.cut_points)).min() >= min_bin_count
+        assert len(optimum.cut_points) >= 2  # an atom is worth isolating
 
 
 def test_lower_min_width_lets_the_density_of_an_atom_grow() -> None:
     problem = atom_example().problem()
     values = []
     for min_width in (0.1, 0.02, 0.0):
-        found = problem.optimal(CutLimits(min_width=min_width))
-        assert found is not None
-        values.append(found.value)
+        optimum = problem.optimal(CutLimits(min_width=min_width))
+        assert optimum is not None
+        values.append(optimum.value)
     assert values[0] < values[1] < values[2]
 
 
@@ -267,10 +268,10 @@ def test_cut_between_neighbouring_floats_never_leaves_a_bin_without_width() -> N
     low = 1.0
     values = np.array([low, np.nextafter(low, 2), 1.5, 2.0] * 5)
     for penalty in (0.0, "bic"):
-        found = Example(values, [], [], [], []).problem(penalty=penalty).optimal(CutLimits(min_width=0.0))
-        assert found is not None
-        assert low not in found.cut_points
-        assert np.isfinite(found.value)
+        optimum = Example(values, [], [], [], []).problem(penalty=penalty).optimal(CutLimits(min_width=0.0))
+        assert optimum is not None
+        assert low not in optimum.cut_points
+        assert np.isfinite(optimum.value)
 
 
 @pytest.mark.parametrize(
@@ -285,9 +286,9 @@ def test_cut_between_neighbouring_floats_never_leaves_a_bin_without_width() -> N
         ({"min_bin_count": 1.5}, "min_bin_count must be an integer"),
     ],
 )
-def test_limits_out_of_range_are_refused(options: dict[str, float], message: str) -> None:
+def test_limits_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
-        CutLimits(**options)  # type: ignore[arg-type]
+        CutLimits(**options)
 
 
 def test_scores_without_an_interval_form_are_refused() -> None:
@@ -344,22 +345,20 @@ def test_incumbent_is_never_undercut_even_on_a_coarse_grid() -> None:
     problem = example.problem()
     exact = problem.optimal(CutLimits(min_width=0.0), n_cells=1000)
     assert exact is not None
-    kept = problem.optimal(CutLimits(min_width=0.0), n_cells=10, incumbent=exact.cut_points)
-    assert kept is not None
-    assert kept.value == pytest.approx(exact.value, abs=1e-8)
+    optimum = problem.optimal(CutLimits(min_width=0.0), n_cells=10, incumbent=exact.cut_points)
+    assert optimum is not None
+    assert optimum.value == pytest.approx(exact.value, abs=1e-8)
 
 
 def test_fifty_thousand_rows_are_cut_between_raw_values_in_a_moment() -> None:
     steps(500, 0).problem().optimal(CutLimits())
     example = steps(50_000, 1)
-    began = perf_counter()
-    problem = example.problem()
-    found = problem.optimal(CutLimits())
-    seconds = perf_counter() - began
-    assert found is not None
-    assert found.cut_points == pytest.approx([2.0, 3.0, 7.0], abs=0.01)
-    assert set(found.cut_points.tolist()) <= set(problem.column.cuts.tolist())
-    assert seconds < 2.0  # about 0.05 on an idle core
+    with at_most(2.0):  # about 0.05 on an idle core
+        problem = example.problem()
+        optimum = problem.optimal(CutLimits())
+    assert optimum is not None
+    assert optimum.cut_points == pytest.approx([2.0, 3.0, 7.0], abs=0.01)
+    assert set(optimum.cut_points.tolist()) <= set(problem.column.cuts.tolist())
 
 
 def test_raised_stop_flag_gives_up() -> None:

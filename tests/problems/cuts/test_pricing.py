@@ -56,7 +56,7 @@ def score(problem: StructureProblem, genotype: NDArray[np.int16]) -> float:
 
 
 @given(st.integers(0, 10_000), METHODS, LIMITS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_priced_variable_has_the_best_cuts_of_all(
     seed: int, method: tuple[str, float], limits: CutLimits
 ) -> None:
@@ -66,26 +66,30 @@ def test_priced_variable_has_the_best_cuts_of_all(
     edges, before = problem.edges(genotype), cuts_of(problem, genotype)
     v = (0, 2, 4)[seed % 3]
     pricer.movable = [v]
-    found = improved(pricer, genotype)
+    following = improved(pricer, genotype)
     gene = int(problem.rules.bin_gene[v])
-    assert np.delete(found, gene).tolist() == np.delete(genotype, gene).tolist()
+    assert np.delete(following, gene).tolist() == np.delete(genotype, gene).tolist()
 
     def slow(cuts: NDArray[np.float64]) -> float:
         return slow_network_score(variables, edges, [*before[:v], cuts, *before[v + 1 :]], *method)
 
     best = max(map(slow, all_cuts(variables[v].values, limits)))
-    after = cuts_of(problem, found)
+    after = cuts_of(problem, following)
     # the present cuts stay where nothing within the limits beats them
     assert slow(after[v]) == pytest.approx(max(best, slow(before[v])), abs=1e-8)
-    assert score(problem, found) == pytest.approx(slow(after[v]), abs=1e-8)
-    if found[gene] != genotype[gene]:
+    assert score(problem, following) == pytest.approx(slow(after[v]), abs=1e-8)
+    if following[gene] != genotype[gene]:
         assert keeps_limits(variables[v].values, after[v], limits)
         assert slow(after[v]) > slow(before[v])
-    assert (pricer.n_priced, pricer.n_known, pricer.n_entered) == (1, 0, int(found[gene] != genotype[gene]))
+    assert (pricer.n_priced, pricer.n_known, pricer.n_entered) == (
+        1,
+        0,
+        int(following[gene] != genotype[gene]),
+    )
 
 
 @given(st.integers(0, 10_000), METHODS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_pricing_all_variables_in_turn_ends_where_none_alone_can_be_cut_better(
     seed: int, method: tuple[str, float]
 ) -> None:
@@ -121,15 +125,15 @@ def test_known_cuts_never_replace_better_ones(n_cells: int) -> None:
         exact = CutPricer(problem, Pricing(CutLimits(), coarse.pricing.scores, 1000), np.zeros(1, np.uint8))
         coarse.movable = exact.movable = [0]
         genotype = problem.genotype([(0, 1), (2, 0)], [0, 0, 0])
-        best, found = improved(exact, genotype), improved(coarse, genotype)
-        n_worse += score(problem, found) < score(problem, best) - 1e-6
-        assert score(problem, genotype) <= score(problem, found) <= score(problem, best) + 1e-9
-        for start in (best, found, genotype, best):
+        best, approximate = improved(exact, genotype), improved(coarse, genotype)
+        n_worse += score(problem, approximate) < score(problem, best) - 1e-6
+        assert score(problem, genotype) <= score(problem, approximate) <= score(problem, best) + 1e-9
+        for start in (best, approximate, genotype, best):
             assert score(problem, improved(coarse, start)) >= score(problem, start)
         # what a better solution has is known from then on
-        assert improved(coarse, found).tolist() == best.tolist() or score(problem, found) == pytest.approx(
-            score(problem, best), abs=1e-6
-        )
+        assert improved(coarse, approximate).tolist() == best.tolist() or score(
+            problem, approximate
+        ) == pytest.approx(score(problem, best), abs=1e-6)
     assert n_worse > 2
 
 
@@ -169,10 +173,10 @@ def test_priced_bins_leave_tables_within_their_limit() -> None:
         knowledge = ExpertKnowledge(required_edges=required, max_table_cells=most)
         problem, pricer = priced_problem(variables, CutLimits(), "density-bic", knowledge=knowledge)
         genotype = problem.genotype([(0, 3), (1, 3), (2, 3), (0, 1)], [0, 0, 0, 0])
-        found = improved(pricer, genotype)
-        bins[most] = len(cuts_of(problem, found)[0]) + 1
+        following = improved(pricer, genotype)
+        bins[most] = len(cuts_of(problem, following)[0]) + 1
         assert 27 * bins[most] <= most
-        assert evaluated(problem, found).genotype.tolist() == found.tolist()
+        assert evaluated(problem, following).genotype.tolist() == following.tolist()
     assert bins[10**6] > bins[81] > bins[54] == 2
 
 
@@ -186,9 +190,9 @@ def test_tables_of_a_few_rows_are_searched(n_rows: int, method: str) -> None:
     ]
     variables.append(ScoredVariable("v2", (np.arange(n_rows) % 2).astype(np.int32), 2))
     problem, _ = priced_problem(variables, CutLimits(), method)
-    found = GOMEA().run(problem, Limits(max_evaluations=500), random_state=1)
-    slow = slow_network_score(variables, problem.edges(found.X), cuts_of(problem, found.X), method)
-    assert -found.F[0] == pytest.approx(slow, abs=1e-9)
+    result = GOMEA().run(problem, Limits(max_evaluations=500), random_state=1)
+    slow = slow_network_score(variables, problem.edges(result.X), cuts_of(problem, result.X), method)
+    assert -result.F[0] == pytest.approx(slow, abs=1e-9)
     assert problem.statistics()["variables_priced"] > 0
 
 
@@ -213,8 +217,8 @@ def test_fixed_cuts_and_levels_are_never_priced() -> None:
     problem, pricer = priced_problem(variables, CutLimits())
     assert pricer.movable == [0]
     assert problem.rules.bin_gene[2] == -1
-    found = improved(pricer, random_genotype(problem, 3))
-    assert cuts_of(problem, found)[2].tolist() == [0.1]
+    following = improved(pricer, random_genotype(problem, 3))
+    assert cuts_of(problem, following)[2].tolist() == [0.1]
     assert problem.scorer.library(2)[0] is variables[2].policies[0]
 
 

@@ -22,3 +22,11 @@ def test_a_run_ends_at_the_whole_front():
     assert np.isfinite(evaluations)
     late = fronts.run_to_front(case.problem(), fronts.SETTINGS["generation"], 1, 1e-9)
     assert late == (np.inf, np.inf)
+
+
+@pytest.mark.long
+def test_every_peer_is_compared_on_the_same_network():
+    record = fronts.compare_on({"net": 1000, "n": 60, "seconds": 0.2})
+    assert set(record["gaps"]) == {fronts.OURS, *fronts.PEERS}
+    assert 0 <= min(record["gaps"].values()) <= max(record["gaps"].values()) <= record["union"]
+    assert min(record["n_eval"].values()) > 0

@@ -22,6 +22,7 @@ def test_a_sample_has_all_levels_and_is_repeatable():
 def test_each_family_of_a_sample_follows_the_network():
     truth, n = published_network("asia"), 20_000
     frame = learning.alarm_sample(truth, n, 5)
+    assert len(truth.names) == 8
     for child in truth.names:
         parents = truth.parents(child)
         counts = frame.value_counts([*parents, child])

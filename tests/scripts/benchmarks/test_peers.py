@@ -29,7 +29,10 @@ def table_with_an_unseen_level():
     a, b, c = rng.integers(0, 3, 300), rng.integers(0, 2, 300), rng.integers(0, 3, 300)
     columns = {"a": (a, "uvw"), "b": ((a + b) % 2, "xy"), "c": ((b + c) % 3, "pqrs")}  # no row has c = "s"
     return pd.DataFrame(
-        {name: pd.Categorical.from_codes(codes, list(levels)) for name, (codes, levels) in columns.items()}
+        {
+            name: pd.Categorical.from_codes(codes, pd.Index(levels))
+            for name, (codes, levels) in columns.items()
+        }
     )
 
 
@@ -132,7 +135,7 @@ def test_a_graph_without_extension_is_refused():
 
 def test_a_peer_runs_in_its_own_process_and_can_be_stopped(child_sample):
     frame, _ = child_sample
-    run = peers.run_peer("pyAgrum hill climbing", frame, "bdeu", 10.0, timeout=30.0)
+    run = peers.run_peer("pyAgrum hill climbing", frame, "bdeu", 10.0, timeout=300.0)
     assert run.edges is not None
     assert network_score(frame, run.edges, "bdeu", 10.0) > network_score(frame, [], "bdeu", 10.0)
     stopped = peers.run_peer("pgmpy hill climbing", frame, "bdeu", 10.0, timeout=0.01)

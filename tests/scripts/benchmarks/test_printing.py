@@ -18,10 +18,10 @@ def test_the_first_column_is_left_aligned_and_the_others_are_right_aligned(capsy
 
 def test_paired_differences_and_their_interval():
     reference = np.random.default_rng(0).normal(size=40)
-    mean, low, high = printing.mean_difference(reference + 2.0, reference)
+    mean, low, high = printing.mean_difference((reference + 2.0).tolist(), reference.tolist())
     assert (mean, low, high) == pytest.approx((2.0, 2.0, 2.0))
     steps = np.tile([1.0, 3.0], 50)
-    mean, low, high = printing.mean_difference(steps, np.zeros(100))
+    mean, low, high = printing.mean_difference(steps.tolist(), [0.0] * 100)
     assert mean == 2.0
     assert (low, high) == pytest.approx((2 - 1.96 * 0.1, 2 + 1.96 * 0.1), abs=0.03)
 

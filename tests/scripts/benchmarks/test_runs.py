@@ -53,8 +53,8 @@ def test_finished_tasks_are_read_and_the_others_are_run(tmp_path, capsys):
         return doubled(task)
 
     # the file may hold a task with its options in another order
-    asked = [tasks[0], {"name": "b", "x": 2}]
-    assert [record["value"] for record in runs.resume_tasks(counted, asked, path, 1)] == [2, 4]
+    requested = [tasks[0], {"name": "b", "x": 2}]
+    assert [record["value"] for record in runs.resume_tasks(counted, requested, path, 1)] == [2, 4]
     assert calls == [tasks[0]]
     assert runs.resume_tasks(counted, tasks, path, 1) == [*runs.read_records(path)[::-1]]
     assert len(calls) == 1

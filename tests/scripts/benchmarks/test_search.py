@@ -23,8 +23,8 @@ def test_ratios_are_of_medians_and_bounds_where_a_program_is_unsolved():
     assert row[6] == "0.50 [0.50, 0.50]"
     assert row[9] == "0.05 [0.05, 0.05]"
     unsolved = [outcome(400.0, solved=False)]
-    row = search.row_of("case", (ours, unsolved, []))
-    assert row[5:7] == ["unsolved", "< 0.250"]
+    cells = search.row_of("case", (ours, unsolved, []))
+    assert cells[5:7] == ["unsolved", "< 0.250"]
 
 
 def test_columns_of_partial_evaluations_are_empty_for_a_python_function():

@@ -1,0 +1,18 @@
+"""Rows of truncated Gaussians, whose weights depend on a configuration of other columns."""
+
+import numpy as np
+
+
+def truncated_gaussians(seed, n, n_configurations=4, borders=(0.0, 1.0, 2.5, 3.0, 5.0), spread=4.0):
+    """Rows of truncated Gaussians between borders, weighed by a configuration; values and codes."""
+    rng = np.random.default_rng(seed)
+    edges = np.asarray(borders)
+    codes = rng.integers(0, n_configurations, n)
+    weights = rng.dirichlet(np.ones(len(edges) - 1), n_configurations)
+    k = (np.cumsum(weights, axis=1)[codes] < rng.random(n)[:, None]).sum(axis=1)
+    low, high = edges[k], edges[k + 1]
+    values = np.full(n, np.inf)
+    while (outside := (values <= low) | (values >= high)).any():
+        again = rng.normal((low + high) / 2, (high - low) / spread)
+        values[outside] = again[outside]
+    return values, codes

@@ -1,0 +1,126 @@
+"""Plots of one variable: densities of bins, probabilities of levels, and the data next to them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from plot_examples import binned_network
+from wrong_input import untyped
+
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.plots import (
+    density_bins,
+    plot_density,
+)
+
+
+def test_densities_are_marginals_over_bin_widths(truth, frame):
+    expert = binned_network(frame, [], 3)
+    assert len(truth.cut_points) == 5
+    for name in truth.cut_points:
+        bins = density_bins(truth, name, table=frame, expert=expert)
+        assert set(bins["source"]) == {"network", "data", "expert"}
+        for source, part in bins.groupby("source"):
+            assert (part["density"] * (part["high"] - part["low"])).sum() == pytest.approx(1), source
+        of_network = bins[bins["source"] == "network"]
+        np.testing.assert_array_equal(of_network["high"].iloc[:-1], truth.cut_points[name])
+        np.testing.assert_allclose(
+            of_network["density"] * (of_network["high"] - of_network["low"]),
+            truth.query(name).to_numpy(),
+            atol=1e-12,
+        )
+        assert set(of_network["how"]) == {"exact"}
+        data = bins[bins["source"] == "data"]
+        for low, high, density in data[["low", "high", "density"]].itertuples(index=False):
+            inside = ((frame[name] > low) & (frame[name] <= high)).sum() + (frame[name] == low).sum() * (
+                low == data["low"].iloc[0]
+            )
+            assert density == pytest.approx(inside / len(frame) / (high - low))
+
+
+def test_probabilities_of_levels_come_with_the_data_s_shares(truth, frame):
+    (name,) = truth.levels
+    bins = density_bins(truth, name, table=read_table(frame), expert=truth)
+    of_network, data, expert = (bins[bins["source"] == source] for source in ("network", "data", "expert"))
+    assert list(of_network["level"]) == list(truth.levels[name])
+    np.testing.assert_allclose(of_network["probability"], truth.query(name).to_numpy(), atol=1e-12)
+    np.testing.assert_array_equal(expert["probability"], of_network["probability"])
+    for level, share in zip(data["level"], data["probability"], strict=True):
+        assert share == pytest.approx((frame[name] == level).mean())
+    pd.testing.assert_frame_equal(bins, density_bins(truth, name, table=frame, expert=truth))
+
+
+def test_an_expert_may_give_bins_without_tables_or_nothing(truth):
+    name = next(iter(truth.cut_points))
+    expert = ExpertNetwork.from_edges([], names=truth.names, cut_points={name: [0.2, 0.6]})
+    bins = density_bins(truth, name, expert=expert)
+    part = bins[bins["source"] == "expert"]
+    assert part["low"].tolist() == [-math.inf, 0.2, 0.6]
+    assert part["high"].tolist() == [0.2, 0.6, math.inf]
+    assert part["density"].isna().all()
+    assert set(part["how"]) == {"bins only"}
+    ax = plot_density(truth, name, expert=expert)
+    assert [text.get_text() for text in ax.get_legend().get_texts()][1] == "expert (3 bins, no tables)"
+    silent = ExpertNetwork.from_edges([], names=truth.names)
+    assert set(density_bins(truth, name, expert=silent)["source"]) == {"network"}
+    whole = ExpertNetwork.from_network(truth)
+    assert set(density_bins(truth, name, expert=whole)["how"]) == {"exact"}
+
+
+def test_density_plots_draw_these_numbers(truth, frame):
+    name = next(iter(truth.cut_points))
+    expert = binned_network(frame, [], 3)
+    ax: Any = plot_density(truth, name, table=frame, expert=expert)
+    bins = density_bins(truth, name, table=frame, expert=expert)
+    stairs = [patch.get_data() for patch in ax.patches]
+    for drawn, source in zip(stairs, ["data", "network", "expert"], strict=True):
+        part = bins[bins["source"] == source]
+        np.testing.assert_array_equal(drawn.values, part["density"])
+        np.testing.assert_array_equal(drawn.edges, [*part["low"], part["high"].iloc[-1]])
+    marks = [[segment[0][0] for segment in lines.get_segments()] for lines in ax.collections]
+    np.testing.assert_array_equal(marks[0], truth.cut_points[name])
+    np.testing.assert_array_equal(marks[1], expert.cut_points[name])
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["data", f"network ({truth.cardinality(name)} bins)", "expert (3 bins)"]
+    assert ax.get_xlabel() == name
+    assert ax.get_ylabel() == "Density [per unit]"
+    untyped(ax.figure).draw_without_rendering()
+    below = ax.transData.inverted().transform(ax.get_legend().get_window_extent())[0, 1]
+    assert below >= bins["density"].max()
+
+
+def test_bars_stand_for_levels(truth, frame):
+    (name,) = truth.levels
+    ax = plot_density(truth, name, table=frame)
+    bins = density_bins(truth, name, table=frame)
+    heights = [[bar.get_height() for bar in container] for container in ax.containers]
+    for drawn, source in zip(heights, ["data", "network"], strict=True):
+        np.testing.assert_array_equal(drawn, bins.loc[bins["source"] == source, "probability"])
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == list(truth.levels[name])
+    assert ax.get_ylabel() == "Probability"
+    lefts = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for box in ax.containers for bar in box)
+    assert all(right <= left + 1e-9 for (_, right), (left, _) in itertools.pairwise(lefts))
+
+
+def test_densities_name_what_is_wrong(truth, frame):
+    name, (level,) = next(iter(truth.cut_points)), truth.levels
+    with pytest.raises(GomeaBnError, match="Unknown variable 'X99'"):
+        density_bins(truth, "X99")
+    with pytest.raises(GomeaBnError, match=f"column '{name}'"):
+        density_bins(truth, name, table=frame.drop(columns=name))
+    with pytest.raises(GomeaBnError, match=f"column '{name}'"):
+        density_bins(truth, name, table=read_table(frame.drop(columns=name)))
+    with pytest.raises(GomeaBnError, match="at least one row"):
+        density_bins(truth, name, table=frame.iloc[:0])
+    with pytest.raises(GomeaBnError, match="unknown level 'new'"):
+        density_bins(truth, level, table=frame.assign(**{level: "new"}))
+    odd = ExpertNetwork.from_edges([], names=truth.names, cut_points={level: [0.5]})
+    with pytest.raises(GomeaBnError, match=f"'{level}' is discrete in the network, but not in the expert's"):
+        density_bins(truth, level, expert=odd)

@@ -1,0 +1,176 @@
+"""How the review page looks in a browser: other fronts, odd names, screens, paper. Needs the system's Chromium."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+from review_browser import needs_browser, opened, saved
+from review_examples import HOSTILE_NAMES, example_front
+
+from gomea_bn.front.decision import read_decision
+from gomea_bn.review import page as review
+from gomea_bn.review.page import network_report, review_page
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@needs_browser
+def test_hostile_names_are_shown_literally(browser, tmp_path):
+    names = HOSTILE_NAMES
+    front = example_front(n_variables=len(names), names=names, n_objectives=4, record={"<b>": names[0]})
+    review_page(front, tmp_path / "page.html", title="<b>Study</b>")
+    with opened(browser, tmp_path / "page.html") as page:
+        assert page.title().startswith("<b>Study</b>")
+        for position, name in enumerate(names):
+            page.locator(f".node[data-variable='{position}']").press("Enter")
+            assert page.locator(".variable-name").evaluate("one => one.textContent") == name
+            assert (
+                page.locator(f".node[data-variable='{position}'] title").evaluate("one => one.textContent")
+                == name
+            )
+        page.click("#tab-about")
+        assert "<script>window.hacked" in page.locator("#panel").inner_text()
+        page.click("#tab-network")
+        for _ in range(4):
+            page.keyboard.press("p")
+            page.keyboard.press("ArrowRight")
+        page.click("#open-table")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        assert page.locator("script").count() == 2
+        assert page.locator("img").count() == 0
+
+
+@needs_browser
+@pytest.mark.parametrize(("n_objectives", "expert"), [(1, False), (2, True), (4, False)])
+def test_any_number_of_objectives_with_and_without_an_expert(browser, tmp_path, n_objectives, expert):
+    front = example_front(n_objectives=n_objectives, expert=expert, keep_table=n_objectives > 1)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("p")
+        page.keyboard.press("ArrowLeft")
+        page.locator(".node").first.click()
+        page.locator(".node").last.click()
+        assert page.locator("#weights input").count() == (n_objectives if n_objectives > 1 else 0)
+        assert page.locator("#filter-labels li").count() == n_objectives + 2
+        content = saved(page)
+        assert content["weights"] == {}
+        assert read_decision(json.dumps(content)).weights == {}
+
+
+@needs_browser
+def test_front_of_one_network_can_be_saved_but_not_browsed(browser, tmp_path):
+    front = example_front(n_networks=1)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator("#choose")).not_to_be_visible()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("s")
+        assert saved(page)["network"] == 0
+        assert page.locator("#shortlist button").count() == 0
+
+
+@needs_browser
+def test_report_of_one_network_shows_it_without_a_decision(browser, tmp_path, front):
+    network_report(front[3].network, front.table, tmp_path / "page.html", record={"score": 1.5})
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator("#choose")).not_to_be_visible()
+        expect(page.locator("#decide")).not_to_be_visible()
+        assert page.locator("#graph .edge.plain").count() == len(front[3].network.edges)
+        page.locator(".node").nth(1).click()
+        assert page.locator(".variable-name").inner_text() == front[3].network.names[1]
+
+
+@needs_browser
+def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(review, "_LARGEST_PLAIN", 1000)
+    front = example_front(n_networks=200, n_variables=20, n_rows=300)
+    page_text = review_page(front, tmp_path / "page.html")
+    assert 'type="application/gzip"' in page_text
+    with opened(
+        browser, tmp_path / "page.html", color_scheme="dark", viewport={"width": 1920, "height": 1080}
+    ) as page:
+        assert page.locator(".strand").count() == 200
+        dark, light = page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(253, 252, 250)"
+        assert dark != light
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1920
+
+
+@needs_browser
+def test_sixty_variables_are_readable_and_can_be_seen_whole(browser, tmp_path):
+    review_page(example_front(n_networks=5, n_variables=64, n_rows=100), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        frame = page.locator("#graph-frame").bounding_box()
+        first = page.locator(".node text").first
+        assert first.evaluate("one => one.getBoundingClientRect().height") > 9
+        page.click("#whole")
+        drawing = page.locator("#graph").bounding_box()
+        assert drawing["width"] <= frame["width"]
+        assert drawing["height"] <= frame["height"]
+
+
+@needs_browser
+def test_paper_gets_one_page(browser, page_file):
+    with opened(browser, page_file) as page:
+        page.fill("#note", "Agrees with the clinic.")
+        page.locator("body").press("s")
+        text = page.pdf(prefer_css_page_size=True)
+        assert re.findall(rb"/Count (\d+)", text) == [b"1"]
+        page.emulate_media(media="print")
+        summary = page.locator("#print-summary").inner_text()
+        assert "Agrees with the clinic." in summary
+        assert "Bins and levels" in summary
+        expect(page.locator("#choose")).not_to_be_visible()
+
+
+@needs_browser
+def test_parts_have_names_and_roles(page):
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('button, select, input, textarea, [role=slider], [role=button]')]
+          .filter(one => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length))
+          .map(one => one.outerHTML)"""
+    )
+    assert unnamed == []
+    assert page.locator("[role=tab][aria-selected=true]").count() == 1
+    page.locator("#tab-network").press("ArrowRight")
+    assert page.locator("#tab-variable").get_attribute("aria-selected") == "true"
+    page.locator(".node").first.focus()
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement.querySelector('rect')).strokeWidth")
+    assert float(outline.removesuffix("px")) > 3
+
+
+@needs_browser
+def test_values_have_room_next_to_long_names(browser, tmp_path):
+    record = {
+        "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},
+        "data_sha256": "0123456789abcdef" * 4,
+        "stopped_by": "max_evaluations",
+    }
+    review_page(example_front(record=record), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#tab-about")
+        panel = page.locator("#panel").bounding_box()
+        for fact in page.locator(".facts dd").all():
+            box = fact.bounding_box()
+            assert box["width"] >= 0.45 * panel["width"]
+            assert box["x"] + box["width"] <= panel["x"] + panel["width"]
+        value = page.locator(".facts dd", has_text="max_evaluations")
+        assert value.evaluate("one => one.getBoundingClientRect().height") < 30
+
+
+@needs_browser
+def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file):
+    with opened(browser, page_file, viewport={"width": 600, "height": 900}) as page:
+        # of the text that fits into 60 % of the window's height nothing is hidden
+        shown, whole = page.evaluate(
+            "(p => [p.clientHeight, p.scrollHeight])(document.querySelector('#panel'))"
+        )
+        assert whole > 200
+        assert shown == min(whole, 540)
