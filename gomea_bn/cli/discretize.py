@@ -111,7 +111,7 @@ def discretize(
             if path is not None:
                 check_writable(path)
         tell = silent if quiet else say
-        table, given = _read(data, network, made, kinds)
+        table, saved = _read(data, network, made, kinds)
         if target is not None and target not in table.names:
             from gomea_bn.errors import nearest
 
@@ -120,7 +120,7 @@ def discretize(
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
         tell(table.describe(KIND_OVERRIDE))
         _compile(method, made, tell)
-        _discretize(made, table, target, given, names)
+        _discretize(made, table, target, saved, names)
         _write_and_print(made, method, out, codes, tell, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, names)
@@ -159,49 +159,49 @@ def _read(
 
     try:
         frame = read_frame(data)
-        given = None if network is None else DiscretizedBayesNet.from_json(network)
-        if given is not None:
-            column_positions(frame, given.names)
+        saved = None if network is None else DiscretizedBayesNet.from_json(network)
+        if saved is not None:
+            column_positions(frame, saved.names)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     names = list(map(str, frame.columns))
     for name in kinds:
         if name not in names:
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
-        if given is not None and name in given.names:
-            network_kind = "continuous" if name in given.cut_points else "discrete"
+        if saved is not None and name in saved.names:
+            network_kind = "continuous" if name in saved.cut_points else "discrete"
             if kinds[name] != network_kind:
                 raise GomeaBnError(f"--kind: '{name}' is {network_kind} in the network.")
     try:
         with printed_warnings():
-            table = made.read(frame, given)
+            table = made.read(frame, saved)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    return table, given
+    return table, saved
 
 
 def _compile(method: str, made: Discretizer, tell: Any) -> None:
     """Compile or load the kernels of the method, with a message if they have to be compiled."""
     from gomea_bn.runtime.jit import kernels_are_cached, note_kernels_cached
 
-    what = f"discretizer-{method}"
-    if not kernels_are_cached(what):
+    kernels = f"discretizer-{method}"
+    if not kernels_are_cached(kernels):
         tell("Compiling kernels (once per machine and version) ...")
     made.compile()
-    note_kernels_cached(what)
+    note_kernels_cached(kernels)
 
 
 def _discretize(
     made: Discretizer,
     table: Table,
     target: str | None,
-    given: DiscretizedBayesNet | None,
+    saved: DiscretizedBayesNet | None,
     names: Mapping[str, str],
 ) -> None:
     """Fit the method; errors from here on are caused by the data."""
     try:
         with printed_warnings(names):
-            made.fit(table, target, network=given)
+            made.fit(table, target, network=saved)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA, names)
     if made.stopped_by_ == "interrupt":

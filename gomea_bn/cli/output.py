@@ -75,11 +75,11 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
         What the user wrote for an option of this name in Python, where that differs between calls of a command: for
         example "--cuts" for "cut_points".
     """
-    known = {**_OPTION_NAMES, **(names or {})}
+    option_names = {**_OPTION_NAMES, **(names or {})}
 
     def option_of(name: str) -> str:
         # check functions also get names of values that are not options
-        return known.get(name, f"--{name.replace('_', '-')}" if name.isidentifier() else name)
+        return option_names.get(name, f"--{name.replace('_', '-')}" if name.isidentifier() else name)
 
     def spell(part: Option | Setting) -> str:
         if isinstance(part, Option):

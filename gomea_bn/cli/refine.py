@@ -73,8 +73,8 @@ def refine(
 
     check_targets({"--out": [out]}, {"NETWORK": [network], "DATA": [data]})
     try:
-        given = DiscretizedBayesNet.from_json(network)
-        table = table_for(given, read_frame(data))
+        former = DiscretizedBayesNet.from_json(network)
+        table = table_for(former, read_frame(data))
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     check_writable(out)
@@ -82,7 +82,7 @@ def refine(
     try:
         with printed_warnings():
             result = refine_boundaries(
-                given,
+                former,
                 table,
                 method,
                 bin_counts,
@@ -102,7 +102,7 @@ def refine(
         result.network.to_json(out)
     except GomeaBnError as error:
         fail(error, FAILED)
-    say(_report(given, result, out, seed), to_error=False)
+    say(_report(former, result, out, seed), to_error=False)
 
 
 def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path, seed: int) -> str:

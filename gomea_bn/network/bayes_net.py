@@ -370,7 +370,7 @@ class DiscretizedBayesNet(Exports):
 
     def _position(self, name: str) -> int:
         if name not in self._names:
-            raise GomeaBnError(f"The network has no variable {name!r}.{nearest(str(name), self._names)}")
+            raise GomeaBnError(f"Unknown variable {name!r}.{nearest(str(name), self._names)}")
         return self._names.index(name)
 
     def _encode(self, frame: pd.DataFrame) -> list[NDArray[np.int32]]:

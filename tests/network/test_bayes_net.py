@@ -448,7 +448,7 @@ def test_other_misuses_are_refused(network):
         network.log_density(np.zeros((2, 2)))
     with pytest.raises(GomeaBnError, match="at least one row"):
         network.score(network.sample(0))
-    with pytest.raises(GomeaBnError, match=r"no variable 'rian'\. Did you mean 'rain'"):
+    with pytest.raises(GomeaBnError, match=r"Unknown variable 'rian'\. Did you mean 'rain'"):
         network.parents("rian")
 
 

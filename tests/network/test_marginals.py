@@ -43,5 +43,5 @@ def test_a_sample_stands_in_where_tables_would_grow_too_large():
     assert sampled.probabilities.sum() == pytest.approx(1)
     again = marginal(network, name, max_cells=3)
     np.testing.assert_array_equal(sampled.probabilities, again.probabilities)
-    with pytest.raises(GomeaBnError, match="no variable"):
+    with pytest.raises(GomeaBnError, match="Unknown variable"):
         marginal(network, "nobody")

@@ -111,7 +111,7 @@ def test_bars_stand_for_levels(truth, frame):
 
 def test_densities_name_what_is_wrong(truth, frame):
     name, (level,) = next(iter(truth.cut_points)), truth.levels
-    with pytest.raises(GomeaBnError, match="no variable 'X99'"):
+    with pytest.raises(GomeaBnError, match="Unknown variable 'X99'"):
         density_bins(truth, "X99")
     with pytest.raises(GomeaBnError, match=f"column '{name}'"):
         density_bins(truth, name, table=frame.drop(columns=name))
