@@ -24,6 +24,7 @@ from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
+    SharedMixture,
     SharedMixtureOptions,
     SharedMixtureSearch,
     gaussian_cut,
@@ -228,6 +229,13 @@ def test_cuts_keep_the_papers_bins_where_rows_are(values, cuts):
     assert len(kept) == len(set(paper)) - 1
     assert ((kept >= 0) & (kept < 12)).all()
     assert (np.diff(kept) > 0).all()
+
+
+def test_a_value_on_a_border_of_the_mixture_goes_to_the_upper_bin(monkeypatch):
+    frame = pd.DataFrame({"x": np.arange(60.0)})
+    monkeypatch.setattr(SharedMixture, "cuts", lambda self, *, weighted: np.array([-5.0, 30.0, 30.5]))
+    found = MGCDiscretizer().fit(frame, network=[]).cut_points_["x"]
+    assert found.tolist() == [np.nextafter(30.0, 0), 30.5]
 
 
 @pytest.mark.parametrize(("n", "error"), [(1000, 0.12), (20_000, 0.06)])
