@@ -70,13 +70,8 @@ def test_export_gives_the_table(front, folder, tmp_path):
     assert pd.read_parquet(tmp_path / "table.parquet")["misfit"].tolist() == front.values[:, 0].tolist()
 
 
-<<<<<<< HEAD
-def test_export_refuses(folder, run, tmp_path, monkeypatch):
-    assert "must be one of json, bif, dot, csv, parquet" in refused(2, "export", folder, "--to", "pickle")
-=======
 def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
     assert "must be one of json, bif, dot, csv, parquet" in refused(2, "export", folder, "--to", "pickle")
->>>>>>> main
     assert "got 'txt'" in refused(2, "export", folder, "-o", tmp_path / "table.txt")
     assert "name it with --network" in refused(2, "export", folder, "--to", "bif")
     assert "leave --network out" in refused(2, "export", folder, "--to", "csv", "--network", 3)

@@ -427,6 +427,17 @@ def test_without_a_cut_that_may_move_the_network_comes_back(method: str) -> None
     assert refine_boundaries(cut, frame, method, variables=[]).network == cut
 
 
+def test_where_rv_gomea_finds_no_cuts_within_the_limits_the_network_comes_back() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": np.concatenate((rng.normal(size=30), rng.normal(20, 1, size=10)))})
+    network = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": [15.0]})
+    found = refine_boundaries(network, frame, "rv-gomea", min_bin_count=25, random_state=1)
+    assert found.network.cut_points["x"].tolist() == [15.0]
+    assert found.score_after == found.score_before
+    free = refine_boundaries(network, frame, "rv-gomea", random_state=1)
+    assert free.score_after > free.score_before
+
+
 @pytest.mark.parametrize("scoring_method", ["density-bic", "density-bd"])
 def test_cuts_that_the_user_fixed_stay_and_cost_nothing(scoring_method: str) -> None:
     rng = np.random.default_rng(8)
