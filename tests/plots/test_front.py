@@ -67,7 +67,7 @@ def test_the_front_s_own_network_falls_on_its_point(front, networks):
 def test_an_expert_s_statement_is_fitted_to_the_front_s_table(front, truth):
     statement = ExpertNetwork.from_edges(truth.edges[:2], names=truth.names)
     points = front_points(front, expert=statement)
-    assert points.iloc[-1]["complexity"] == statement.binned_network(front.table).n_parameters
+    assert points.iloc[-1]["complexity"] == statement.fitted(front.table).n_parameters
 
 
 def test_a_front_of_two_objectives_is_a_scatter(front, truth):
