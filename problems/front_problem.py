@@ -136,7 +136,7 @@ class FrontProblem(StructureProblem):
         self.objectives = tuple(objectives)
         self.n_objectives = len(objectives)
         self.n_terms = 3 * self.n_nodes
-        self._functions = [functions[name] for name in objectives if name in functions]
+        self._functions = {name: functions[name] for name in objectives if name in functions}
         user_kinds = {name: USER + k for k, name in enumerate(n for n in objectives if n in functions)}
         kinds = np.array([_KINDS.get(name, user_kinds.get(name, -1)) for name in objectives], np.int64)
         self._expert_caches = ThreadCaches(scorer.caches.max_bytes)
@@ -237,11 +237,11 @@ class FrontProblem(StructureProblem):
 
         def call() -> None:
             try:
-                for k, function in enumerate(functions):
+                for k, (name, function) in enumerate(functions.items()):
                     value = float(function(view))
                     if not np.isfinite(value):
                         raise GomeaBnError(
-                            f"A user's objective returned {value}; it must return a finite number."
+                            f"The objective {name!r} returned {value}; it must return a finite number."
                         )
                     exchange.values[k] = value
             except BaseException as error:

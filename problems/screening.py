@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, Option, is_integer
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
@@ -37,10 +37,15 @@ _ROW_SEED = 20240219
 
 def check_max_candidates(max_candidates: int | str | None) -> None:
     """Raise `GomeaBnError` unless `max_candidates` is "auto", None or an integer of at least 1."""
-    if isinstance(max_candidates, str):
-        check_choice("max_candidates", max_candidates, ("auto",), optional=True)
-    else:
-        check_integer("max_candidates", max_candidates, 1, optional=True)
+    if max_candidates in ("auto", None):
+        return
+    if not is_integer(max_candidates) or int(max_candidates) < 1:
+        raise GomeaBnError(
+            [
+                Option("max_candidates"),
+                f" must be an integer of at least 1, 'auto' or None, got {max_candidates!r:.80}.",
+            ]
+        )
 
 
 def candidate_pairs(

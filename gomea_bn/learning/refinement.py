@@ -158,6 +158,8 @@ def refine_boundaries(
     Cuts lie midway between neighbouring distinct values. With ``min_width=0``, bins around repeated values have
     unbounded density.
     """
+    if not isinstance(network, DiscretizedBayesNet):
+        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     _check_options(method, bin_counts, starts, max_seconds, random_state)
     by_discretizer = isinstance(method, Discretizer) or method in PROPOSERS
     if by_discretizer:

@@ -153,7 +153,8 @@ def test_an_objective_can_be_a_function(mixed):
 
 
 @pytest.mark.parametrize(
-    ("value", "message"), [(np.inf, "returned inf; it must return a finite number"), (np.nan, "returned nan")]
+    ("value", "message"),
+    [(np.inf, "The objective '.+' returned inf; it must return a finite number"), (np.nan, "returned nan")],
 )
 def test_an_objective_that_is_no_finite_number_ends_the_run(mixed, value, message):
     objective = OwnObjective("odd", lambda edges, cuts: value if len(edges) > 2 else float(len(edges)))

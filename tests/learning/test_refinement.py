@@ -237,6 +237,11 @@ def test_metadata_says_what_was_done_and_keeps_the_rest() -> None:
     assert result.network.pseudo_count == 2.0
 
 
+def test_a_file_is_not_a_network() -> None:
+    with pytest.raises(GomeaBnError, match="network must be a DiscretizedBayesNet, got str"):
+        refine_boundaries("network.json", example(4, n_rows=60)[1])  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

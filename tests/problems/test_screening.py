@@ -201,7 +201,9 @@ def test_candidates_are_symmetric_the_best_and_within_the_rules(seed: int, n: in
 
 @pytest.mark.parametrize("wrong", [0, -3, 2.5, "some", True])
 def test_numbers_of_candidates_that_cannot_be_used_are_refused(wrong: Any) -> None:
-    with pytest.raises(GomeaBnError, match="max_candidates must be"):
+    with pytest.raises(
+        GomeaBnError, match="max_candidates must be an integer of at least 1, 'auto' or None, got"
+    ):
         LearningOptions(max_candidates=wrong)
 
 
