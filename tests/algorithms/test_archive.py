@@ -188,6 +188,16 @@ def test_two_members_with_the_least_values_of_different_objectives_share_a_box()
     assert len(archive) == 2
 
 
+def test_an_equal_least_value_gives_no_right_to_an_occupied_box():
+    archive = ElitistArchive(2, 3, size=4)
+    archive.data.widths[:] = 1.0
+    assert archive.offer([[0, 0]], [[0.2, 0.8, 0.1]]) == 1
+    assert archive.offer([[0, 1]], [[0.2, 0.7, 0.3]]) == 1
+    # as little as the least of the first objective, and between the members in the others
+    assert archive.offer([[1, 0]], [[0.2, 0.75, 0.2]]) == 0
+    assert len(archive) == 2
+
+
 def test_the_grid_goes_off_when_few_members_are_left():
     generator = np.random.default_rng(2)
     archive = ElitistArchive(1, 2, size=100)

@@ -383,6 +383,17 @@ def test_equal_cuts_and_bins_below_the_floors_are_infeasible() -> None:
     assert 0 < problem.evaluate(narrow)[1] < 1
 
 
+def test_a_bin_misses_the_share_of_rows_that_it_lacks() -> None:
+    problem = boundary_problem(6, limits=CutLimits(min_width=0.0, min_bin_count=50))
+    genotype = problem.encode({v: np.array([0.25, 0.5, 0.75]) for v in problem.cut_points(problem.lower)})
+    missing = 0.0
+    for v, cuts in problem.cut_points(genotype).items():
+        rows = np.bincount(np.searchsorted(cuts, problem.variables[v].values), minlength=len(cuts) + 1)
+        missing += float(np.maximum(1 - rows / 50, 0).sum())
+    assert missing % 1 > 0
+    assert problem.evaluate(genotype)[1] == pytest.approx(missing)
+
+
 def test_interactions_are_pairs_of_cuts_in_one_family() -> None:
     problem = boundary_problem(6)
     cuts = problem.cut_points(problem.lower)
