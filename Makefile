@@ -45,7 +45,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/python tools/lint_page.py --write
 
 # changes of single places in the code, each of which some test must notice
-mutants: kernels
+mutants: $(VENV)/.installed-dev
 	$(BIN)/python tools/mutants.py
 
 clean:

@@ -1,11 +1,12 @@
-"""Errors with advice: their text, their copies, and how a command spells them."""
+"""Errors with advice: their text, their copies, and how a command spells them; the checks of options."""
 
 import copy
+import math
 import pickle
 
 import pytest
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, check_number
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,42 @@ def test_a_caller_spells_the_options_of_a_message():
         message = kind(["Leave ", Option("method", "dp"), " out."], [Setting("max_bins")])
         assert str(message) == "Leave method='dp' out. Raise max_bins."
         assert str(pickle.loads(pickle.dumps(message))) == str(message)
+
+
+@pytest.mark.parametrize("value", [1, 3])
+def test_an_integer_may_lie_at_both_ends_of_its_range(value):
+    check_integer("n", value, 1, 3)
+
+
+@pytest.mark.parametrize("value", [0, 4, True, 2.0, None])
+def test_another_integer_is_refused(value):
+    with pytest.raises(GomeaBnError, match="n must be an integer from 1 to 3, got"):
+        check_integer("n", value, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "excluded"),
+    [(0.0, {}), (1.0, {}), (1.0, {"above": True}), (0.0, {"below": True}), (None, {"optional": True})],
+)
+def test_a_number_may_lie_at_an_end_of_its_range_that_is_not_excluded(value, excluded):
+    check_number("x", value, 0, 1, **excluded)
+
+
+@pytest.mark.parametrize(
+    ("value", "excluded", "limits"),
+    [
+        (0.0, {"above": True}, "above 0 and at most 1"),
+        (1.0, {"below": True}, "of at least 0 and below 1"),
+        (math.nan, {}, "of at least 0 and at most 1"),
+        (None, {}, "of at least 0 and at most 1"),
+    ],
+)
+def test_another_number_is_refused_with_the_range(value, excluded, limits):
+    with pytest.raises(GomeaBnError, match=f"x must be a finite number {limits}, got"):
+        check_number("x", value, 0, 1, **excluded)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_an_infinite_number_is_refused_where_there_is_no_range(value):
+    with pytest.raises(GomeaBnError, match="x must be a finite number, got"):
+        check_number("x", value)

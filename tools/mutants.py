@@ -4,7 +4,7 @@ The changes are listed in mutants.toml, next to this file. Every table is named 
 
     ["gomea_bn/data/table.py"]
     tests = ["tests/data/test_table.py"]
-    compiled = false  # optional: run kernels as plain Python
+    compiled = false  # optional: run kernels as plain Python, if their tests are then quick
     changes = [
       ['old text', 'new text'],
       ['old text', 'new text', 'tests/data/test_table.py::test_of_this_change'],
@@ -19,26 +19,29 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import queue
 import shutil
 import subprocess
 import sys
 import threading
-import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CHANGES = Path(__file__).with_name("mutants.toml")
+_SERVER = Path(__file__).with_name("pytest_server.py").resolve()
 LEAST_SHARE = 0.95
 IGNORED = shutil.ignore_patterns(
     ".git", ".venv", "out", "build", "dist", "results", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis"
 )
 NOTICED, UNNOTICED = "noticed", "NOT NOTICED"
 _TESTS_PASSED, _TESTS_FAILED, _COLLECTION_FAILED = 0, 1, 2
+# tests that take longer than this under a change have become endless
+_MOST_SECONDS = 300.0
 
 
 class ListError(Exception):
@@ -76,43 +79,66 @@ class Change:
         return text[: text.index(self.old)].count("\n") + 1
 
 
-@dataclass(slots=True)
 class Tree:
-    """A copy of the repository in which changes are made and tests run; its path is fixed, as kernel caches need."""
+    """A copy of the repository in which changes are made and tests run.
 
-    root: Path
-    changed_cache: Path
-    passed: dict[tuple[tuple[str, ...], bool], float] = field(default_factory=dict)
+    Its path is fixed, as kernel caches need. Two processes run the tests: one that compiles kernels, one that does not.
 
-    def run(self, change: Change, *, cache: Path | None, timeout: float | None) -> int:
-        """Return pytest's exit code for the tests of a change; a run that exceeds the timeout has failed."""
+    Parameters
+    ----------
+    root : Path
+        The copy.
+    scratch : Path
+        Folder for the output of the tests, and for the cache of changed kernels.
+    """
+
+    def __init__(self, root: Path, scratch: Path) -> None:
+        self.root = root
+        self.changed_cache = scratch / "cache"
+        self._output = scratch / "output.txt"
+        self._servers: dict[bool, subprocess.Popen[str]] = {}
+        scratch.mkdir(parents=True, exist_ok=True)
+
+    def close(self) -> None:
+        """End the processes."""
+        for server in self._servers.values():
+            server.communicate()
+
+    def run(
+        self, tests: Sequence[str], *, compiled: bool, cache: Path | None = None, limit: float | None = None
+    ) -> tuple[int, str]:
+        """Return pytest's exit code and output for some tests; a run of more than `limit` seconds has failed."""
+        arguments = ["-x", "-q", "--hypothesis-seed=0", "-p", "no:cacheprovider"]
+        if not compiled:
+            # in plain Python NumPy warns of words that wrap around, as those of hashes do
+            arguments += ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
+        request = {
+            "arguments": [*arguments, *tests],
+            "environment": {} if cache is None else {"XDG_CACHE_HOME": str(cache)},
+            "output": str(self._output),
+            "limit": limit,
+        }
+        if compiled not in self._servers:
+            self._servers[compiled] = self._started(compiled)
+        server = self._servers[compiled]
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps(request) + "\n")
+        server.stdin.flush()
+        return int(server.stdout.readline()), self._output.read_text(encoding="utf-8", errors="replace")
+
+    def _started(self, compiled: bool) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
-        if cache is not None:
-            environment["XDG_CACHE_HOME"] = str(cache)
-        if not change.compiled:
+        if not compiled:
             environment["NUMBA_DISABLE_JIT"] = "1"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "--hypothesis-seed=0",
-            "-p",
-            "no:cacheprovider",
-        ]
-        try:
-            return subprocess.run(
-                [*command, *change.tests],
-                cwd=self.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=timeout,
-                check=False,
-            ).returncode
-        except subprocess.TimeoutExpired:
-            return _TESTS_FAILED
+        return subprocess.Popen(
+            [sys.executable, str(_SERVER)],
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
 
 def read_changes(path: Path = CHANGES) -> list[Change]:
@@ -155,37 +181,43 @@ def _exists(root: Path, test: str) -> bool:
     return path.is_file() and f"def {function[0].split('[')[0]}(" in path.read_text(encoding="utf-8")
 
 
+def check_tests(changes: Sequence[Change], tree: Tree) -> None:
+    """Run all tests of the list without any change.
+
+    Raises
+    ------
+    ListError
+        If a test fails, or if pytest finds none.
+    """
+    for compiled in (True, False):
+        tests = sorted({test for change in changes if change.compiled == compiled for test in change.tests})
+        if not tests:
+            continue
+        code, output = tree.run(tests, compiled=compiled)
+        if code != _TESTS_PASSED:
+            raise ListError(f"Tests fail without any change (pytest's exit code: {code}).\n{output[-5000:]}")
+
+
 def outcome_of(change: Change, tree: Tree) -> str:
     """Make a change in a copy of the repository, run its tests there, undo it, and return the outcome.
 
     Raises
     ------
     ListError
-        If the tests fail without the change, or if pytest finds no test.
+        If pytest finds no test.
     """
-    key = change.tests, change.compiled
-    if key not in tree.passed:
-        began = time.monotonic()
-        code = tree.run(change, cache=None, timeout=None)
-        if code != _TESTS_PASSED:
-            raise ListError(
-                f"{' '.join(change.tests)} fails without any change (pytest's exit code: {code})."
-            )
-        tree.passed[key] = time.monotonic() - began
     path = tree.root / change.file
     text = path.read_text(encoding="utf-8")
     path.write_text(change.applied_to(text), encoding="utf-8")
-    is_kernel = change.compiled and "kernels" in change.file
+    # a changed kernel needs all kernels compiled again, into a folder that is removed afterwards
+    cache = tree.changed_cache if change.compiled and "@kernel" in text else None
     try:
-        # a changed kernel needs all kernels compiled again, into a folder that is removed afterwards
-        code = tree.run(
-            change, cache=tree.changed_cache if is_kernel else None, timeout=10 * tree.passed[key] + 300
-        )
+        code, output = tree.run(change.tests, compiled=change.compiled, cache=cache, limit=_MOST_SECONDS)
     finally:
         path.write_text(text, encoding="utf-8")
         shutil.rmtree(tree.changed_cache, ignore_errors=True)
     if code not in (_TESTS_PASSED, _TESTS_FAILED, _COLLECTION_FAILED):
-        raise ListError(f"{' '.join(change.tests)}: pytest's exit code is {code}.")
+        raise ListError(f"{' '.join(change.tests)}: pytest's exit code is {code}.\n{output[-5000:]}")
     return UNNOTICED if code == _TESTS_PASSED else NOTICED
 
 
@@ -202,6 +234,11 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
         Where copies of the repository are made, one for each process.
     n_processes : int
         Number of changes that are tried at the same time.
+
+    Raises
+    ------
+    ListError
+        If a test fails without any change.
     """
     waiting: queue.SimpleQueue[Change] = queue.SimpleQueue()
     for change in changes:
@@ -209,8 +246,12 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
     outcomes: dict[Change, str] = {}
     failures: list[ListError] = []
 
-    def work(number: int) -> None:
-        tree = Tree(_copied(root, folder / f"tree-{number}"), folder / f"cache-{number}")
+    trees = [
+        Tree(_copied(root, folder / f"tree-{number}"), folder / f"scratch-{number}")
+        for number in range(n_processes)
+    ]
+
+    def work(tree: Tree) -> None:
         while not failures:
             try:
                 change = waiting.get_nowait()
@@ -223,11 +264,16 @@ def try_changes(changes: Sequence[Change], root: Path, folder: Path, n_processes
                 return
             _print_outcome(change, outcomes[change], root, f"{len(outcomes)}/{len(changes)}")
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(n_processes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        check_tests(changes, trees[0])
+        threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for tree in trees:
+            tree.close()
     if failures:
         raise failures[0]
     return outcomes

@@ -177,8 +177,8 @@ class KMeans(_FixedCount):
             warnings.simplefilter("ignore")
             edges = binning.fit(np.ldexp(values, -exponent)[:, None]).bin_edges_[0]
         cuts = np.ldexp(np.unique(edges[1:-1]), exponent)
-        below, first = np.unique(np.searchsorted(ordered, cuts, side="right"), return_index=True)
-        return np.asarray(cuts[first][(cuts[first] > ordered[0]) & (below < len(values))], np.float64)
+        _, first = np.unique(np.searchsorted(ordered, cuts, side="right"), return_index=True)
+        return np.asarray(cuts[first], np.float64)
 
 
 class MDLP(_PerColumn):

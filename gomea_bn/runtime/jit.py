@@ -68,8 +68,7 @@ def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
             package = module.decode()
             names = [f"{package}.{part}" for part in re.findall(r"\w+", imported.decode())]
             waiting += [package, *names]
-    # the package itself imports every public name, but only for type checkers
-    return sorted(reached - {"gomea_bn"})
+    return sorted(reached)
 
 
 @cache

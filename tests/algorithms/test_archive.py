@@ -134,11 +134,14 @@ def test_the_grid_bounds_the_size_and_keeps_the_extremes():
     archive = ElitistArchive(2, 3, size=200)
     f = generator.random((4000, 3))
     f /= np.linalg.norm(f, axis=1)[:, None]
+    added = 0
     for part in range(8):
         rows = slice(500 * part, 500 * (part + 1))
-        archive.offer(np.stack([np.full(500, part), np.arange(500)], axis=1), f[rows])
+        added += archive.offer(np.stack([np.full(500, part), np.arange(500)], axis=1), f[rows])
+        too_many = len(archive) > 250
         archive.adapt()
-        assert len(archive) <= 250
+        assert len(archive) <= (200 if too_many else 250)
+        assert archive.additions == added
         check_blocks(archive)
     assert len(archive) > 150
     assert archive.data.widths.all()
@@ -182,6 +185,16 @@ def test_two_members_with_the_least_values_of_different_objectives_share_a_box()
     }
     # a third one, best in nothing, stays out
     assert archive.offer([[2]], [[0.5, 0.5]]) == 0
+    assert len(archive) == 2
+
+
+def test_an_equal_least_value_gives_no_right_to_an_occupied_box():
+    archive = ElitistArchive(2, 3, size=4)
+    archive.data.widths[:] = 1.0
+    assert archive.offer([[0, 0]], [[0.2, 0.8, 0.1]]) == 1
+    assert archive.offer([[0, 1]], [[0.2, 0.7, 0.3]]) == 1
+    # as little as the least of the first objective, and between the members in the others
+    assert archive.offer([[1, 0]], [[0.2, 0.75, 0.2]]) == 0
     assert len(archive) == 2
 
 

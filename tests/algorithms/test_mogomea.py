@@ -13,7 +13,7 @@ from search_examples import NoLinkage
 from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
+from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun, _bounded
 from gomea_bn.algorithms.optimisation import optimise
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
@@ -311,6 +311,11 @@ def test_errors_of_a_callback_come_through() -> None:
 
     with pytest.raises(LookupError, match="mine"):
         MOGOMEA().run(LOTZ(8), Limits(max_generations=100), random_state=0, n_jobs=2, callback=fail)
+
+
+def test_infinite_objectives_count_as_one_range_beyond_the_finite_ones() -> None:
+    objectives = np.array([[0.0, 1.0, math.inf], [2.0, math.inf, math.inf], [-math.inf, 1.0, math.inf]])
+    assert _bounded(objectives).tolist() == [[0, 1, 1], [2, 2, 1], [-2, 1, 1]]
 
 
 @pytest.mark.parametrize("mixing", ["weights", "dominance"])

@@ -86,6 +86,10 @@ def test_without_feasible_solutions_the_least_violation_wins():
     assert optimise(NeverFeasible(), random_state=1, max_evaluations=3_000).X.tolist() == [0] * 6
 
 
+def test_an_infeasible_solution_does_not_meet_the_target():
+    assert optimise(NeverFeasible(), random_state=1, target=100.0, max_evaluations=300).stopped_by != "target"
+
+
 class Ellipsoid:
     n_variables, bounds = 5, (-5.0, (5, 5, 5, 5, 0.5))
     scale = 10.0 ** np.arange(5)

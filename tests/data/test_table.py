@@ -257,6 +257,11 @@ def test_whole_numbers_next_to_missing_ones_stay_whole(tmp_path):
     assert table.dropped_rows == (20,)
 
 
+def test_a_number_among_other_names_is_a_name(tmp_path):
+    (tmp_path / "a.csv").write_text("dose,1.5\n" + "1,2\n3,4\n" * 6)
+    assert read_table(tmp_path / "a.csv").names == ("dose", "1.5")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -273,6 +278,7 @@ def test_whole_numbers_next_to_missing_ones_stay_whole(tmp_path):
         ("a.csv", b"a,a\n1,2\n", ["'a' occurs more than once", "0 and 1"]),
         ("a.csv", b",a\n0,2\n", ["no name for column 0", "index"]),
         ("a.csv", b"1.5,2.5\n0,2\n", ["no column names"]),
+        ("a.csv", b"a,b,a\n1,2,3\n", ["'a' occurs more than once", "0 and 2"]),
         ("a.csv", b"a;b\n0;2\n", ["only one column", "sep="]),
         ("a.csv.gz", b"\x1f\x8b\x08\x00junk", ["cannot be read"]),
         ("a.csv.zip", b"junk", ["cannot be read"]),

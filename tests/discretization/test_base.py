@@ -233,6 +233,8 @@ def test_a_network_brings_graph_kinds_and_cuts(frame):
     assert [fitted.cut_points_[name].tolist() for name in "acd"] == [[0.0], [-0.5, 0.5], []]
     assert len(fitted.cut_points_["e"]) == 3  # unknown to the network: equal frequency
     assert Recorder().fit(frame, network=network).cut_points_["c"].tolist() == [-0.5, 0.5]
+    narrow = frame[frame["a"] > 0]
+    assert Recorder(start="network").fit(narrow, network=network).cut_points_["a"].tolist() == []
     with pytest.raises(
         GomeaBnError, match="kinds\\['c'\\] is 'discrete', but 'c' is continuous in the network"
     ):

@@ -118,6 +118,16 @@ def test_k_means_leaves_no_bin_without_rows():
         warnings.simplefilter("error")
         cuts = KMeans().fit(pd.DataFrame({"x": values})).cut_points_["x"]
     assert np.bincount(np.searchsorted(cuts, values)).min() > 0
+    # scikit-learn's centres leave one of these clusters without rows
+    spread = np.array([1.29, 0.0031, 0.0011, 0.3147, 88212.4, 4.006, 45.36])
+    cuts = KMeans(n_bins=7).fit(pd.DataFrame({"x": spread})).cut_points_["x"]
+    assert np.bincount(np.searchsorted(cuts, spread), minlength=len(cuts) + 1).min() > 0
+
+
+def test_k_means_does_not_cut_between_neighbouring_floats_at_one_of_them():
+    for low in (1.0, 1.0 - 2**-53, 3.0):
+        frame = pd.DataFrame({"x": [low, np.nextafter(low, 4)] * 10})
+        assert KMeans(n_bins=2).fit(frame).cut_points_["x"].tolist() == []
 
 
 def test_without_scikit_learn_the_error_names_what_to_install(monkeypatch):

@@ -183,7 +183,10 @@ def test_climbing_respects_the_knowledge() -> None:
         required_edges=[("C", "A")], forbidden_edges=[("A", "B"), ("B", "A")], temporal_order=[["C"], ["B"]]
     )
     assert set(climbed([a, b, c], "mdl", knowledge).edges) == {("C", "A"), ("C", "B")}
-    assert all(len(parents) <= 1 for parents in climbed([a, b, c], "aic", max_indegree=1).parents)
+    other = chain(1500, 4)[0]
+    two_causes = [a, other, np.where(np.arange(1500) % 2, a, other)]
+    assert max(map(len, climbed(two_causes, "aic").parents)) == 2
+    assert max(map(len, climbed(two_causes, "aic", max_indegree=1).parents)) == 1
     small = ExpertKnowledge(max_table_cells=15)
     assert climbed([a, b, c], "mdl", small).edges == []
 
@@ -232,10 +235,12 @@ def mixed_frame(n_rows: int = 3000) -> pd.DataFrame:
     return pd.DataFrame({"grade": grade, "x": x, "high": np.where(high, "yes", "no")})
 
 
-def test_the_network_is_one_over_all_levels() -> None:
+@pytest.mark.parametrize("children", [[], ["x", "high"]])
+def test_the_network_is_one_over_all_levels(children: list[str]) -> None:
     """Its density is that of the groups, times how often a level occurs in its group."""
     frame = mixed_frame()
-    learner = MDLNetwork(aggregate_levels=["grade"], pseudo_count=0.0).fit(frame)
+    rules = ExpertKnowledge(required_edges=[("grade", child) for child in children])
+    learner = MDLNetwork(aggregate_levels=["grade"], pseudo_count=0.0, knowledge=rules).fit(frame)
     assert learner.level_groups_ == {"grade": ((0, 1, 2, 3), (4, 5))}
     network = learner.network_
     assert network.levels["grade"] == (0, 1, 2, 3, 4, 5)
@@ -249,15 +254,28 @@ def test_the_network_is_one_over_all_levels() -> None:
     group = (coarse_frame["grade"].value_counts() / len(frame)).loc[coarse_frame["grade"]].to_numpy()
     expected = coarse.log_density(coarse_frame) + np.log(share.loc[frame["grade"]].to_numpy() / group)
     assert network.log_density(frame) == pytest.approx(expected, abs=1e-10)
+    assert [child for parent, child in network.edges if parent == "grade"] == children
     for name, table in network.tables.items():
         assert table.sum(axis=-1) == pytest.approx(np.ones(table.shape[:-1]))
-        if "grade" in network.parents(name):
+        if name in children:
             by_level = np.moveaxis(table, network.parents(name).index("grade"), 0)
             assert np.array_equal(by_level[0], by_level[3])
             assert np.array_equal(by_level[4], by_level[5])
     assert network.metadata["level_groups"] == {"grade": [[0, 1, 2, 3], [4, 5]]}
     lengths = description_length(network, frame, level_groups=learner.level_groups_)
     assert lengths.total == pytest.approx(learner.description_length_.total)
+
+
+def test_pseudo_counts_of_a_group_are_shared_by_its_levels() -> None:
+    frame = mixed_frame()
+    learner = MDLNetwork(aggregate_levels=["grade"], pseudo_count=3.0).fit(frame)
+    counts = frame["grade"].value_counts()
+    by_level = learner.network_.tables["grade"].reshape(-1, 6)
+    for group in learner.level_groups_["grade"]:
+        levels = [int(level) for level in group]
+        within = by_level[:, levels] / by_level[:, levels].sum(axis=1, keepdims=True)
+        expected = (counts[levels].to_numpy() + 3.0 / len(levels)) / (counts[levels].sum() + 3.0)
+        np.testing.assert_allclose(within, np.broadcast_to(expected, within.shape), rtol=1e-12)
 
 
 def test_knowledge_and_first_graphs_hold() -> None:

@@ -15,6 +15,7 @@ from wrong_input import untyped
 from gomea_bn.discretization import discretizer
 from gomea_bn.discretization.mgcd.columns import MGCDColumns
 from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
+from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -158,6 +159,13 @@ def test_tiny_tables_and_tables_without_continuous_columns_are_cut(n):
     fitted = MGCDiscretizer().fit(words)
     assert fitted.cut_points_ == {}
     assert len(fitted.edges_) == 1
+
+
+def test_a_value_on_a_border_of_the_mixture_goes_to_the_upper_bin(monkeypatch):
+    frame = pd.DataFrame({"x": np.arange(60.0)})
+    monkeypatch.setattr(SharedMixture, "cuts", lambda self, *, weighted: np.array([-5.0, 30.0, 30.5]))
+    cut_points = MGCDiscretizer().fit(frame, network=[]).cut_points_["x"]
+    assert cut_points.tolist() == [np.nextafter(30.0, 0), 30.5]
 
 
 def test_cuts_lie_between_repeated_values_and_a_column_of_one_value_has_none():

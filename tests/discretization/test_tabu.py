@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from processor_time import at_most
 from sklearn.base import clone
 
-from gomea_bn.discretization.structure_search.tabu import Tabu
+from gomea_bn.discretization.structure_search.tabu import Tabu, TabuList
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.bif_reader import parse_bif
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -116,6 +116,23 @@ def test_tabu_search_walks_as_a_slow_twin(seed, length):
     assert fitted.score_ == pytest.approx(best, abs=1e-8)
     assert {("abcd".index(p), "abcd".index(c)) for p, c in fitted.edges_} == edges
     assert fitted.n_steps_ == steps
+
+
+def test_a_pair_rests_for_as_many_steps_as_the_list_is_long():
+    tabu = TabuList(4, 2)
+    resting = []
+    for pair in [(1, 0), (2, 3), (1, 2)]:
+        tabu.note(*pair)
+        resting.append(set(zip(*np.nonzero(np.triu(tabu.resting)))))
+        assert (tabu.resting == tabu.resting.T).all()
+    assert resting == [{(0, 1)}, {(0, 1), (2, 3)}, {(2, 3), (1, 2)}]
+    never = TabuList(4, 0)
+    never.note(0, 1)
+    assert not never.resting.any()
+
+
+def test_at_most_half_of_the_pairs_rest():
+    assert [TabuList(n, 50).length for n in (2, 4, 15)] == [0, 3, 50]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -167,6 +167,8 @@ def test_a_network_must_agree_with_names_edges_and_cut_points():
     )  # fmt: skip
     with pytest.raises(GomeaBnError, match="names and edges of an expert with tables must be those of"):
         ExpertNetwork(["x", "y"], [], network=network)
+    with pytest.raises(GomeaBnError, match="names and edges of an expert with tables must be those of"):
+        ExpertNetwork(["x", "y"], [("y", "x")], network=network)
     with pytest.raises(
         GomeaBnError, match=r"cut_points\['x'\] must be left out, because .* cut points \[1.0\]"
     ):
@@ -420,6 +422,8 @@ def test_levels_that_only_one_side_has_are_refused():
         GomeaBnError, match=r"has the level False, which .* lacks; its levels are 'true', 'True'"
     ):
         one_variable(("true", "True")).fitted(read_table(pd.DataFrame({"v": [True, False] * 5})))
+    with pytest.raises(GomeaBnError, match=r"has the level True, which .* lacks"):
+        one_variable(("false", "true", "True")).fitted(read_table(pd.DataFrame({"v": [True, False] * 5})))
 
 
 def test_kinds_that_do_not_agree_are_refused():

@@ -126,6 +126,8 @@ def test_cuts_that_score_worse_are_not(steps):
     assert learner.stopped_by_ == "patience"
     assert learner.statistics_["policies_entered"] == 2
     assert not {0.999, 0.001} & {cut for cuts in learner.network_.cut_points.values() for cut in cuts}
+    objectives = [entry.objective for entry in learner.history_]
+    assert objectives == sorted(set(objectives), reverse=True)
 
 
 def test_the_search_begins_as_with_equal_frequency(sampled):
@@ -344,11 +346,12 @@ def test_a_table_without_continuous_columns_is_learned_as_ever(steps):
 
 
 def test_more_bins_than_max_bins_are_left_out_with_a_warning(steps):
-    many = Known({"x": np.linspace(0.1, 0.9, 8).tolist(), "y": EDGES["y"]})
-    with pytest.warns(UserWarning, match="cut 'x' into 9 bins, more than the limit of 4"):
-        learner = BayesNetLearner(many, max_bins=4, **QUICK).fit(steps)
-    assert max(map(len, learner.network_.cut_points.values())) <= 3
-    assert learner.network_.cut_points["y"].tolist() == EDGES["y"]
+    for n_bins in (5, 9):
+        many = Known({"x": np.linspace(0.1, 0.9, n_bins - 1).tolist(), "y": EDGES["y"]})
+        with pytest.warns(UserWarning, match=f"cut 'x' into {n_bins} bins, more than the limit of 4"):
+            learner = BayesNetLearner(many, max_bins=4, **QUICK).fit(steps)
+        assert max(map(len, learner.network_.cut_points.values())) <= 3
+        assert learner.network_.cut_points["y"].tolist() == EDGES["y"]
 
 
 def test_knowledge_holds_for_proposed_cuts(steps):

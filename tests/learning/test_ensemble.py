@@ -282,6 +282,11 @@ def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
         frame
     )
     assert all(net.cut_points["x"].tolist() == ends["x"] for net in learned.networks_)
+    on_values = {"x": [x[1], x[-2]]}
+    learned = BayesNetEnsemble(
+        clone(QUICK).set_params(cut_points=on_values), n_networks=5, random_state=1
+    ).fit(frame)
+    assert all(net.cut_points["x"].tolist() == on_values["x"] for net in learned.networks_)
     many = pd.DataFrame({f"x{i}": rng.permutation(x) for i in range(15)})
     cuts = dict.fromkeys(many, ends["x"])
     with pytest.raises(GomeaBnError, match="was constant, or within one of its fixed bins at an end"):

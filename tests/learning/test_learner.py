@@ -284,6 +284,7 @@ def test_fixed_cuts_stay_next_to_learned_ones(mixed):
     cuts = learner.network_.cut_points
     assert cuts["e"].tolist() == [500.0, 1500.5]
     assert cuts["b"].tolist() == []
+    assert learner.network_.metadata["fixed_cut_points"] == ["b", "e"]
     assert learner.network_.cardinality("b") == 1
     assert len(cuts["a"]) >= 1
 
@@ -345,6 +346,7 @@ def test_missing_rows_are_dropped_on_request(mixed, fitted):
     learner = BayesNetLearner(missing="drop", **QUICK).fit(holes)
     assert learner.table_.dropped_rows == (240, 241)
     assert learner.network_ == fitted.network_
+    assert np.flatnonzero(np.isnan(learner.score_samples(holes))).tolist() == [240, 241]
 
 
 def test_tables_of_two_columns_and_of_one_can_be_learned(mixed):
@@ -395,6 +397,11 @@ def test_verbose_is_silent_off_a_terminal(mixed, capfd, fitted):
     learner = BayesNetLearner(verbose=True, **QUICK).fit(mixed)
     assert capfd.readouterr() == ("", "")
     assert learner.network_ == fitted.network_
+
+
+def test_a_callback_stops_a_verbose_run_too(mixed):
+    learner = BayesNetLearner(verbose=True, callback=lambda progress: True, **QUICK).fit(mixed)
+    assert learner.stopped_by_ == "callback"
 
 
 @pytest.mark.parametrize("name", ["optimal", "equal-frequency", "mdl"])

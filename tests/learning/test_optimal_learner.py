@@ -32,7 +32,9 @@ def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
     position = {name: i for i, name in enumerate(table.names)}
     edges = [(position[a], position[b]) for a, b in network.edges]
     cuts = [network.cut_points.get(name, np.empty(0)) for name in table.names]
-    return slow_network_score(table_variables(table, fixed), edges, cuts, method, cut_cost, edge_cost=1.0)
+    return slow_network_score(
+        table_variables(table, fixed), edges, cuts, method, cut_cost, edge_cost=learner.edge_cost
+    )
 
 
 def same(one, other):
@@ -322,10 +324,22 @@ def test_other_priors_are_fine_where_all_cuts_are_fixed(rows):
         quick(600, prior="bdeu", cut_points=dict(list(cuts.items())[1:])).fit(rows)
 
 
-def test_edges_of_a_variable_with_one_bin_say_nothing_and_are_left_out():
+# a search that ends at once has still arcs at variables of one bin, as has one for which edges are free
+@pytest.mark.parametrize(
+    ("n_evaluations", "edge_cost", "min_bin_count"), [(2, 1.0, 6), (800, 0.0, 4), (800, 1.0, 4)]
+)
+def test_edges_of_a_variable_with_one_bin_say_nothing_and_are_left_out(
+    n_evaluations, edge_cost, min_bin_count
+):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 4)), columns=list("abcd"))
     for seed in range(4):
-        learner = quick(800, random_state=seed, min_bin_count=4, initial_indegree=2).fit(frame)
+        learner = quick(
+            n_evaluations,
+            random_state=seed,
+            min_bin_count=min_bin_count,
+            initial_indegree=2,
+            edge_cost=edge_cost,
+        ).fit(frame)
         network = learner.network_
         single = {name for name in network.names if network.cardinality(name) == 1}
         assert single

@@ -280,6 +280,10 @@ def test_rows_that_do_not_fit_the_network_are_refused() -> None:
         (frame[["c"]], "'x'"),
         (frame.assign(x=0.5), "Column 'x' is constant"),
         (frame[frame.x < 0.5], "Column 'x' has values from .* cut point 0.8 is outside of"),
+        (
+            frame.assign(x=frame.x.clip(upper=0.8)),
+            "Column 'x' has values from .* cut point 0.8 is outside of",
+        ),
         (frame.assign(c="new"), "unknown level 'new'"),
         (frame.assign(x=frame.x.where(frame.x > 0.1)), "missing or infinite"),
         (frame.head(1), "at least 2 rows, got 1"),
@@ -379,6 +383,17 @@ def test_equal_cuts_and_bins_below_the_floors_are_infeasible() -> None:
     assert 0 < problem.evaluate(narrow)[1] < 1
 
 
+def test_a_bin_misses_the_share_of_rows_that_it_lacks() -> None:
+    problem = boundary_problem(6, limits=CutLimits(min_width=0.0, min_bin_count=50))
+    genotype = problem.encode({v: np.array([0.25, 0.5, 0.75]) for v in problem.cut_points(problem.lower)})
+    missing = 0.0
+    for v, cuts in problem.cut_points(genotype).items():
+        rows = np.bincount(np.searchsorted(cuts, problem.variables[v].values), minlength=len(cuts) + 1)
+        missing += float(np.maximum(1 - rows / 50, 0).sum())
+    assert missing % 1 > 0
+    assert problem.evaluate(genotype)[1] == pytest.approx(missing)
+
+
 def test_interactions_are_pairs_of_cuts_in_one_family() -> None:
     problem = boundary_problem(6)
     cuts = problem.cut_points(problem.lower)
@@ -426,6 +441,17 @@ def test_without_a_cut_that_may_move_the_network_comes_back(method: str) -> None
     cut = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": [0.31]})
     assert refine_boundaries(bare, frame, method).network == bare
     assert refine_boundaries(cut, frame, method, variables=[]).network == cut
+
+
+def test_where_rv_gomea_finds_no_cuts_within_the_limits_the_network_comes_back() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": np.concatenate((rng.normal(size=30), rng.normal(20, 1, size=10)))})
+    network = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": [15.0]})
+    found = refine_boundaries(network, frame, "rv-gomea", min_bin_count=25, random_state=1)
+    assert found.network.cut_points["x"].tolist() == [15.0]
+    assert found.score_after == found.score_before
+    free = refine_boundaries(network, frame, "rv-gomea", random_state=1)
+    assert free.score_after > free.score_before
 
 
 @pytest.mark.parametrize("scoring_method", ["density-bic", "density-bd"])

@@ -64,6 +64,17 @@ def test_the_parts_of_a_network_can_be_read(network):
     assert repr(network) == "DiscretizedBayesNet(1 continuous variables with 3 bins, 1 discrete, 1 edges)"
 
 
+def test_parents_are_in_the_order_of_the_columns_whatever_the_order_of_the_edges():
+    tables: dict[str, Any] = {"a": [0.5, 0.5], "b": [0.5, 0.25, 0.25], "c": np.full((2, 3, 2), 0.5)}
+    levels = {"a": (0, 1), "b": (0, 1, 2), "c": (0, 1)}
+    for edges in ([("a", "c"), ("b", "c")], [("b", "c"), ("a", "c")]):
+        network = DiscretizedBayesNet(
+            list("abc"), edges, cut_points={}, support={}, levels=levels, tables=tables
+        )
+        assert network.parents("c") == ("a", "b")
+        assert network.edges == [("a", "c"), ("b", "c")]
+
+
 def test_log_density_by_hand(network):
     rows = pd.DataFrame({"height": [1.0, 1.0001, 2.5, -3.0, 99.0], "rain": ["no", "no", "yes", "yes", "no"]})
     expected = [0.25 * 0.5 / 1, 0.25 * 0.25 / 1.5, 0.75 * 0.9 / 1.5, 0.75 * 0.1 / 1, 0.25 * 0.25 / 1.5]
@@ -366,6 +377,7 @@ def test_bin_labels_take_the_digits_they_need():
         ({"edges": [("rain", "height", "x")]}, ["pair"]),
         ({"tables": {"rain": [0.5, 0.5]}}, ["tables must have an entry for 'height'"]),
         ({"tables": {**PARTS["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),
+        ({"tables": {**PARTS["tables"], "rain": [0.5, 0.50001]}}, ["'rain'", "sum to 1", "1.00001"]),
         ({"tables": {**PARTS["tables"], "rain": [1.5, -0.5]}}, ["'rain'", "-0.5 at [1]"]),
         ({"tables": {**PARTS["tables"], "rain": [np.nan, 1]}}, ["'rain'", "nan at [0]"]),
         ({"tables": {**PARTS["tables"], "height": [0.5, 0.25, 0.25]}}, ["'height'", "(2, 3)", "(3,)"]),

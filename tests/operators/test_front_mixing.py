@@ -252,9 +252,9 @@ def as_slow(clusters: Clusters) -> SlowClusters:
 # ---------------------------------------------------------------- a generation, step by step
 
 
-@settings(max_examples=100)
+@pytest.mark.parametrize("case", list(PROBLEMS))
+@settings(max_examples=25)
 @given(
-    case=st.sampled_from(list(PROBLEMS)),
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 11),
     immediate=st.booleans(),

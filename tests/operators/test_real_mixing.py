@@ -264,6 +264,11 @@ def test_the_mean_shift_halves_until_it_is_inside() -> None:
     values = np.zeros(2)
     assert _shift(np.array([0, 1]), values, 2.0, rules, model)
     assert values.tolist() == [2.0, 6.0]
+    for upper, moved in ((3.1, 3.0), (2.9, 1.5)):
+        rules.upper[1] = upper
+        values[:] = 0.0
+        assert _shift(np.array([1, 0]), values, 2.0, rules, model)
+        assert values.tolist() == [moved, moved / 3]
     rules.upper[1] = 1.6
     values[:] = 0.0
     _shift(np.array([1, 0]), values, 2.0, rules, model)

@@ -320,6 +320,12 @@ def families_of_five() -> list[Family]:
     return [Family((c, 0), tuple((i, 0) for i in p)) for c, p in pairs if c not in p]
 
 
+def test_named_penalties_are_nats_per_parameter():
+    method = scoring_method("density-bic")
+    weights = {name: score_rule(method, 200, penalty=name).weight for name in ("bic", "literal", "aic", 2.5)}
+    assert weights == {"bic": math.log(200) / 2, "literal": math.log(100), "aic": 1.0, 2.5: 2.5}
+
+
 @pytest.mark.parametrize(
     ("method", "name", "options"),
     [

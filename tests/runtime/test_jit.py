@@ -1,3 +1,6 @@
+import pytest
+
+from gomea_bn.runtime import jit
 from gomea_bn.runtime.jit import _compiled_modules, _package_sources
 
 SOURCES = {
@@ -38,3 +41,23 @@ def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not()
     assert "gomea_bn.problems.base" in modules
     assert "gomea_bn.cli.app" not in modules
     assert "gomea_bn.network.bayes_net" not in modules
+
+
+@pytest.fixture
+def folder_of(monkeypatch):
+    """Return a function from the sources of a package to the folder of its compiled kernels."""
+
+    def folder(sources):
+        monkeypatch.setattr(jit, "_package_sources", lambda: sources)
+        jit._package_digest.cache_clear()
+        return jit.kernel_cache_dir()
+
+    yield folder
+    jit._package_digest.cache_clear()
+
+
+def test_the_folder_of_kernels_changes_with_the_text_of_a_module_that_they_depend_on(folder_of):
+    former = folder_of(SOURCES)
+    assert folder_of(dict(SOURCES)) == former
+    assert folder_of({**SOURCES, "gomea_bn.deep": b"one = 2\n"}) != former
+    assert folder_of({**SOURCES, "gomea_bn.user": b"from gomea_bn.kernels import g\n"}) == former

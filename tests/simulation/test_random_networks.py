@@ -19,7 +19,7 @@ from wrong_input import untyped
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.simulation.random_graphs import GraphBounds, ide_cozman_edges, tree_edges
-from gomea_bn.simulation.random_networks import equalise_marginals, random_network
+from gomea_bn.simulation.random_networks import _edge_limit, equalise_marginals, random_network
 
 LAWS = ["tree", "ide-cozman"]
 KINDS = ["random", "equal-width", "equal-frequency"]
@@ -185,7 +185,7 @@ def test_default_law_stops_where_no_pair_is_left():
         (GraphBounds([2] * 3, 2, 6, 3000), 12),
         (GraphBounds([2] * 3, 3, 6, 3000), 18),
         (GraphBounds([2] * 4, 3, 6, 3000), 128),
-        (GraphBounds([2, 3, 2, 4], 5, 2, 7), None),
+        (GraphBounds([2, 3, 2, 4], 5, 2, 6), None),
     ],
 )
 def test_chain_visits_every_allowed_graph_equally_often(bounds, n_graphs):
@@ -195,6 +195,12 @@ def test_chain_visits_every_allowed_graph_equally_often(bounds, n_graphs):
     counts = Counter(frozenset(ide_cozman_edges(bounds, rng)) for _ in range(20 * len(states)))
     assert set(counts) <= states
     assert chisquare([counts[state] for state in states]).pvalue > 0.01
+
+
+def test_the_limit_on_edges_is_the_share_of_all_pairs_without_rounding_errors():
+    assert _edge_limit(25, 0.41) == 123  # 0.41 * 300 is 122.99999999999999
+    assert _edge_limit(4, 0.6) == 3
+    assert _edge_limit(10, 0.1) == 9  # of a spanning tree
 
 
 def test_chain_is_dense_at_twenty_variables():

@@ -93,7 +93,9 @@ def test_a_missing_test_is_refused(repository, capsys):
 def test_tests_that_fail_without_a_change_are_refused(repository, capsys):
     (repository / "small.py").write_text(CODE.replace("a > 10", "a > 10 + a"))
     assert try_list(repository, LIST.replace("a > 10", "a > 10 + a")) == 2
-    assert "tests/test_small.py fails without any change" in capsys.readouterr().out
+    report = capsys.readouterr().out
+    assert "Tests fail without any change" in report
+    assert "FAILED tests/test_small.py::test_is_large" in report
 
 
 def test_one_can_try_the_changes_of_some_files(repository, capsys):

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from gomea_bn.runtime.jit import kernel
 
@@ -31,11 +26,7 @@ def lowest_bit(word: np.uint64) -> int:
     return bit_count((word & (~word + _ONE)) - _ONE)
 
 
-@intrinsic
-def float_bits(_typing_context: Any, _value: Any) -> Any:
-    """Return the 64 bits of a float as a word; callable from kernels only."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.uint64(types.float64), generate
+@kernel
+def float_bits(value: float) -> np.uint64:
+    """Return the 64 bits of a float as a word."""
+    return np.float64(value).view(np.uint64)

@@ -239,6 +239,13 @@ def test_lower_min_width_lets_the_density_of_an_atom_grow() -> None:
     assert values[0] < values[1] < values[2]
 
 
+def test_a_cut_at_a_value_lies_in_the_gap_above_it():
+    column = SortedColumn(np.array([0.0, 1.0, 1.0, 2.0, 5.0]))
+    assert column.gaps(np.array([-1.0, 0.0, 0.9, 1.0, 4.0, 5.0])).tolist() == [0, 1, 2]
+    assert column.rows_below(np.array([-1.0, 0.0, 0.9, 1.0, 4.0, 5.0])).tolist() == [0, 1, 1, 3, 4, 5]
+    assert column.gaps(np.array([1.0])).tolist() == [1]
+
+
 def test_grid_has_candidates_on_both_sides_of_an_atom() -> None:
     column = SortedColumn(np.concatenate([np.full(500, 3.0), np.linspace(0, 10, 700)]))
     cuts = column.cuts[column.grid(40)]

@@ -30,7 +30,7 @@ def table_with_an_unseen_level():
     columns = {"a": (a, "uvw"), "b": ((a + b) % 2, "xy"), "c": ((b + c) % 3, "pqrs")}  # no row has c = "s"
     return pd.DataFrame(
         {
-            name: pd.Categorical.from_codes(codes, pd.Index(levels))
+            name: pd.Categorical.from_codes(codes, pd.Index(list(levels)))
             for name, (codes, levels) in columns.items()
         }
     )
