@@ -271,8 +271,8 @@ def _summary(learner: ParetoBayesNetLearner, front: Front) -> dict[str, Any]:
             for objective, column in zip(front.objectives, front.values.T)
         ],
         "choices": [
-            {"what": what, "id": chosen.index, "objectives": chosen.objectives, "edges": chosen.network.edges}
-            for what, chosen in _choices(front).items()
+            {"what": role, "id": chosen.index, "objectives": chosen.objectives, "edges": chosen.network.edges}
+            for role, chosen in _choices(front).items()
         ],
         "n_eval": learner.n_eval_,
         "n_generations": learner.n_generations_,
@@ -312,9 +312,9 @@ def _choice_lines(front: Front) -> list[str]:
     """Return a table of the networks to look at first: id, edges, objectives."""
     head = "".join(f"{name:>18}" for name in front.names)
     lines = [f"{'':<32}{'id':>6}{'edges':>7}{head}"]
-    for what, chosen in _choices(front).items():
+    for role, chosen in _choices(front).items():
         values = "".join(f"{value:>18.6g}" for value in chosen.objectives.values())
-        lines.append(f"{what.capitalize():<32}{chosen.index:>6}{len(chosen.network.edges):>7}{values}")
+        lines.append(f"{role.capitalize():<32}{chosen.index:>6}{len(chosen.network.edges):>7}{values}")
     return lines
 
 
@@ -331,8 +331,8 @@ def _limit_lines(front: Front) -> list[str]:
     if MISFIT.name in front.names:
         watched["best fit"] = front.best(MISFIT.name)
     near = [
-        f"the {what} ({chosen.network.n_parameters:,})"
-        for what, chosen in watched.items()
+        f"the {role} ({chosen.network.n_parameters:,})"
+        for role, chosen in watched.items()
         if chosen.network.n_parameters > _NEAR * most
     ]
     if near:

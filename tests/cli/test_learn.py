@@ -223,9 +223,9 @@ def test_a_message_names_the_file_option_that_the_user_wrote(table, tmp_path):
 
 
 def test_the_rule_of_kinds_names_the_option_of_the_command(table):
-    told = learn(table, *QUICK).stderr
-    assert "; --kind NAME=continuous or NAME=discrete overrides it." in told
-    assert "kinds=" not in told
+    printed = learn(table, *QUICK).stderr
+    assert "; --kind NAME=continuous or NAME=discrete overrides it." in printed
+    assert "kinds=" not in printed
 
 
 @pytest.mark.parametrize(

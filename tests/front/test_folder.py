@@ -60,8 +60,8 @@ def test_a_histogram_holds_every_value_once(values, whole):
 
 def test_a_value_on_an_edge_is_counted_in_the_bin_below():
     values = np.arange(11) / 4
-    (found,) = column_summary(read_table(pd.DataFrame({"x": values}), kinds={"x": "continuous"}))
-    assert found["histogram"] == {"edges": values.tolist(), "counts": [2, *[1] * 9]}
+    (summary,) = column_summary(read_table(pd.DataFrame({"x": values}), kinds={"x": "continuous"}))
+    assert summary["histogram"] == {"edges": values.tolist(), "counts": [2, *[1] * 9]}
 
 
 def test_whole_numbers_get_bins_of_whole_width_around_them():

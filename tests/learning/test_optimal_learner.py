@@ -37,14 +37,14 @@ def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
     )
 
 
-def same(one, other):
-    """Return whether two learners found one network."""
-    a, b = one.network_, other.network_
+def same(learner, other):
+    """Return whether two learners found the same network."""
+    a, b = learner.network_, other.network_
     cuts = {name: values.tolist() for name, values in a.cut_points.items()}
     return (
         a.edges == b.edges
         and cuts == {name: values.tolist() for name, values in b.cut_points.items()}
-        and one.score_ == other.score_
+        and learner.score_ == other.score_
     )
 
 

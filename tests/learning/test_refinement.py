@@ -447,9 +447,9 @@ def test_where_rv_gomea_finds_no_cuts_within_the_limits_the_network_comes_back()
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"x": np.concatenate((rng.normal(size=30), rng.normal(20, 1, size=10)))})
     network = DiscretizedBayesNet.from_table(read_table(frame), [], {"x": [15.0]})
-    found = refine_boundaries(network, frame, "rv-gomea", min_bin_count=25, random_state=1)
-    assert found.network.cut_points["x"].tolist() == [15.0]
-    assert found.score_after == found.score_before
+    refined = refine_boundaries(network, frame, "rv-gomea", min_bin_count=25, random_state=1)
+    assert refined.network.cut_points["x"].tolist() == [15.0]
+    assert refined.score_after == refined.score_before
     free = refine_boundaries(network, frame, "rv-gomea", random_state=1)
     assert free.score_after > free.score_before
 
