@@ -239,7 +239,7 @@ def test_metadata_says_what_was_done_and_keeps_the_rest() -> None:
 
 def test_a_file_is_not_a_network() -> None:
     with pytest.raises(GomeaBnError, match="network must be a DiscretizedBayesNet, got str"):
-        refine_boundaries("network.json", example(4, n_rows=60)[1])  # type: ignore[arg-type]
+        refine_boundaries(untyped("network.json"), example(4, n_rows=60)[1])
 
 
 @pytest.mark.parametrize(
