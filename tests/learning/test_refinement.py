@@ -313,8 +313,11 @@ def test_command_reads_refines_writes_and_reports(tmp_path: Path) -> None:
     written = DiscretizedBayesNet.from_json(tmp_path / "out.json")
     assert written == refine_boundaries(network, frame, "dp", "free").network
     assert "Stopped by fixpoint" in text
-    name = next(iter(network.cut_points))
-    assert f"{name}: {network.cardinality(name)} -> {written.cardinality(name)} bins" in text
+    result = refine_boundaries(network, frame, "dp", "free")
+    assert f"{result.score_before:.3f} -> {result.score_after:.3f} nats" in text
+    assert any(network.cardinality(name) != written.cardinality(name) for name in network.cut_points)
+    for name in network.cut_points:
+        assert f"{name}: {network.cardinality(name)} -> {written.cardinality(name)} bins" in text
 
 
 # ---------------------------------------------------------------- cut points as real genes
