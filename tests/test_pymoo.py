@@ -57,6 +57,17 @@ def test_our_algorithm_solves_a_constrained_pymoo_problem(equal):
     assert result.CV[0] == 0.0
 
 
+def test_integer_variables_reach_both_of_their_bounds():
+    class Bounds(ElementwiseProblem):
+        def __init__(self):
+            super().__init__(n_var=2, n_obj=1, xl=np.array([2, -3]), xu=np.array([5, 4]), vtype=int)
+
+        def _evaluate(self, x, out, *args, **kwargs):
+            out["F"] = float(x[1] - x[0])
+
+    assert minimize(Bounds(), GOMEA(), ("n_eval", 400), seed=1).X.tolist() == [5, -3]
+
+
 def test_seed_evaluations_history_and_display(capsys):
     runs = [
         minimize(

@@ -175,6 +175,17 @@ def test_the_least_value_of_every_objective_stays_even_where_they_share_a_box(se
             assert archive.objectives[archive.data.best[j], j] == archive.objectives[:, j].min()
 
 
+@pytest.mark.parametrize("size", [13, 40])
+def test_the_grid_leaves_at_most_the_wanted_number_of_members(size):
+    for seed in range(20):
+        f = np.random.default_rng(seed).dirichlet(np.ones(3), size=4 * size)
+        archive = ElitistArchive(1, 3, size=size)
+        archive.offer(np.arange(4 * size)[:, None], f)
+        assert len(archive) > 1.25 * size
+        archive.adapt()
+        assert 3 <= len(archive) <= size
+
+
 def test_two_members_with_the_least_values_of_different_objectives_share_a_box():
     archive = ElitistArchive(1, 2, size=10)
     archive.data.widths[:] = 1.0

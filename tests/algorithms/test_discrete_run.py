@@ -14,10 +14,11 @@ from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, optimise
 from gomea_bn.algorithms.evaluation import evaluate_genotypes
 from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.mogomea import FrontRun
-from gomea_bn.algorithms.populations import stall_limit, variation_rules
+from gomea_bn.algorithms.populations import finished_prefix, stall_limit, variation_rules
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.interaction_tree import StaticTree
 from gomea_bn.linkage.models import Linkage, LinkageTree, linkage_model, single_genes
+from gomea_bn.operators.kernels.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS
 from gomea_bn.problems.base import with_defaults
 from gomea_bn.problems.benchmarks import IsingSpinGlass, MaxCut, NKLandscape
 from gomea_bn.problems.continuous import sphere, with_real_defaults
@@ -86,6 +87,19 @@ def test_best_is_refined_after_every_generation_or_when_evaluations_have_doubled
     # a sample of one in eight, at least one, joins the best one
     sampled, n_generations = asked_at("sample")
     assert len(sampled) >= 2 * n_generations
+    assert sampled.count(sampled[0]) == 2
+
+
+def test_solutions_count_up_to_the_first_that_was_not_run() -> None:
+    def counted(*states: int) -> int:
+        tallies = np.zeros((len(states), 4), np.int64)
+        tallies[:, STATUS] = states
+        return finished_prefix(tallies)
+
+    assert counted(FINISHED, FINISHED) == 2
+    assert counted(FINISHED, NOT_RUN, FINISHED) == 1
+    assert counted(FINISHED, CUT_SHORT, NOT_RUN) == 2
+    assert counted(NOT_RUN) == 0
 
 
 @pytest.mark.parametrize("kind", ["one objective", "several"])

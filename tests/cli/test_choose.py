@@ -105,6 +105,8 @@ def test_networks_are_named_by_file_folder_or_id(front, folder, run, tmp_path):
     assert named_network(f"{folder}#12") == twelfth
     assert named_network(f"{folder}/#knee") == front.knee().network
     assert named_network(f"{folder}#expert") == front.expert
+    (tmp_path / "front #1").symlink_to(folder)
+    assert named_network(f"{tmp_path / 'front #1'}#12") == twelfth
     assert named_network(f"{folder}#misfit") == front.best("misfit").network
     assert named_network(str(run)) == DiscretizedBayesNet.from_json(run / "network.json")
     for text, message in (
@@ -177,6 +179,9 @@ def test_a_table_is_found_from_elsewhere_and_a_damaged_histogram_reported(
     monkeypatch.chdir("/")
     assert ok("review", out).stderr == ""
     assert ok("review", tmp_path / "run").stderr == ""
+    data.write_text(data.read_text() + "\n")
+    assert MOVED in ok("review", out).stderr
+    assert "is not the file that was learned from" in refused(3, "review", out, "--data", data)
     data.unlink()
     content = json.loads((out / "front.json").read_text())
     content["record"]["columns"][0]["histogram"]["edges"][0] = "low"

@@ -144,6 +144,10 @@ def test_floors_differ_by_their_smoothing_alone() -> None:
         assert line[columns.index(name)] == number(row["measured"]["kl"])
 
 
+def test_the_child_is_the_last_of_a_family():
+    assert family_edges(("B", "AEG")) == [("A", "G"), ("E", "G")]
+
+
 def test_published_tables_and_graphs_fit_together() -> None:
     shapes = {name: published_table(name)[0].shape for name in TABLES}
     assert shapes == {"auto": (392, 8), "wine": (178, 14), "housing": (506, 14), "iris": (150, 5)}

@@ -93,6 +93,10 @@ def test_the_bonferroni_factor_is_the_number_of_tests() -> None:
     raw = stats.mannwhitneyu(values["a"], values["b"]).pvalue
     assert sheet.rows[0] == ("200", "a / b", "0", "0.00", f"{6 * raw:.2g}", "yes")
     assert sheet.rows[1][-1] == "too few to tell"
+    # 2 / 70 is below .05, three times as much is not
+    first, second = [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]
+    assert compare_samples(first, second).equal is False
+    assert compare_samples(first, second, 3).equal is None
 
 
 @given(

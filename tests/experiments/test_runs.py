@@ -188,6 +188,15 @@ def test_evaluations_replace_the_clock() -> None:
     assert toy().planned(evaluations=5, seconds=2.0).limits == {"seconds": 2.0, "evaluations": 5}
 
 
+def test_tasks_that_failed_are_missing_like_those_without_a_row(tmp_path) -> None:
+    folder, tasks = ResultFolder(tmp_path / "own"), toy().expand(toy().plan)
+    folder.open(toy().describe(toy().plan))
+    rows = [{"key": task_key(task), "task": task} for task in tasks[:2]]
+    folder.add({**rows[0], "measured": {}, "seconds": {}})
+    folder.add({**rows[1], "error": "ValueError"})
+    assert folder.missing(tasks) == tasks[1:]
+
+
 def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
     def printed(*arguments: str) -> str:
         result = CliRunner().invoke(main, ["bench", *arguments, "--out", str(tmp_path / "out")])
@@ -199,6 +208,10 @@ def test_the_command_refuses_what_it_cannot_run(tmp_path) -> None:
     assert "sizes of table2 must be at least 2, got 1" in printed("table2", "--sizes", "1,4")
     assert "sizes of chen must be at least 2, got 1" in printed("chen", "--sizes", "1")
     assert "holds no results of table1; run it first" in printed("table1", "--report-only")
+    assert "leave out --nets" in printed("table1", "--report-only", "--nets", "2")
+    assert "leave out --full" in printed("table1", "--report-only", "--full")
+    missing = str(tmp_path / "none" / "all.md")
+    assert "--summary must be a file in an existing folder" in printed("table1", "--summary", missing)
     (tmp_path / "out" / "table1").mkdir(parents=True)
     (tmp_path / "out" / "table1" / "letter.txt").touch()
     assert "is not a folder of results" in printed("table1", "--evaluations", "10")

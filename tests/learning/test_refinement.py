@@ -300,12 +300,15 @@ def test_command_reads_refines_writes_and_reports(tmp_path: Path) -> None:
     network.to_json(tmp_path / "in.json")
     frame.to_csv(tmp_path / "rows.csv", index=False, float_format="%.17g")
     files = [str(tmp_path / "in.json"), str(tmp_path / "rows.csv"), "--out", str(tmp_path / "out.json")]
-    text = CliRunner().invoke(main, ["refine", *files, "--bin-counts", "free"]).stdout
+    text = CliRunner().invoke(main, ["refine", *files, "--bin-counts", "free", "--penalty", "40"]).stdout
     written = DiscretizedBayesNet.from_json(tmp_path / "out.json")
-    assert written == refine_boundaries(network, frame, "dp", "free").network
+    result = refine_boundaries(network, frame, "dp", "free", penalty=40.0)
+    assert written == result.network
     assert "Stopped by fixpoint" in text
-    name = next(iter(network.cut_points))
-    assert f"{name}: {network.cardinality(name)} -> {written.cardinality(name)} bins" in text
+    assert f"{result.score_before:.3f} -> {result.score_after:.3f} nats" in text
+    assert any(network.cardinality(name) != written.cardinality(name) for name in network.cut_points)
+    for name in network.cut_points:
+        assert f"{name}: {network.cardinality(name)} -> {written.cardinality(name)} bins" in text
 
 
 # ---------------------------------------------------------------- cut points as real genes

@@ -15,9 +15,9 @@ from oracles import slow_similarity, slow_upgma
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.counting import count_work
 from gomea_bn.linkage.kernels.sparse import Neighbours, nearest_neighbours, sparse_average_linkage
-from gomea_bn.linkage.kernels.tree import NMI
+from gomea_bn.linkage.kernels.tree import MI, NMI
 from gomea_bn.linkage.models import LinkageTree
-from gomea_bn.linkage.sparse_tree import patterns, sparse_graph, sparse_trees
+from gomea_bn.linkage.sparse_tree import _graph, patterns, sparse_graph, sparse_trees
 
 NO_STOP = np.zeros(1, np.uint8)
 
@@ -113,6 +113,14 @@ def test_neighbours_are_the_most_similar_genes(seed: int, n: int, n_genes: int, 
         ):
             assert value == pytest.approx(values[other], abs=1e-9)
         assert gene not in neighbours.genes[gene, :count]
+
+
+def test_every_gene_has_edges_to_as_many_genes_as_asked_for() -> None:
+    genotypes = np.random.default_rng(0).integers(0, 3, (200, 7)).astype(np.int16)
+    stop = np.zeros(1, np.uint8)
+    for k in (1, 2, 5):
+        graph = _graph(genotypes, np.ones(7), MI, k, stop)
+        assert graph.degree.min() == k
 
 
 def test_patterns_ignore_the_names_of_alleles() -> None:

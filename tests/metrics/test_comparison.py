@@ -180,3 +180,13 @@ def test_every_edge_is_counted_once_and_swapping_mirrors(first, second, size_a, 
         same = a.bin_labels(states.name)[1:-1] == b.bin_labels(states.name)[1:-1] and states.n_a == states.n_b
         assert same or not states.equal
     assert len(forward.to_text().splitlines()) >= 2
+
+
+def test_the_order_of_the_variables_has_no_influence_on_the_hamming_distance():
+    def bare(*names):
+        levels = dict.fromkeys(names, (0, 1))
+        tables = {name: [0.5, 0.5] for name in names}
+        return DiscretizedBayesNet(names, [], cut_points={}, support={}, levels=levels, tables=tables)
+
+    assert compare(bare("a", "b"), bare("b", "a")).shd == 0
+    assert compare(bare("a", "b"), bare("a", "c")).shd is None

@@ -34,6 +34,12 @@ def test_histories_of_learners_are_scores_up_to_the_end():
     assert list(steps.itertuples(index=False, name=None)) == expected
 
 
+def test_a_run_that_only_took_longer_has_an_end_too():
+    steps = history_steps(Learner(FIRST, 30, 1.5))
+    assert steps["n_eval"].tolist() == [10, 30, 30]
+    assert steps["seconds"].tolist() == [0.1, 0.2, 1.5]
+
+
 def test_lists_and_mixtures_of_runs_are_objectives():
     steps = history_steps({"own": Learner(FIRST, 30, 0.2), "_other": SECOND})
     assert steps["value"].tolist() == [50.0, 40.0, 45.0]

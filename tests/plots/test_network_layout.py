@@ -146,6 +146,8 @@ def test_the_edge_that_closes_a_cycle_points_upwards():
     layout = network_layout("abc", [("a", "b"), ("b", "c"), ("c", "a")])
     assert [layout["nodes"][name][1] for name in "abc"] == [0.0, 1.0, 2.0]
     assert [y for _, y in layout["bends"]["c", "a"]] == [1.0]
+    longer = network_layout("abcd", [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    assert [y for _, y in longer["bends"]["d", "a"]] == [2.0, 1.0]
 
 
 def test_nodes_without_edges_stand_in_rows_below():
