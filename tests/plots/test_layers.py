@@ -109,13 +109,13 @@ def test_small_graphs_nearly_all_get_the_fewest_crossings_there_are():
     assert sum(excess) <= 4
 
 
-def test_edges_become_paths_with_one_place_per_layer():
+def test_edges_become_paths_with_one_vertex_per_layer():
     layers = [0, 3, 1]
     assert chains(layers, [(0, 1), (0, 2), (2, 1)]) == [[0, 3, 4, 1], [0, 2], [2, 5, 1]]
     assert layers == [0, 3, 1, 1, 2, 2]
 
 
-def test_places_without_edges_stay_where_they_are():
+def test_vertices_without_edges_stay_where_they_are():
     assert ordered([], []) == []
     assert ordered([[0]], []) == [[0]]
     assert ordered([[2, 0, 1], [4, 3]], []) == [[2, 0, 1], [4, 3]]
