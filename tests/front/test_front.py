@@ -204,7 +204,7 @@ def test_unknown_objectives_are_answered_with_the_nearest_name():
         front.best("complexty")
     with pytest.raises(GomeaBnError, match="Unknown objective 3"):
         front.best(3)
-    with pytest.raises(GomeaBnError, match="expert="):
+    with pytest.raises(GomeaBnError, match="learn it with expert"):
         front.closest_to_expert()
     assert (
         front_of(spread(9, 3, 2)).closest_to_expert().index == front_of(spread(9, 3, 2)).values[:, 2].argmin()
