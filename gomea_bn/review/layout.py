@@ -82,7 +82,7 @@ def layout(
 
 def box_width(name: str) -> float:
     """Return the width of a variable's box in pixels; the page shortens names that are longer."""
-    return min(max(sum(map(_letter_width, name[:60])) + _BADGE, _NARROWEST), _WIDEST)
+    return min(max(sum(map(_letter_width, name)) + _BADGE, _NARROWEST), _WIDEST)
 
 
 def _letter_width(letter: str) -> float:

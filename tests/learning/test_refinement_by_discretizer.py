@@ -129,6 +129,12 @@ def test_no_bin_has_fewer_rows_than_the_least(network, frame, least):
         assert len(cuts) >= 3
 
 
+def test_cuts_with_too_few_rows_between_them_are_dropped_from_the_left():
+    values, cuts = np.arange(10.0), np.array([2.5, 3.5, 5.5, 8.5])
+    assert with_full_bins(cuts, values, 3).tolist() == [2.5, 5.5]
+    assert with_full_bins(cuts, values, 1).tolist() == cuts.tolist()
+
+
 @settings(max_examples=100)
 @given(
     st.lists(st.integers(0, 12), min_size=2, max_size=60), st.lists(st.integers(-1, 13), unique=True),

@@ -14,7 +14,8 @@ from review_examples import example_front
 
 from gomea_bn.front.decision import accept, read_decision
 from gomea_bn.front.front import Front
-from gomea_bn.review.page import review_page
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.review.page import network_report, review_page
 
 
 def test_continuous_integration_has_a_browser():
@@ -182,6 +183,49 @@ def test_buttons_lead_to_the_fronts_choices(page, front):
 
 
 @needs_browser
+def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, front):
+    best = front.best("misfit")
+    handle(page, 0, 0).press("ArrowRight")
+    page.click("button[data-key=misfit]")
+    others = np.delete(front.values[:, 0], best.index)
+    assert front.values[selected(page), 0] == others.min()
+
+
+@needs_browser
+def test_the_knee_may_be_the_first_network(browser, tmp_path):
+    example = example_front(n_networks=3)
+    values = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
+    front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
+    assert front.knee().index == 0
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("button[data-key=complexity]")
+        assert selected(page) == 2
+        page.click("button[data-key=knee]")
+        assert selected(page) == 0
+
+
+@needs_browser
+def test_the_last_parent_varies_fastest_in_a_table(browser, tmp_path):
+    levels = {"p": ("a", "b"), "q": ("x", "y", "z"), "child": ("no", "yes")}
+    tables = {"p": np.full(2, 1 / 2), "q": np.full(3, 1 / 3), "child": np.full((2, 3, 2), 1 / 2)}
+    network = DiscretizedBayesNet(
+        list(levels),
+        [("p", "child"), ("q", "child")],
+        cut_points={},
+        support={},
+        levels=levels,
+        tables=tables,
+    )
+    network_report(network, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator(".node[data-variable='2']").press("Enter")
+        rows = page.locator("#probabilities tbody tr").all()
+        parents = [row.locator("th").all_inner_texts() for row in rows]
+    assert parents == [[p, q] for p in levels["p"] for q in levels["q"]]
+
+
+@needs_browser
 def test_scatter_selects_by_pointer_and_changes_axes(page, front):
     page.select_option("#axis-x", label="Edges")
     page.select_option("#axis-y", label="Complexity")
@@ -296,8 +340,9 @@ def test_pin_and_compare_in_words(page, front):
     assert (f"Only here: {len(only_here)}" in text) == bool(only_here)
     for parent, child in only_here:
         assert f"{parent} → {child}" in text
+    side = "here" if front.values[3, 1] < front.values[0, 1] else "A has"
     difference = f"{abs(front.values[3, 1] - front.values[0, 1]):,.0f} free parameters fewer: simpler"
-    assert difference in text
+    assert f"; {side} {difference}" in text
     differing = [
         name for name, cuts in here.cut_points.items() if cuts.tolist() != pinned.cut_points[name].tolist()
     ]

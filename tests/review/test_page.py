@@ -10,14 +10,16 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from review_examples import HOSTILE_NAMES, example_front, learned_table
 from wrong_input import untyped
 
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.front import MISFIT, Front
+from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review import page as review
 from gomea_bn.review.page import network_report, review_page
@@ -135,6 +137,18 @@ def test_landmarks_are_the_fronts_choices():
     assert landmarks["price <b>"]["label"] == "Least price of <measuring>"
     labels = [landmark["label"] for landmark in page_data(review_page(front))["landmarks"]]
     assert labels[:4] == ["Knee", "Closest to mine", "Simplest", "Best fit"]
+
+
+def test_a_front_of_two_objectives_has_a_knee():
+    front = example_front(n_objectives=2)
+    landmarks = page_data(review_page(front))["landmarks"]
+    assert [landmark["key"] for landmark in landmarks] == ["knee", "complexity", "misfit"]
+
+
+def test_a_value_equal_to_a_cut_is_counted_in_the_bin_below():
+    table = read_table(pd.DataFrame({"x": np.repeat([1.0, 2.0, 3.0, 4.5], [4, 5, 6, 7])}))
+    network = DiscretizedBayesNet.from_table(table, [], {"x": [2.0, 3.0]})
+    assert page_data(network_report(network, table))["cuts"][0][0]["n"] == [9, 6, 7]
 
 
 def test_further_axes_are_columns_of_the_fronts_frame():
@@ -270,9 +284,18 @@ def test_long_tables_are_cut_and_say_which_rows_are_kept():
     assert len(family["t"]) == 2 * MOST_TABLE_ROWS
 
 
-def test_long_tables_keep_the_rows_with_most_data():
-    from gomea_bn.data.table import read_table
+@pytest.mark.parametrize("n_rows", [MOST_TABLE_ROWS, MOST_TABLE_ROWS + 1])
+def test_a_table_is_cut_from_one_row_above_the_limit(n_rows):
+    levels = {"parent": tuple(range(n_rows)), "child": (0, 1)}
+    tables = {"parent": np.full(n_rows, 1 / n_rows), "child": np.full((n_rows, 2), 0.5)}
+    network = DiscretizedBayesNet(
+        ["parent", "child"], [("parent", "child")], cut_points={}, support={}, levels=levels, tables=tables
+    )
+    family = page_data(network_report(network))["families"][1][0]
+    assert family["i"] == (None if n_rows == MOST_TABLE_ROWS else list(range(MOST_TABLE_ROWS)))
 
+
+def test_long_tables_keep_the_rows_with_most_data():
     frame = wide_network().sample(900, 1)
     frame["child"] = frame["child"].astype(int)
     table = read_table(frame)
@@ -430,6 +453,22 @@ def test_refuses_networks_over_other_variables():
     networks[4] = example_front(n_variables=7)[0].network
     with pytest.raises(GomeaBnError, match="network 4 differs"):
         review_page(Front(front.objectives, front.values, networks))
+
+
+def test_refuses_networks_with_another_order_of_the_variables():
+    networks = [
+        DiscretizedBayesNet(
+            names,
+            [],
+            cut_points={"a": [], "b": []},
+            support={"a": (0, 1), "b": (0, 1)},
+            levels={},
+            tables={"a": [1.0], "b": [1.0]},
+        )
+        for names in (["a", "b"], ["b", "a"])
+    ]
+    with pytest.raises(GomeaBnError, match="network 1 differs"):
+        review_page(Front([MISFIT, COMPLEXITY], [[1.0, 2.0], [2.0, 1.0]], networks))
 
 
 def test_refuses_an_expert_over_other_variables():
