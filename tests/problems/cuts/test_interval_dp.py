@@ -271,6 +271,19 @@ def test_limits_that_nothing_satisfies_give_none() -> None:
     assert example.problem().optimal(CutLimits(2, 3, min_width=0.6)) is None
 
 
+def test_one_bin_over_the_whole_range_is_free_of_the_limits() -> None:
+    optimum = Example(np.arange(5.0), [], [], [], []).problem().optimal(CutLimits(1, 3, min_bin_count=6))
+    assert optimum is not None
+    assert optimum.cut_points.tolist() == []
+
+
+def test_bins_of_exactly_the_least_width_are_allowed() -> None:
+    values = np.concatenate([np.linspace(0, 0.4, 40), [0.6, 1.0]])
+    optimum = Example(values, [], [], [], []).problem().optimal(CutLimits(1, 3, min_width=0.5))
+    assert optimum is not None
+    assert optimum.cut_points.tolist() == [0.5]
+
+
 def test_cut_between_neighbouring_floats_never_leaves_a_bin_without_width() -> None:
     low = 1.0
     values = np.array([low, np.nextafter(low, 2), 1.5, 2.0] * 5)
