@@ -3,7 +3,6 @@
 import hashlib
 import inspect
 import json
-import os
 import runpy
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from gomea_bn.cli import options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.formats.bif_reader import read_bif
-from gomea_bn.runtime.environment import cpu_name, installed_version
+from gomea_bn.runtime.environment import cpu_name
 
 FILES = {"network.json", "network.bif", "network.dot", "run.json"}
 QUICK = ["--max-evaluations", "2000", "--seed", "1"]
@@ -364,31 +363,6 @@ def test_tiers_come_from_one_place(tmp_path):
         options.read_tiers(["a"], file)
 
 
-def test_show_prints_a_saved_network(table, tmp_path):
-    assert learn(table, *QUICK, "--out", tmp_path / "run").exit_code == 0
-    result = invoke("show", tmp_path / "run" / "network.json")
-    assert result.exit_code == 0
-    network = DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
-    assert result.stdout.startswith(network.summary())
-    assert "Score (density-bd)" in result.stdout
-    refused = invoke("show", tmp_path / "run" / "run.json")
-    assert refused.exit_code == 3
-    assert "is not a network" in refused.stderr
-    assert invoke("show", tmp_path / "none.json").exit_code == 3
-
-
-def test_info_prints_versions_cores_and_cache():
-    facts = json.loads(invoke("info", "--json").stdout)
-    assert facts["cores"] == len(os.sched_getaffinity(0))
-    assert facts["required"]["pandas"] == pd.__version__
-    assert facts["optional"]["pyagrum"] == installed_version("pyagrum")
-    assert facts["kernels_compiled"] is True
-    text = invoke("info").stdout
-    assert facts["kernel_cache"] in text
-    assert f"numpy {np.__version__}" in text
-    assert installed_version("no-such-distribution") is None
-
-
 def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
     assert "learn" in invoke().stdout
     assert invoke("--version").stdout == "gomea-bn 0.1.0\n"
@@ -423,29 +397,6 @@ def test_the_demo_says_what_the_network_is_worth(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         demo["main"](["--seconds", "-1", "--out", str(tmp_path)])
     assert ended.value.code == 2
-
-
-def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=200)
-    data, saved = tmp_path / "rows.csv", tmp_path / "network.json"
-    frame = pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=200)})
-    frame.to_csv(data, index=False)
-    learner = BayesNetLearner("equal-frequency", max_evaluations=2000, random_state=1)
-    learner.fit(frame).network_.to_json(saved)
-    out = tmp_path / "refined.json"
-
-    def refine(*arguments):
-        return invoke("refine", saved, *arguments)
-
-    done = refine(data, "--out", out, "--bin-counts", "free")
-    assert done.exit_code == 0, done.stderr
-    assert "Stopped by fixpoint" in done.stdout
-    assert DiscretizedBayesNet.from_json(out).score(frame) > DiscretizedBayesNet.from_json(saved).score(frame)
-    assert refine(data, "--out", out, "--method", "rv-gomea", "--bin-counts", "free").exit_code == 2
-    assert refine(data, "--out", out, "--method", "guess").exit_code == 2
-    assert refine(tmp_path / "none.csv", "--out", out).exit_code == 3
-    assert refine(data, "--out", tmp_path / "none" / "refined.json").exit_code == 1
 
 
 @pytest.mark.parametrize("command", ["learn", "front", "discretize"])
