@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.continuous import RealDefaults
+from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families, new_scratch
 from gomea_bn.problems.kernels.boundaries import (
@@ -102,6 +104,20 @@ class BoundaryProblem(RealDefaults):
             if method.cut_cost and variables[v].policies[0].chosen:
                 cut_cost[v] = method.cut_cost * np.log(len(column.cuts))
         sorted_columns = list(self._sorted.values())
+        shaped = np.zeros(len(variables), np.bool_)
+        min_width = np.full(len(variables), float(limits.min_width))
+        min_tied_width, shape_constant = np.zeros(len(variables)), np.zeros(len(variables))
+        interval_score = IntervalScore(method, rule)
+        for v, column in self._sorted.items():
+            shape, n_bins = variables[v].shape, len(self._given_cuts[v]) + 1
+            if shape is None:
+                continue
+            min_tied_width[v] = shape.resolution / (column.high - column.low)
+            shaped[v] = self._scorer.is_shaped[self._scorer.view(v)]
+            if shaped[v]:
+                min_width[v] = 0.0
+                problem = CutProblem(column, Neighbourhood(), interval_score, shape)
+                shape_constant[v] = problem.shape_term(n_bins) + interval_score.weight * n_bins
         self._columns = BoundaryColumns(
             first_gene=first_gene,
             ranks=ranks,
@@ -110,7 +126,11 @@ class BoundaryProblem(RealDefaults):
             below=np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
             span=span,
             cut_cost=cut_cost,
-            min_width=float(limits.min_width),
+            shaped=shaped,
+            row_term=interval_score.table,
+            shape_constant=shape_constant,
+            min_width=min_width,
+            min_tied_width=min_tied_width,
             min_rows=float(limits.min_bin_count),
         )
         members = [[*parents_of_v, v] for v, parents_of_v in enumerate(self.parents)]
@@ -176,7 +196,7 @@ class BoundaryProblem(RealDefaults):
         """Return the objective, shape (1,), and the violation of a genotype."""
         cuts = self.cut_points(genotype)
         variables = [
-            ScoredVariable(variable.name, variable.values, 0, (Policy(cuts[v], variable.policies[0].chosen),))
+            replace(variable, policies=(Policy(cuts[v], variable.policies[0].chosen),))
             if v in cuts
             else variable
             for v, variable in enumerate(self.variables)

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.interval_dp import has_narrow_bin
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import (
     BLOCK,
+    SMOOTHED,
     RowData,
     ScoreRule,
     ScoreScratch,
+    score_counts,
     score_families,
 )
 from gomea_bn.problems.scores import ScoringMethod
@@ -41,12 +45,15 @@ class ScoredVariable:
         Number of levels of a discrete column; 0 for a continuous one.
     policies : tuple of Policy
         The library of a continuous column, fewest bins first; empty for a discrete one.
+    shape : ColumnShape, optional
+        How the bins of a continuous column may be distributed inside; without it they are uniform.
     """
 
     name: str
     values: NDArray[np.float64] | NDArray[np.int32] | NDArray[np.uint8]
     n_levels: int
     policies: tuple[Policy, ...] = ()
+    shape: ColumnShape | None = None
 
     @property
     def has_free_cuts(self) -> bool:
@@ -106,20 +113,59 @@ class LibraryGrowth:
 class _RankedColumn:
     """A continuous column sorted once, to code it under any policy."""
 
-    def __init__(self, values: NDArray[np.float64], method: ScoringMethod) -> None:
+    def __init__(self, variable: ScoredVariable, method: ScoringMethod, rule: ScoreRule) -> None:
+        values = np.asarray(variable.values, np.float64)
         self.order = np.argsort(values)
         self.ranked = values[self.order]
-        n_gaps = int(np.count_nonzero(self.ranked[1:] != self.ranked[:-1]))
+        # number of distinct values among the first rows, (n_rows + 1,)
+        self._distinct_before = np.concatenate(([0, 1], np.cumsum(self.ranked[1:] != self.ranked[:-1]) + 1))
+        n_gaps = int(self._distinct_before[-1]) - 1
         self.cut_cost = method.cut_cost * np.log(max(n_gaps, 1))
+        self._rule = rule
+        self._shape = variable.shape
+        self._measures = (False,) if self._shape is None else self._shape.measures
+        self._in_sample = 0.0
+        if self._shape is not None and rule.kind == SMOOTHED and True in self._measures:
+            shape = self._shape.shape
+            densities = shape.log_density(self.ranked) + np.log(shape.high - shape.low) * ~np.isin(
+                self.ranked, shape.point_values
+            )
+            self._in_sample = float(densities.sum())
 
-    def code(self, policy: Policy, codes: NDArray[np.uint8]) -> float:
-        """Fill `codes` (n_rows,) and return the policy's constant in nats."""
+    def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, bool]:
+        """Fill `codes` (n_rows,) and return the policy's constant in nats, and whether its bins are shaped."""
         ends = np.searchsorted(self.ranked, policy.cut_points, side="right")
         counts = np.diff(ends, prepend=0, append=len(self.ranked))
         codes[self.order] = np.repeat(np.arange(policy.n_bins, dtype=np.uint8), counts)
         cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
         edges = np.concatenate((self.ranked[:1], policy.cut_points, self.ranked[-1:]))
-        return float(-_log_width_sum(counts, edges) - cost)
+        constants: dict[bool, float] = {}
+        if True in self._measures:
+            constants[True] = self._shaped(policy, counts)
+        if False in self._measures and not (constants and self._is_too_fine(edges, ends)):
+            constants[False] = float(-_log_width_sum(counts, edges))
+        # equal constants: uniform bins, which need no further numbers
+        shaped = max(sorted(constants), key=lambda measure: constants[measure])
+        return float(constants[shaped] - cost), shaped
+
+    def _is_too_fine(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
+        """Return whether repeated values make up a bin that is narrower than the resolution of the column."""
+        below = np.concatenate(([0], ends, [len(self.ranked)]))
+        resolution = 0.0 if self._shape is None else self._shape.resolution
+        return has_narrow_bin(edges, below, self._distinct_before[below], resolution)
+
+    def _shaped(self, policy: Policy, counts: NDArray[np.int64]) -> float:
+        """Return the constant of shaped bins without the cost of the cuts, in nats.
+
+        It is the log density of the shape, minus the score of the bins without parents. Misfits use the masses of the
+        bins under the shape in place of that score, as the density of a network does.
+        """
+        shape = self._shape
+        assert shape is not None
+        if self._rule.kind == SMOOTHED:
+            return self._in_sample - float(counts @ np.log(shape.shape.bin_masses(policy.cut_points)))
+        root = score_counts(counts.astype(np.int32), 1, 1.0, policy.n_bins, self._rule)
+        return shape.log_likelihood - float(root)
 
 
 class FamilyScorer:
@@ -143,6 +189,8 @@ class FamilyScorer:
         Codes and constants for kernels; the cardinality of a free index in a library is 0.
     view_offset : ndarray of shape (n_variables + 1,), int64
         ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
+    is_shaped : ndarray of shape (n_views,), bool
+        Whether the bins of a view have the shape of their column inside.
     grows : ndarray of shape (n_variables,), bool
         Whether the library of a variable may grow.
     """
@@ -174,6 +222,7 @@ class FamilyScorer:
         self._keys = np.random.default_rng(_KEY_SEED)
         self._columns: dict[int, _RankedColumn] = {}
         self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
+        self.is_shaped = np.zeros(int(self.view_offset[-1]), np.bool_)
         self.rows = self._rows(len(self.variables[0].values))
         self.max_cardinality = max(
             int(self.rows.cardinality.max()), growth.max_bins if growth is not None else 0
@@ -198,10 +247,11 @@ class FamilyScorer:
                 rows.codes[first] = variable.values
                 rows.cardinality[first] = variable.n_levels
                 continue
-            column = _RankedColumn(np.asarray(variable.values, np.float64), self.method)
+            column = _RankedColumn(variable, self.method, self.rule)
             for k, policy in enumerate(variable.policies):
-                rows.constant[first + k] = column.code(policy, rows.codes[first + k])
-                rows.cardinality[first + k] = policy.n_bins
+                view = first + k
+                rows.constant[view], self.is_shaped[view] = column.code(policy, rows.codes[view])
+                rows.cardinality[view] = policy.n_bins
             if self.grows[v]:
                 self._columns[v] = column
             free = int(self.view_offset[v + 1]) - first - len(variable.policies)
@@ -243,7 +293,8 @@ class FamilyScorer:
         index = library.index(None)
         view = int(self.view_offset[variable]) + index
         policy = Policy(cut_points)
-        self.rows.constant[view] = self._columns[variable].code(policy, self.rows.codes[view])
+        constant, shaped = self._columns[variable].code(policy, self.rows.codes[view])
+        self.rows.constant[view], self.is_shaped[view] = constant, shaped
         self.rows.cardinality[view] = policy.n_bins
         # fresh words: cached scores of the former policy at this index must never be found again
         keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)

@@ -11,6 +11,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
@@ -159,6 +160,10 @@ class StructureProblem(DiscreteDefaults):
     def values(self, variable: int) -> NDArray[np.float64]:
         """Return a continuous variable's values, shape (n_rows,), in the data's units."""
         return np.asarray(self.scorer.variables[variable].values, np.float64)
+
+    def shape(self, variable: int) -> ColumnShape | None:
+        """Return how a continuous variable's bins may be distributed inside; None for uniform bins only."""
+        return self.scorer.variables[variable].shape
 
     def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
         """Return the network of a genotype without cycles: its graph and the codes of all variables."""

@@ -68,7 +68,7 @@ class Column:
         return bool((self.values == self.values[0]).all())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Table:
     """Columns of equal length without missing values.
 

@@ -19,6 +19,7 @@ from gomea_bn.learning.learning_problem import (
     LearningOptions,
     learned_cut_points,
     learned_edges,
+    learned_shapes,
     learning_problem,
 )
 from gomea_bn.learning.options import (
@@ -101,6 +102,9 @@ class BayesNetLearner(LearnerParameters):
         dependence given other parents. A pair stays if either variable ranks the other, or if an edge is required.
         None: no limit. "auto": no limit up to 100 variables, otherwise 10, which helps short searches and hurts long
         ones.
+    shape : {"auto", "uniform", "marginal"}
+        Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
+        its own distribution, which is fitted once. "auto": the search chooses for every variable by the score.
     max_seconds : float or None
         Time limit of the search in seconds; compilation does not count.
     max_evaluations, max_generations : int, optional
@@ -247,6 +251,7 @@ class BayesNetLearner(LearnerParameters):
             [(table.names[parent], table.names[child]) for parent, child in edges],
             cuts,
             pseudo_count=self.pseudo_count,
+            shapes=learned_shapes(problem, result.X),
             metadata={
                 "scoring_method": method.name,
                 "score": self.score_,
@@ -255,6 +260,7 @@ class BayesNetLearner(LearnerParameters):
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": table_digest(table),
+                "shape": self.shape,
                 **method.charges,
             },
         )

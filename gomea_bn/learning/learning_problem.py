@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_flag, check_integer, check_number, nearest
+from gomea_bn.errors import (
+    GomeaBnError,
+    Option,
+    Setting,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    nearest,
+)
 from gomea_bn.learning.options import LearnerParameters
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
     MAX_CARDINALITY,
@@ -23,6 +33,7 @@ from gomea_bn.problems.cuts.policies import (
     policy_library,
 )
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
+from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
@@ -33,16 +44,22 @@ from gomea_bn.texts import listed
 
 __all__ = [
     "OPTIMAL",
+    "SHAPES",
     "LearningOptions",
     "check_learning",
+    "column_shapes",
     "learned_cut_points",
     "learned_edges",
+    "learned_shapes",
     "learning_problem",
     "library_growth",
     "merged_library",
     "scored_variables",
     "searched_pairs",
 ]
+
+SHAPES = ("auto", "uniform", "marginal")
+"""How columns may be distributed inside their bins: the values of the option `shape`."""
 
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
@@ -68,6 +85,7 @@ class LearningOptions:
     min_width: float = 1e-3
     min_bin_count: int = 1
     max_candidates: int | str | None = "auto"
+    shape: str = "auto"
 
     def __post_init__(self) -> None:
         check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
@@ -77,6 +95,7 @@ class LearningOptions:
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
             raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
+        check_choice("shape", self.shape, SHAPES)
         check_flag("random_repair", self.random_repair)
         check_number("initial_indegree", self.initial_indegree, 0)
         check_number("min_width", self.min_width, 0, 1, below=True)
@@ -151,6 +170,19 @@ def learning_problem(
         pricing=pricing,
         pairs=searched_pairs(table, scorer, rules, options.max_candidates) if pairs is None else pairs,
     )
+
+
+def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnShape]:
+    """Return the fitted shapes of the continuous columns of a table; none if bins are uniform.
+
+    A table keeps its shapes, since a search may ask for them repeatedly.
+    """
+    if options.shape == "uniform":
+        return {}
+    return {
+        name: replace(shape, may_be_uniform=options.shape == "auto")
+        for name, shape in table_shapes(table).items()
+    }
 
 
 def check_learning(table: Table, options: LearningOptions) -> None:
@@ -237,8 +269,10 @@ def scored_variables(
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
+    shapes = column_shapes(table, options)
     variables = []
     for column in table.columns:
+        shape = shapes.get(column.name)
         if column.levels is not None:
             if len(column.levels) > MAX_CARDINALITY:
                 raise GomeaBnError(
@@ -255,14 +289,14 @@ def scored_variables(
             )
         elif column.name in fixed:
             policy = fixed_policy(column.name, column.values, fixed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, (policy,)))
+            variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
         else:
             policies = policy_library(column.values, options.family, options.max_bins)
             if options.discretizer == OPTIMAL:
                 policies = _within_limits(policies, column.values, options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, policies))
+            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
     _check_required(table, options.knowledge)
@@ -297,6 +331,11 @@ def _within_limits(
     policies: Iterable[Policy], values: NDArray[np.float64], options: LearningOptions
 ) -> tuple[Policy, ...]:
     """Return the policies with bins that are too narrow or hold too few rows for pricing merged into a neighbour."""
+    if options.shape == "marginal":
+        # shaped bins may be narrow
+        return merged_library(
+            (), [with_full_bins(p.cut_points, values, options.min_bin_count) for p in policies]
+        )
     support = float(values.min()), float(values.max())
     wide = [with_wide_bins(policy.cut_points, support, options.min_width) for policy in policies]
     return merged_library((), [with_full_bins(cuts, values, options.min_bin_count) for cuts in wide])
@@ -312,6 +351,17 @@ def learned_cut_points(
         for v, index in enumerate(problem.policy_indices(genotype).tolist())
         if not scorer.variables[v].n_levels
     }
+
+
+def learned_shapes(problem: StructureProblem, genotype: NDArray[np.int16]) -> dict[str, Shape]:
+    """Return the shapes of the continuous variables whose bins have them under a genotype, by name."""
+    scorer = problem.scorer
+    shapes = {}
+    for v, policy in enumerate(problem.policy_indices(genotype).tolist()):
+        shape = scorer.variables[v].shape
+        if shape is not None and scorer.is_shaped[scorer.view(v, policy)]:
+            shapes[scorer.variables[v].name] = shape.shape
+    return shapes
 
 
 def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:

@@ -51,6 +51,7 @@ class LearnerParameters(Parameters):
     min_width: float = 1e-3
     min_bin_count: int = 1
     max_candidates: int | str | None = "auto"
+    shape: str = "auto"
     max_seconds: float | None = 60.0
     max_evaluations: int | None = None
     max_generations: int | None = None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.data.table import Table
+    from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["DiscretizedBayesNet"]
 
@@ -37,8 +38,9 @@ class DiscretizedBayesNet(Exports):
     """An immutable Bayesian network whose continuous variables are cut into bins.
 
     Bins are (a, b]: a value equal to a cut point belongs to the lower bin; the first bin also holds the minimum.
-    Values outside the support belong to the end bins. The density of a row is the product over the
-    variables of P(bin or level | parents), which is divided by the bin's width for each continuous variable.
+    Values outside the support belong to the end bins. The density of a row is the product over the variables of
+    P(bin or level | parents), multiplied by the density inside the bin for each continuous variable: 1 / width of the
+    bin if the variable is uniform inside its bins, otherwise the shape's density / the shape's probability of the bin.
 
     Parameters
     ----------
@@ -55,6 +57,9 @@ class DiscretizedBayesNet(Exports):
         Values of every discrete variable: text, numbers or bools.
     tables : mapping of str to array-like of shape (card(parent_1), ..., card(parent_p), card(name))
         P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6.
+    shapes : mapping of str to Shape, optional
+        Distributions of continuous variables inside their bins, each on the support of its variable: given its bin, a
+        variable is distributed as the shape is inside that bin. A variable without an entry is uniform inside its bins.
     pseudo_count : float or "auto", optional
         Smoothing with which the tables were counted, see `from_table`. It is only recorded; equal networks have equal
         ones.
@@ -77,6 +82,7 @@ class DiscretizedBayesNet(Exports):
         "_order",
         "_parents",
         "_pseudo_count",
+        "_shapes",
         "_support",
         "_tables",
     )
@@ -90,6 +96,7 @@ class DiscretizedBayesNet(Exports):
     _order: tuple[int, ...]
     _parents: tuple[tuple[int, ...], ...]
     _pseudo_count: PseudoCount | None
+    _shapes: dict[str, Shape]
     _support: dict[str, tuple[float, float]]
     _tables: dict[str, NDArray[np.float64]]
 
@@ -102,6 +109,7 @@ class DiscretizedBayesNet(Exports):
         support: Mapping[str, tuple[float, float]],
         levels: Mapping[str, Sequence[Level]],
         tables: Mapping[str, ArrayLike],
+        shapes: Mapping[str, Shape] | None = None,
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
@@ -129,6 +137,7 @@ class DiscretizedBayesNet(Exports):
             "_cards": cards,
             "_cuts": cuts,
             "_support": ends,
+            "_shapes": checks.check_shapes(shapes, ends, names),
             "_levels": checked_levels,
             "_tables": checked_tables,
             "_pseudo_count": checks.check_pseudo_count(pseudo_count),
@@ -145,6 +154,7 @@ class DiscretizedBayesNet(Exports):
         cut_points: Mapping[str, ArrayLike],
         *,
         pseudo_count: PseudoCount = 1.0,
+        shapes: Mapping[str, Shape] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the network of a graph and bins, with probability tables counted from rows of data.
@@ -165,6 +175,9 @@ class DiscretizedBayesNet(Exports):
             averaged over amounts and over three bases, which are smoothed in the same way: the uniform distribution,
             the marginal of the variable, and its table with one parent fewer. Weights grow with the likelihood of the
             rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.smoothing`.
+        shapes : mapping of str to Shape, optional
+            Distributions of continuous columns inside their bins, for example from `fit_shape`; their ranges must be
+            those of the columns.
         metadata : mapping, optional
             Further values that JSON can hold.
 
@@ -202,6 +215,7 @@ class DiscretizedBayesNet(Exports):
             support=support,
             levels=levels,
             tables=tables,
+            shapes=shapes,
             pseudo_count=weight,
             metadata=metadata,
         )
@@ -229,6 +243,11 @@ class DiscretizedBayesNet(Exports):
     def support(self) -> dict[str, tuple[float, float]]:
         """Outer ends (min, max) of the bins by continuous variable."""
         return dict(self._support)
+
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        """Distributions inside the bins by continuous variable; variables without an entry are uniform there."""
+        return dict(self._shapes)
 
     @property
     def levels(self) -> dict[str, tuple[Level, ...]]:
@@ -311,10 +330,16 @@ class DiscretizedBayesNet(Exports):
         codes = self._encode(frame)
         if self._log_terms is None:
             object.__setattr__(self, "_log_terms", self._logarithms())
-        return {
+        terms = {
             name: term[family_index(codes, self._parents[position], position, self._cards)]
             for position, (name, term) in enumerate(zip(self._names, self._log_terms or (), strict=True))
         }
+        positions = column_positions(frame, list(self._shapes)) if self._shapes else {}
+        for name, shape in self._shapes.items():
+            terms[name] = terms[name] + shape.log_density(
+                numeric_values(frame.iloc[:, positions[name]], name)
+            )
+        return terms
 
     def score(self, frame: pd.DataFrame) -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
@@ -325,7 +350,9 @@ class DiscretizedBayesNet(Exports):
     def sample(
         self, n: int, random_state: int | np.random.SeedSequence | np.random.Generator | None = None
     ) -> pd.DataFrame:
-        """Return rows drawn from the network, with continuous values uniform inside their bins.
+        """Return rows drawn from the network.
+
+        A continuous value is uniform inside its bin, or distributed as its variable's shape.
 
         Parameters
         ----------
@@ -355,7 +382,10 @@ class DiscretizedBayesNet(Exports):
             parents, card = self._parents[position], self._cards[position]
             rows = family_index(codes, parents, position, self._cards) // card
             codes[position] = draw_codes(self._tables[name].reshape(-1, card), rows, generator)
-            if name in self._cuts:
+            if name in self._shapes:
+                shares = generator.random(n)
+                drawn[name] = self._shapes[name].inside(codes[position], self._cuts[name], shares)
+            elif name in self._cuts:
                 drawn[name] = draw_in_bins(codes[position], self._cuts[name], self._support[name], generator)
             else:
                 drawn[name] = pd.Categorical.from_codes(codes[position], pd.Index(list(self._levels[name])))
@@ -390,12 +420,14 @@ class DiscretizedBayesNet(Exports):
         return codes
 
     def _logarithms(self) -> list[NDArray[np.float64]]:
-        """Return ln(P / width) of every cell of the flattened tables, one array per variable."""
+        """Return ln(P / width), or ln(P / mass under the shape), of every cell of the flattened tables by variable."""
         terms = []
         for name in self._names:
             with np.errstate(divide="ignore"):
                 term = np.log(self._tables[name])
-            if name in self._cuts:
+            if name in self._shapes:
+                term = term - np.log(self._shapes[name].bin_masses(self._cuts[name]))
+            elif name in self._cuts:
                 term = term - np.log(bin_widths(self._cuts[name], self._support[name]))
             terms.append(term.ravel())
         return terms
@@ -414,6 +446,7 @@ class DiscretizedBayesNet(Exports):
             and self._parents == other._parents
             and self._support == other._support
             and self._levels == other._levels
+            and self._shapes == other._shapes
             and self._pseudo_count == other._pseudo_count
             and all(np.array_equal(cuts, other._cuts[name]) for name, cuts in self._cuts.items())
             and all(np.array_equal(table, other._tables[name]) for name, table in self._tables.items())
@@ -431,6 +464,7 @@ class DiscretizedBayesNet(Exports):
             "support": self._support,
             "levels": self._levels,
             "tables": self._tables,
+            "shapes": self._shapes,
             "pseudo_count": self._pseudo_count,
             "metadata": self.metadata,
         }

@@ -13,6 +13,7 @@ from gomea_bn.data.columns import Level
 from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = [
     "check_cut_points",
@@ -22,6 +23,7 @@ __all__ = [
     "check_metadata",
     "check_names",
     "check_pseudo_count",
+    "check_shapes",
     "check_support",
     "check_table",
 ]
@@ -93,6 +95,24 @@ def check_cut_points(cuts: ArrayLike, name: str, support: tuple[float, float]) -
             "point there would leave a bin without width."
         )
     return checked
+
+
+def check_shapes(
+    shapes: Mapping[str, Shape] | None, support: Mapping[str, tuple[float, float]], names: Sequence[str]
+) -> dict[str, Shape]:
+    """Return the shapes by continuous variable, in column order; each must have the range of its variable."""
+    if shapes is None:
+        return {}
+    check_keys(shapes, [name for name in support if name in shapes], names, "shapes")
+    for name, shape in shapes.items():
+        if not isinstance(shape, Shape):
+            raise GomeaBnError(f"shapes['{name}'] must be a Shape, got {type(shape).__name__}.")
+        if (shape.low, shape.high) != support[name]:
+            raise GomeaBnError(
+                f"shapes['{name}'] must have the support of the variable {support[name]!r}, got "
+                f"{(shape.low, shape.high)!r}."
+            )
+    return {name: shapes[name] for name in support if name in shapes}
 
 
 def check_levels(levels: Sequence[Level], name: str) -> tuple[Level, ...]:

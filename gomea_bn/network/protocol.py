@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.columns import Level
     from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["NetworkLike", "WithEdges"]
 
@@ -38,6 +39,10 @@ class NetworkLike(WithEdges, Protocol):
     @property
     def support(self) -> dict[str, tuple[float, float]]:
         """(minimum, maximum) by continuous variable."""
+
+    @property
+    def shapes(self) -> Mapping[str, Shape]:
+        """Distributions inside the bins by continuous variable; variables without an entry are uniform there."""
 
     @property
     def levels(self) -> dict[str, tuple[Level, ...]]:

@@ -76,13 +76,16 @@ class SortedColumn:
         index = np.searchsorted(self.distinct, cut_points, side="right") - 1
         return np.unique(np.clip(index, 0, len(self.cuts) - 1))
 
-    def grid(self, n_cells: int) -> NDArray[np.int64]:
+    def grid(self, n_cells: int, *, by_rank: bool = False) -> NDArray[np.int64]:
         """Return at most `n_cells` - 1 indices of raw cuts, evenly spread in a mixture of rank and position.
 
-        The rank of a repeated value jumps over several steps, which puts a candidate on either side of it.
+        The rank of a repeated value jumps over several steps, which puts a candidate on either side of it. With
+        `by_rank` the positions have no influence.
         """
-        position = (self.cuts - self.low) / (self.high - self.low)
-        measure = _RANK_SHARE * (self.below / self.n_rows) + (1 - _RANK_SHARE) * position
+        measure = self.below / self.n_rows
+        if not by_rank:
+            position = (self.cuts - self.low) / (self.high - self.low)
+            measure = _RANK_SHARE * measure + (1 - _RANK_SHARE) * position
         steps = np.arange(1, n_cells) / n_cells
         upper = np.clip(np.searchsorted(measure, steps), 0, len(measure) - 1)
         lower = np.maximum(upper - 1, 0)
@@ -204,6 +207,8 @@ def search_by_zooming(
     is_worse: Callable[[S, S], bool],
     n_cells: int,
     incumbent: NDArray[np.float64] | None = None,
+    *,
+    by_rank: bool = False,
 ) -> S | None:
     """Return the best solution on a grid of raw cuts that is refined around the chosen ones until these are raw.
 
@@ -219,8 +224,10 @@ def search_by_zooming(
         Largest number of cells of the first grid.
     incumbent : ndarray of shape (k,), float64, optional
         Cut points whose gaps are candidates of the first grid.
+    by_rank : bool
+        Whether the first grid depends on the ranks of the values alone.
     """
-    candidates = column.grid(n_cells)
+    candidates = column.grid(n_cells, by_rank=by_rank)
     if incumbent is not None:
         candidates = np.union1d(candidates, column.gaps(incumbent))
     best, chosen = solve(candidates)

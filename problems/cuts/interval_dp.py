@@ -23,11 +23,12 @@ from gomea_bn.problems.cuts.interval_counts import (
     search_by_zooming,
 )
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.intervals import Cells, IntervalRule, IntervalWork, best_intervals
 from gomea_bn.problems.kernels.score import DIRICHLET, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scores import ScoringMethod
 
-__all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts"]
+__all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts", "has_narrow_bin"]
 
 N_CELLS = 400
 
@@ -123,11 +124,26 @@ class CutProblem:
     around : Neighbourhood
         Coded parents, children and spouses of the column.
     score : IntervalScore
+    shape : ColumnShape, optional
+        How the bins may be distributed inside; without it they are uniform.
+
+    Notes
+    -----
+    The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
+    how much better its table predicts the bins than a table without parents, plus the log density of the shape.
     """
 
-    def __init__(self, column: SortedColumn, around: Neighbourhood, score: IntervalScore) -> None:
+    def __init__(
+        self,
+        column: SortedColumn,
+        around: Neighbourhood,
+        score: IntervalScore,
+        shape: ColumnShape | None = None,
+    ) -> None:
         self.column = column
         self.score = score
+        self.shape = shape
+        self._measures = (False,) if shape is None else shape.measures
         n_rows = column.n_rows
         configurations, n_observed, n_configurations = joint_codes(around.parents, n_rows)
         tables = [CountTable(configurations, n_observed)]
@@ -154,21 +170,51 @@ class CutProblem:
                 score.table[self._configuration_counts].sum()
             )
 
-    def layer_term(self, n_bins: int) -> float:
+    def layer_term(self, n_bins: int, *, shaped: bool = False) -> float:
         """Return the part of the score in nats that depends on the number of bins alone."""
-        if not self.score.bayesian:
-            return self._constant
-        table, counts = self.score.table, self._configuration_counts[self._configuration_counts > 0]
-        term = len(counts) * table[n_bins - 1] - float(table[counts + (n_bins - 1)].sum())
-        cut_cost = self.score.cut_cost * log(max(len(self.column.cuts), 1))
-        return float(term) - cut_cost * (n_bins - 1)
+        term = self._constant
+        if self.score.bayesian:
+            table, counts = self.score.table, self._configuration_counts[self._configuration_counts > 0]
+            term = len(counts) * table[n_bins - 1] - float(table[counts + (n_bins - 1)].sum())
+            term -= self.score.cut_cost * log(max(len(self.column.cuts), 1)) * (n_bins - 1)
+        return float(term) + (self.shape_term(n_bins) if shaped else 0.0)
+
+    def shape_term(self, n_bins: int) -> float:
+        """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
+
+        It is the log density of the shape, minus the score of a table without parents: under the Dirichlet(1) prior
+        lnG(k) - lnG(n + k) for k bins and n rows, and - n ln n - (k - 1) weight under a price per parameter, of which
+        the interval's gains contain the part that is proportional to k.
+        """
+        table, n_rows = self.score.table, self.column.n_rows
+        log_likelihood = 0.0 if self.shape is None else self.shape.log_likelihood
+        if self.score.bayesian:
+            return log_likelihood + float(table[n_rows + n_bins - 1] - table[n_bins - 1])
+        return log_likelihood + float(table[n_rows]) - self.score.weight
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
         """Return the score of any cut points, whatever the widths and counts of their bins; see `OptimalCuts`."""
         n_bins = len(cut_points) + 1
-        cells = self._counts.cells(cut_points, self.column.rows_below(cut_points))
-        work = self._run(cells, CutLimits(n_bins, n_bins, 0.0, 0), n_bins, NO_STOP)
-        return float(work.values[n_bins, n_bins]) + self.layer_term(n_bins)
+        column = self.column
+        cells = self._counts.cells(cut_points, column.rows_below(cut_points))
+        distinct = np.searchsorted(column.distinct, cut_points, side="right")
+        limits = CutLimits(n_bins, n_bins, 0.0, 0)
+        values = []
+        for shaped in self._measures:
+            if len(self._measures) > 1 and not shaped and self._has_narrow_bin(cells, distinct):
+                continue
+            work = self._run(cells, distinct, limits, n_bins, NO_STOP, shaped=shaped, any_width=True)
+            values.append(float(work.values[n_bins, n_bins]) + self.layer_term(n_bins, shaped=shaped))
+        return max(values)
+
+    def _has_narrow_bin(self, cells: Cells, distinct: NDArray[np.int64]) -> bool:
+        """Return whether repeated values make up a bin that is narrower than the resolution of the column."""
+        edges_distinct = np.concatenate(([0], distinct, [len(self.column.distinct)]))
+        return has_narrow_bin(cells.edges, cells.below, edges_distinct, self._resolution)
+
+    @property
+    def _resolution(self) -> float:
+        return 0.0 if self.shape is None else self.shape.resolution
 
     def optimal(
         self,
@@ -194,19 +240,37 @@ class CutProblem:
         stop : ndarray of shape (1,), uint8
             Raised by another thread to give up; the result is then None or that of the last grid.
         """
+        best: OptimalCuts | None = None
+        for shaped in self._measures:
+            found = self._optimal(limits, n_cells, incumbent, stop, shaped=shaped)
+            if found is not None and (best is None or found.value > best.value):
+                best = found
+        return best
+
+    def _optimal(
+        self,
+        limits: CutLimits,
+        n_cells: int,
+        incumbent: NDArray[np.float64] | None,
+        stop: NDArray[np.uint8],
+        *,
+        shaped: bool,
+    ) -> OptimalCuts | None:
+        """Return the best cut points of uniform or of shaped bins."""
         column = self.column
         if len(column.cuts) < n_cells:
-            return self._solve(np.arange(len(column.cuts)), limits, stop)[0]
+            return self._solve(np.arange(len(column.cuts)), limits, stop, shaped=shaped)[0]
         return search_by_zooming(
             column,
-            lambda candidates: self._solve(candidates, limits, stop),
+            lambda candidates: self._solve(candidates, limits, stop, shaped=shaped),
             lambda solution, best: solution.value < best.value,
             n_cells,
             incumbent,
+            by_rank=shaped,
         )
 
     def _solve(
-        self, candidates: NDArray[np.int64], limits: CutLimits, stop: NDArray[np.uint8]
+        self, candidates: NDArray[np.int64], limits: CutLimits, stop: NDArray[np.uint8], *, shaped: bool
     ) -> tuple[OptimalCuts | None, NDArray[np.int64]]:
         """Return the best cuts among the candidate indices, and their indices."""
         column = self.column
@@ -215,15 +279,18 @@ class CutProblem:
         n_layers = min(limits.max_bins or MAX_CARDINALITY, n_cells)
         if limits.max_bins is None and limits.min_bins == 1 and not self.score.bayesian:
             n_layers = 0
-        work = self._run(cells, limits, n_layers, stop)
+        work = self._run(cells, candidates + 1, limits, n_layers, stop, shaped=shaped)
         values, origin = work.values, work.origin
         none: NDArray[np.int64] = np.empty(0, np.int64)
         if stop[0]:
             return None, none
         if n_layers == 0:
-            best, layer = float(values[0, n_cells]) + self._constant, 0
+            best, layer = float(values[0, n_cells]) + self.layer_term(0, shaped=shaped), 0
         else:
-            totals = [values[k, n_cells] + self.layer_term(k) for k in range(limits.min_bins, n_layers + 1)]
+            totals = [
+                values[k, n_cells] + self.layer_term(k, shaped=shaped)
+                for k in range(limits.min_bins, n_layers + 1)
+            ]
             if not totals:
                 return None, none
             layer = limits.min_bins + int(np.argmax(totals))
@@ -238,14 +305,32 @@ class CutProblem:
         chosen = candidates[edges[::-1]]
         return OptimalCuts(column.cuts[chosen], best), chosen
 
-    def _run(self, cells: Cells, limits: CutLimits, n_layers: int, stop: NDArray[np.uint8]) -> IntervalWork:
-        """Return the work space with the layers' values and origins; see `best_intervals`."""
+    def _run(
+        self,
+        cells: Cells,
+        distinct: NDArray[np.int64],
+        limits: CutLimits,
+        n_layers: int,
+        stop: NDArray[np.uint8],
+        *,
+        shaped: bool,
+        any_width: bool = False,
+    ) -> IntervalWork:
+        """Return the work space with the layers' values and origins; see `best_intervals`.
+
+        `distinct` holds the number of distinct values below every cut point between the cells.
+        """
         span = self.column.high - self.column.low
+        own_weight = self.score.weight if shaped and not self.score.bayesian else 0.0
         rule = IntervalRule(
             table=self.score.table,
-            bin_cost=self._bin_cost,
+            bin_cost=self._bin_cost - own_weight,
             log_range=log(span),
-            min_width=limits.min_width * span,
+            shaped=shaped,
+            # the cuts of shaped bins depend on the order of the values alone
+            min_width=0.0 if shaped else limits.min_width * span,
+            min_tied_width=0.0 if any_width else self._resolution,
+            distinct=np.concatenate(([0], distinct, [len(self.column.distinct)])).astype(np.int64),
             min_rows=limits.min_bin_count,
             n_layers=n_layers,
         )
@@ -258,3 +343,21 @@ class CutProblem:
         )
         best_intervals(cells, self._counts.tables.shift, rule, work)
         return work
+
+
+def has_narrow_bin(
+    edges: NDArray[np.float64], below: NDArray[np.int64], distinct: NDArray[np.int64], resolution: float
+) -> bool:
+    """Return whether repeated values make up a bin that is narrower than the resolution of its column.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_bins + 1,), float64
+        Ends of the bins.
+    below, distinct : ndarray of shape (n_bins + 1,), int64
+        Number of rows, and of distinct values, up to every edge.
+    resolution : float
+        In the units of the data.
+    """
+    is_tied = np.diff(below) > 2 * np.diff(distinct)
+    return bool((is_tied & (np.diff(edges) < resolution)).any()) and len(edges) > 2

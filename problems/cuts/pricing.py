@@ -17,6 +17,7 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSet
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.scores import is_gain
 
 __all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]
@@ -106,6 +107,9 @@ class PricedProblem(Protocol):
 
     def values(self, variable: int) -> NDArray[np.float64]:
         """Return a continuous variable's values, shape (n_rows,)."""
+
+    def shape(self, variable: int) -> ColumnShape | None:
+        """Return how a continuous variable's bins may be distributed inside; None for uniform bins only."""
 
     def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
         """Return the network of a genotype without cycles."""
@@ -199,7 +203,7 @@ class CutPricer:
             self.n_known += 1
             return None
         around = network.neighbourhood(v)
-        cut_problem = CutProblem(self._columns[v], around, self.pricing.scores[score])
+        cut_problem = CutProblem(self._columns[v], around, self.pricing.scores[score], self.problem.shape(v))
         if remembered is not None:
             self.n_known += 1
             # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one

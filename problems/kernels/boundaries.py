@@ -28,7 +28,13 @@ class BoundaryColumns(NamedTuple):
     below: NDArray[np.int64]  # rows below each mid-point
     span: NDArray[np.float64]  # (n_nodes, 2) minimum and maximum
     cut_cost: NDArray[np.float64]  # (n_nodes,) nats per cut
-    min_width: float  # of a bin, as a fraction of the range
+    # (n_nodes,) whether bins have the shape of the column: a term of their rows replaces the logarithm of the width
+    shaped: NDArray[np.bool_]
+    row_term: NDArray[np.float64]  # (n_rows + 1,) that term by the number of rows of a bin
+    shape_constant: NDArray[np.float64]  # (n_nodes,) nats that depend on the number of bins alone
+    min_width: NDArray[np.float64]  # (n_nodes,) of a bin, as a fraction of the range
+    # (n_nodes,) the same, for bins with more than two rows per distinct value
+    min_tied_width: NDArray[np.float64]
     min_rows: float  # of a bin
 
 
@@ -80,26 +86,31 @@ def decode(columns: BoundaryColumns, genotype: NDArray[np.float64], indices: NDA
 def shortfall(columns: BoundaryColumns, indices: NDArray[np.int64]) -> float:
     """Return the sum of shortfalls of bins in width and rows, as shares of the limits; a bin without width counts 1."""
     missing = 0.0
-    least_width, least_rows = columns.min_width, columns.min_rows
+    least_rows = columns.min_rows
     n_rows = columns.ranks.shape[1]
     for v in range(columns.first_gene.shape[0] - 1):
         if columns.first_gene[v] == columns.first_gene[v + 1]:
             continue
         low, high = columns.span[v, 0], columns.span[v, 1]
-        edge, rows = low, 0
+        edge, rows, distinct = low, 0, 0
         for g in range(columns.first_gene[v], columns.first_gene[v + 1] + 1):
             next_edge, next_rows = high, n_rows
+            next_distinct = columns.first_cut[v + 1] - columns.first_cut[v] + 1
             if g < columns.first_gene[v + 1]:
                 cut = columns.first_cut[v] + indices[g]
                 next_edge, next_rows = columns.cuts[cut], columns.below[cut]
+                next_distinct = indices[g] + 1
             width = (next_edge - edge) / (high - low)
+            least_width = columns.min_width[v]
+            if next_rows - rows > 2 * (next_distinct - distinct):
+                least_width = max(least_width, columns.min_tied_width[v])
             if next_edge <= edge:
                 missing += 1.0
             elif width < least_width:
                 missing += 1.0 - width / least_width
             if next_rows - rows < least_rows:
                 missing += 1.0 - (next_rows - rows) / least_rows
-            edge, rows = next_edge, next_rows
+            edge, rows, distinct = next_edge, next_rows, next_distinct
     return missing
 
 
@@ -117,7 +128,7 @@ def _load(data: BoundaryData, v: int) -> None:
         return
     low, high = columns.span[v, 0], columns.span[v, 1]
     log_range = log(high - low)
-    constant = -columns.cut_cost[v] * (end - first)
+    constant = columns.shape_constant[v] - columns.cut_cost[v] * (end - first)
     edge, below, rank = low, 0, 0
     for b in range(end - first + 1):
         next_edge, next_below = high, columns.ranks.shape[1]
@@ -128,7 +139,9 @@ def _load(data: BoundaryData, v: int) -> None:
             next_edge = columns.cuts[columns.first_cut[v] + index]
             next_below = columns.below[columns.first_cut[v] + index]
             next_rank = index + 1
-        if next_below > below and next_edge > edge:
+        if columns.shaped[v]:
+            constant -= columns.row_term[next_below - below]
+        elif next_below > below and next_edge > edge:
             constant -= (next_below - below) * (log(next_edge - edge) - log_range)
         work.bin_of_rank[rank:next_rank] = b
         edge, below, rank = next_edge, next_below, next_rank

@@ -52,7 +52,12 @@ class IntervalRule(NamedTuple):
     table: NDArray[np.float64]  # (n_rows + 256,) x ln x, or lnG(x + 1)
     bin_cost: float  # per interval
     log_range: float  # ln of the variable's range
+    # whether bins have the shape of the column: their own rows' likelihood replaces the logarithm of the width
+    shaped: bool
     min_width: float  # in the variable's units
+    # the same, for intervals with more than two rows per distinct value
+    min_tied_width: float
+    distinct: NDArray[np.int64]  # (n_cells + 1,) distinct values up to each edge
     min_rows: int
     n_layers: int  # most intervals; 0 = any number, and then one layer
 
@@ -157,7 +162,13 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
             if not (a == 0 and b == n_cells):
                 if width < rule.min_width or width <= 0.0 or rows < rule.min_rows:
                     continue
-            gain = score - rows * (log(width) - rule.log_range) - rule.bin_cost
+                if width < rule.min_tied_width and rows > 2 * (rule.distinct[b] - rule.distinct[a]):
+                    continue
+            gain = score - rule.bin_cost
+            if rule.shaped:
+                gain -= rule.table[rows]
+            else:
+                gain -= rows * (log(width) - rule.log_range)
             if n_layers == 0:
                 if values[0, a] + gain > values[0, b]:
                     values[0, b] = values[0, a] + gain

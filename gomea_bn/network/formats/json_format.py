@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.runtime.json_files import check_format, field_of, read_json
 from gomea_bn.runtime.text_files import prefixed_errors
@@ -26,11 +27,12 @@ FORMAT_VERSION = 1
 def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
     """Return a network as JSON text, and write it to `path` if given.
 
-    The text has one entry per variable in column order: name, kind, support and cut_points or levels, parents, and
-    table (nested lists: one level per parent in order, then the variable). Numbers are written so that reading them
-    gives the same float64.
+    The text has one entry per variable in column order: name, kind, support and cut_points or levels, parents, table
+    (nested lists: one level per parent in order, then the variable), and shape if the variable has one. Numbers are
+    written so that reading them gives the same float64.
     """
     cuts, support, levels, tables = network.cut_points, network.support, network.levels, network.tables
+    shapes = network.shapes
     variables: list[dict[str, Any]] = []
     for name in network.names:
         entry: dict[str, Any] = {"name": name}
@@ -38,6 +40,8 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
             entry["kind"] = "continuous"
             entry["support"] = list(support[name])
             entry["cut_points"] = cuts[name].tolist()
+            if name in shapes:
+                entry["shape"] = shapes[name].to_content()
         else:
             entry["kind"] = "discrete"
             entry["levels"] = list(levels[name])
@@ -92,7 +96,13 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
     variables = field_of(content, "variables", list, "the network")
     names: list[str] = []
     edges: list[tuple[str, str]] = []
-    parts: dict[str, dict[str, Any]] = {"cut_points": {}, "support": {}, "levels": {}, "tables": {}}
+    parts: dict[str, dict[str, Any]] = {
+        "cut_points": {},
+        "support": {},
+        "levels": {},
+        "tables": {},
+        "shapes": {},
+    }
     for position, entry in enumerate(variables):
         if not isinstance(entry, dict):
             raise GomeaBnError(f"variables[{position}] must be an object, got {type(entry).__name__}.")
@@ -105,6 +115,9 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         check_choice(f"{where}: kind", sort, ("continuous", "discrete"))
         for key in ("support", "cut_points") if sort == "continuous" else ("levels",):
             parts[key][name] = field_of(entry, key, list, where)
+        if "shape" in entry:
+            with prefixed_errors(where):
+                parts["shapes"][name] = Shape.from_content(entry["shape"])
         edges += [(parent, name) for parent in field_of(entry, "parents", list, where)]
         parts["tables"][name] = field_of(entry, "table", list, where)
     pseudo_count = content.get("pseudo_count")

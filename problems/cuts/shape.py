@@ -1,0 +1,303 @@
+"""The shape of a continuous column: a density that is linear between knots, with point masses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["MOST_PIECES", "ColumnShape", "Shape"]
+
+MOST_PIECES = 64
+"""Largest number of pieces of a shape."""
+
+# a shape that a program computes elsewhere may be rounded to some nine digits
+_MASS_TOLERANCE = 1e-6
+_LEAST_MASS = 1e-16
+
+
+class Shape:
+    """The distribution of one column: linear pieces of a density, and values with a probability of their own.
+
+    A discretized network may use it inside the bins of a variable: given its bin, the variable is distributed as the
+    shape is inside that bin. All computations are exact for the stored numbers; they use only the four operations and
+    square roots, and so give the same results on every machine.
+
+    Parameters
+    ----------
+    edges : array-like of shape (n_pieces + 1,)
+        Ends of the pieces in the units of the data, strictly increasing, from the smallest to the largest value.
+    left, right : array-like of shape (n_pieces,)
+        Positive density at the left and right end of every piece, as a multiple of the uniform density on the range.
+        The density may jump between pieces.
+    points : mapping of float to float, optional
+        Probability of every value that is a point mass. Points lie within the range. Probabilities and the integral of
+        the density sum to 1.
+
+    Raises
+    ------
+    GomeaBnError
+        For parts of other shapes, and for parts that are not a distribution.
+    """
+
+    edges: NDArray[np.float64]
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+
+    def __init__(
+        self,
+        edges: ArrayLike,
+        left: ArrayLike,
+        right: ArrayLike,
+        points: Mapping[float, float] | None = None,
+    ) -> None:
+        self.edges = _numbers(edges, "edges")
+        self.left, self.right = _numbers(left, "left"), _numbers(right, "right")
+        n_pieces = len(self.edges) - 1
+        if not 1 <= n_pieces <= MOST_PIECES or not len(self.left) == len(self.right) == n_pieces:
+            raise GomeaBnError(
+                f"A shape must have 1 to {MOST_PIECES} pieces with one edge more than heights, got {len(self.edges)} "
+                f"edges, {len(self.left)} left and {len(self.right)} right heights."
+            )
+        if not (np.diff(self.edges) > 0).all() or not np.isfinite(self.edges[-1] - self.edges[0]):
+            raise GomeaBnError(
+                f"The edges of a shape must increase strictly, got {self.edges.tolist()!r:.80}."
+            )
+        if not ((self.left > 0).all() and (self.right > 0).all()):
+            raise GomeaBnError("The heights of a shape must be above 0.")
+        items = sorted((float(value), float(mass)) for value, mass in (points or {}).items())
+        self.point_values = _numbers([value for value, _ in items], "points")
+        self.point_masses = _numbers([mass for _, mass in items], "points")
+        if len(items) and not (
+            self.low <= self.point_values[0]
+            and self.point_values[-1] <= self.high
+            and (self.point_masses > 0).all()
+        ):
+            raise GomeaBnError(
+                f"The points of a shape must lie in its range and have probabilities above 0, got {dict(items)!r:.80}."
+            )
+        if abs(self._below[-1] + self.point_masses.sum() - 1) > _MASS_TOLERANCE:
+            raise GomeaBnError(
+                f"A shape must have the total probability 1, got {self._below[-1] + self.point_masses.sum():.9g}."
+            )
+
+    @property
+    def low(self) -> float:
+        """Smallest value."""
+        return float(self.edges[0])
+
+    @property
+    def high(self) -> float:
+        """Largest value."""
+        return float(self.edges[-1])
+
+    @property
+    def points(self) -> dict[float, float]:
+        """Probability of every value that is a point mass, by increasing value."""
+        return dict(zip(self.point_values.tolist(), self.point_masses.tolist(), strict=True))
+
+    @cached_property
+    def _widths(self) -> NDArray[np.float64]:
+        """Widths of the pieces as shares of the range, float64 (n_pieces,)."""
+        return np.diff(self.edges) / (self.high - self.low)
+
+    @cached_property
+    def _below(self) -> NDArray[np.float64]:
+        """Integral of the density up to every edge, float64 (n_pieces + 1,)."""
+        return np.concatenate(([0.0], np.cumsum(self._widths * (self.left + self.right) / 2)))
+
+    @cached_property
+    def _points_below(self) -> NDArray[np.float64]:
+        """Probability of all points before every point, and of all points, float64 (n_points + 1,)."""
+        return np.concatenate(([0.0], np.cumsum(self.point_masses)))
+
+    def log_density(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log density of values, float64 (n,), in nats for the original units.
+
+        A point mass has the logarithm of its probability. A value beyond the range has the density of the nearer end.
+        """
+        values = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        piece = np.clip(np.searchsorted(self.edges, values, side="left") - 1, 0, len(self.left) - 1)
+        position = (values - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
+        height = self.left[piece] + position * (self.right[piece] - self.left[piece])
+        densities = np.log(height) - np.log(self.high - self.low)
+        for value, mass in self.points.items():
+            densities[values == value] = np.log(mass)
+        return np.asarray(densities, np.float64)
+
+    def distribution(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of values up to and including the given ones, float64 (n,)."""
+        values = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        piece = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, len(self.left) - 1)
+        position = (values - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
+        slope = self.right[piece] - self.left[piece]
+        inside = self._widths[piece] * position * (self.left[piece] + slope * position / 2)
+        points = self._points_below[np.searchsorted(self.point_values, values, side="right")]
+        return np.asarray(self._below[piece] + inside + points, np.float64)
+
+    def quantile(self, probabilities: ArrayLike) -> NDArray[np.float64]:
+        """Return the smallest values whose distribution function reaches the given probabilities, float64 (n,)."""
+        wanted = np.clip(np.asarray(probabilities, np.float64), 0.0, 1.0)
+        # the distribution function just before and at every point
+        at = self.distribution(self.point_values)
+        before = at - self.point_masses
+        is_point = np.zeros(wanted.shape, np.bool_)
+        passed = np.zeros(wanted.shape)
+        result = np.empty(wanted.shape)
+        for value, mass, low, high in zip(self.point_values, self.point_masses, before, at, strict=True):
+            here = (wanted > low) & (wanted <= high)
+            is_point |= here
+            result[here] = value
+            passed[wanted > high] += mass
+        result[~is_point] = self._inverse_of_pieces((wanted - passed)[~is_point])
+        return result
+
+    def bin_masses(self, cut_points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities of the bins between inner cut points, float64 (n_bins,), all above 0."""
+        below = self.distribution(cut_points)
+        total = self._below[-1] + self._points_below[-1]
+        masses = np.diff(np.concatenate(([0.0], below, [total])))
+        # the difference of two sums may round to 0 in a bin between neighbouring numbers
+        return np.maximum(masses, _LEAST_MASS)
+
+    def log_inside(self, values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log density of values given their bins, float64 (n,), in nats for the original units."""
+        codes = np.searchsorted(cut_points, values, side="left")
+        return np.asarray(self.log_density(values) - np.log(self.bin_masses(cut_points))[codes], np.float64)
+
+    def inside(
+        self, codes: NDArray[Any], cut_points: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the values at given shares of the probability of their bins, float64 (n,).
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n,), int
+            Bin of every value.
+        cut_points : ndarray of shape (n_bins - 1,), float64
+            Inner cut points.
+        shares : ndarray of shape (n,), float64
+            Share of the bin's probability below the value, between 0 and 1.
+        """
+        masses = self.bin_masses(cut_points)
+        start = np.concatenate(([0.0], np.cumsum(masses)))[codes]
+        values = self.quantile(start + shares * masses[codes])
+        ends = np.concatenate(([self.low], cut_points, [self.high]))
+        # rounding must not move a value out of (a, b]; the first bin also holds the minimum
+        lowest = np.where(codes > 0, np.nextafter(ends[codes], np.inf), self.low)
+        return np.asarray(np.clip(values, lowest, ends[codes + 1]), np.float64)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the shape as values that JSON can hold; `from_content` gives an equal shape."""
+        content: dict[str, Any] = {
+            "edges": self.edges.tolist(),
+            "left": self.left.tolist(),
+            "right": self.right.tolist(),
+        }
+        if len(self.point_values):
+            content["points"] = [list(item) for item in self.points.items()]
+        return content
+
+    @classmethod
+    def from_content(cls, content: Any) -> Shape:
+        """Return the shape that JSON values describe.
+
+        Raises
+        ------
+        GomeaBnError
+            For values that do not describe a shape.
+        """
+        if not isinstance(content, Mapping):
+            raise GomeaBnError(f"A shape must be an object, got {type(content).__name__}.")
+        missing = [key for key in ("edges", "left", "right") if key not in content]
+        if missing:
+            raise GomeaBnError(f"A shape must have a field {missing[0]!r}.")
+        points = content.get("points", [])
+        if not isinstance(points, list) or not all(isinstance(p, list) and len(p) == 2 for p in points):
+            raise GomeaBnError(
+                f"The points of a shape must be pairs of value and probability, got {points!r:.80}."
+            )
+        values = _numbers([value for value, _ in points], "points")
+        masses = _numbers([mass for _, mass in points], "points")
+        if len(np.unique(values)) < len(values):
+            raise GomeaBnError(f"The points of a shape must differ, got {values.tolist()!r:.80}.")
+        return cls(
+            content["edges"],
+            content["left"],
+            content["right"],
+            dict(zip(values.tolist(), masses.tolist(), strict=True)),
+        )
+
+    def _inverse_of_pieces(self, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values below which the pieces hold the given probabilities, float64 (n,)."""
+        masses = np.clip(masses, 0.0, self._below[-1])
+        piece = np.clip(np.searchsorted(self._below, masses, side="right") - 1, 0, len(self.left) - 1)
+        rest = (masses - self._below[piece]) / self._widths[piece]
+        left, slope = self.left[piece], self.right[piece] - self.left[piece]
+        root = np.sqrt(np.maximum(left * left + 2 * slope * rest, 0.0))
+        # the stable form of the smaller root of slope / 2 t^2 + left t = rest
+        position = np.clip(2 * rest / (left + root), 0.0, 1.0)
+        values = self.edges[piece] + position * (self.edges[piece + 1] - self.edges[piece])
+        return np.asarray(np.clip(values, self.edges[piece], self.edges[piece + 1]), np.float64)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Shape):
+            return NotImplemented
+        return self.to_content() == other.to_content()
+
+    def __hash__(self) -> int:
+        return hash((self.edges.tobytes(), self.left.tobytes(), self.right.tobytes()))
+
+    def __repr__(self) -> str:
+        points = f", {len(self.point_values)} point masses" if len(self.point_values) else ""
+        return f"Shape({len(self.left)} pieces from {self.low:g} to {self.high:g}{points})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnShape:
+    """The fitted shape of a column, and how the bins of the column may be distributed inside.
+
+    Attributes
+    ----------
+    shape : Shape
+    log_likelihood : float
+        Log density of the rows in nats with the range scaled to 1, each row left out together with all rows of the
+        same value, minus the cost of what was chosen from the rows.
+    resolution : float
+        Least width of structure in the shape, in the units of the data. A bin with more than two rows per distinct
+        value must be as wide, so that repeated values cannot gain density.
+    may_be_uniform, may_be_shaped : bool
+        Whether bins may be uniform inside, and whether they may have the shape. If both, the better one for the cuts is
+        taken. A shape with point masses excludes uniform bins, since a density and a probability do not compare.
+    """
+
+    shape: Shape
+    log_likelihood: float
+    resolution: float
+    may_be_uniform: bool = True
+    may_be_shaped: bool = True
+
+    @property
+    def measures(self) -> tuple[bool, ...]:
+        """Ways in which bins may be distributed inside: False for uniform, True for shaped."""
+        if len(self.shape.point_values) and self.may_be_shaped:
+            return (True,)
+        return (*((False,) if self.may_be_uniform else ()), *((True,) if self.may_be_shaped else ()))
+
+
+def _numbers(values: ArrayLike, part: str) -> NDArray[np.float64]:
+    """Return finite numbers as a read-only array, float64 (n,)."""
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(f"The {part} of a shape must be numbers, got {values!r:.80}.") from error
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise GomeaBnError(f"The {part} of a shape must be a list of finite numbers, got {values!r:.80}.")
+    numbers.flags.writeable = False
+    return numbers

@@ -1,0 +1,293 @@
+"""The shape of a continuous column, fitted to its values.
+
+The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
+weights maximise the likelihood of the rows when each row is left out together with all rows of the same value, so that
+repeated values gain nothing. Bandwidths and bins also have a least width, the resolution of the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.cuts.blanket import Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+__all__ = ["fit_shape", "repeated_values", "resolution"]
+
+LEAST_WIDTH = 0.02
+"""Resolution as a share of the range, or of twice the range of the middle four fifths of the rows if that is less."""
+POINT_SHARE = 0.1
+"""Smallest share of the rows of a point mass."""
+POINT_RATIO = 5.0
+"""Smallest ratio of the rows of a point mass to those of any value that is not one."""
+MOST_POINTS = 4
+"""Largest number of point masses of a column."""
+
+_LEAST_UNIFORM = 0.01
+_MOST_GROUPS = 256
+_MOST_HISTOGRAM_BINS = 20
+_N_ITERATIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """A density of the mixture.
+
+    Attributes
+    ----------
+    left_out : ndarray of shape (n_distinct,), float64
+        Density of every distinct value without the rows of that value.
+    at_knots : ndarray of shape (2, n_pieces), float64
+        Density at the left and right end of every piece.
+    cost : float
+        Nats that choosing the component from the data costs.
+    """
+
+    left_out: NDArray[np.float64]
+    at_knots: NDArray[np.float64]
+    cost: float = 0.0
+
+
+def repeated_values(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which distinct values are point masses, bool (n_distinct,).
+
+    These are at most four values, each in at least a tenth of the rows, and each at least five times as frequent as
+    every value that is not a point mass. The rule uses counts alone.
+    """
+    order = np.argsort(-counts, kind="stable")
+    is_point = np.zeros(len(distinct), np.bool_)
+    # two distinct values at least stay for the density
+    for n_points in range(min(MOST_POINTS, len(distinct) - 2), 0, -1):
+        least, next_count = counts[order[n_points - 1]], counts[order[n_points]]
+        if least >= POINT_SHARE * counts.sum() and least >= POINT_RATIO * next_count:
+            is_point[order[:n_points]] = True
+            break
+    return is_point
+
+
+def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """Return the least width of structure in a column's density, in the units of the data.
+
+    It is twice the median gap between distinct values, and at least 1/50 of the range, or of twice the range of the
+    middle four fifths of the rows if that is smaller.
+    """
+    span = distinct[-1] - distinct[0]
+    cumulated = np.cumsum(counts)
+    tenths = np.searchsorted(cumulated, np.array([0.1, 0.9]) * cumulated[-1])
+    middle = 2 * (distinct[tenths[1]] - distinct[tenths[0]])
+    extent = min(span, middle) if middle > 0 else span
+    return float(max(LEAST_WIDTH * extent, 2 * np.median(np.diff(distinct))))
+
+
+def fit_shape(values: NDArray[np.float64]) -> ColumnShape:
+    """Return the shape of a column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,), float64
+        At least two distinct values.
+
+    Notes
+    -----
+    One kernel density has a bandwidth in the units of the data, the other one on the scale asinh((x - median) / half
+    the interquartile range), which follows long tails. Both are Gaussian and reflected at the ends of the range. The
+    histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
+    Expectation maximisation finds the weights.
+    """
+    all_distinct, all_counts = np.unique(values, return_counts=True)
+    is_point = repeated_values(all_distinct, all_counts)
+    low, high = float(all_distinct[0]), float(all_distinct[-1])
+    distinct, counts = all_distinct[~is_point], all_counts[~is_point]
+    least = resolution(distinct, counts)
+    span = high - low
+    # on [0, 1]
+    scaled, width = (distinct - low) / span, min(least / span, 0.5)
+    histogram_cuts, histogram_cost = _histogram(scaled, counts, width)
+    knots = _knots(scaled, counts, histogram_cuts, width)
+    components = [
+        _uniform(scaled, knots),
+        _kernel(scaled, counts, width, knots),
+        _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
+    ]
+    centre, spread = _quartiles(scaled, counts)
+    if spread > 0:
+        components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
+    weights, log_likelihood = _mixed(components, counts)
+    heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
+    n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
+    total = float(np.sum(np.diff(knots) * heights.sum(axis=0) / 2))
+    heights *= n_smooth / n_rows / total
+    points = {
+        float(value): float(count / n_rows)
+        for value, count in zip(all_distinct[is_point], all_counts[is_point], strict=True)
+    }
+    log_likelihood += n_smooth * log(n_smooth / n_rows)
+    log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
+    edges = low + knots * span
+    edges[0], edges[-1] = low, high
+    return ColumnShape(Shape(edges, heights[0], heights[1], points), log_likelihood, least)
+
+
+def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+    """Return the weights of greatest left-out likelihood, the first at least 1/100, and the log likelihood in nats."""
+    n_rows = counts.sum()
+    densities = np.array([c.left_out * np.exp(-c.cost / n_rows) for c in components])
+    weights = np.full(len(components), 1 / len(components))
+    for _ in range(_N_ITERATIONS):
+        shares = densities * weights[:, None]
+        shares /= shares.sum(axis=0)
+        weights = (shares * counts).sum(axis=1) / n_rows
+    weights *= 1 - _LEAST_UNIFORM
+    weights[0] += _LEAST_UNIFORM
+    return weights, float((counts * np.log(weights @ densities)).sum())
+
+
+def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
+    return _Component(np.ones(len(scaled)), np.ones((2, len(knots) - 1)))
+
+
+def _histogram(
+    scaled: NDArray[np.float64], counts: NDArray[np.int64], width: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return the inner cuts of the best histogram with bins of at least a width, and what choosing them costs."""
+    method = scoring_method("density-bd")
+    n_rows = int(counts.sum())
+    column = SortedColumn(np.repeat(scaled, counts))
+    problem = CutProblem(column, Neighbourhood(), IntervalScore(method, score_rule(method, n_rows)))
+    share = min(width / (column.high - column.low), 0.5)
+    best = problem.optimal(CutLimits(1, _MOST_HISTOGRAM_BINS, share, 1), n_cells=100)
+    cuts = best.cut_points if best is not None else np.empty(0)
+    return cuts, method.cut_cost * log(max(len(column.cuts), 1)) * len(cuts)
+
+
+def _histogram_density(
+    scaled: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    cuts: NDArray[np.float64],
+    knots: NDArray[np.float64],
+    cost: float,
+) -> _Component:
+    """Return the density of the bins between cuts, with one row added to every bin."""
+    n_rows, n_bins = counts.sum(), len(cuts) + 1
+    code = np.searchsorted(cuts, scaled, side="left")
+    rows = np.bincount(code, counts, minlength=n_bins)
+    widths = np.diff(np.concatenate(([0.0], cuts, [1.0])))
+    left_out = (rows[code] - counts + 1) / (n_rows - counts + n_bins) / widths[code]
+    density = (rows + 1) / (n_rows + n_bins) / widths
+    middles = (knots[:-1] + knots[1:]) / 2
+    at_pieces = density[np.searchsorted(cuts, middles, side="left")]
+    return _Component(left_out, np.stack([at_pieces, at_pieces]), cost)
+
+
+def _kernel(
+    scaled: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    least: float,
+    knots: NDArray[np.float64],
+    scale: tuple[float, float] | None = None,
+) -> _Component:
+    """Return the kernel density of the best bandwidth, on the given scale (centre, spread) if there is one.
+
+    Bandwidths fall from half of the range by factors of the square root of 2, so that each matrix of kernels is the
+    square of the one before.
+    """
+    places, at_knots, slope, slope_at_knots = scaled, knots, np.ones(len(scaled)), np.ones(len(knots))
+    if scale is not None:
+        places, slope = _stretched(scaled, scale)
+        at_knots, slope_at_knots = _stretched(knots, scale)
+        least /= scale[1]
+    low, high = at_knots[0], at_knots[-1]
+    sources, rows = _groups(places, counts)
+    n_rows, n_sources = rows.sum(), len(sources)
+    # rows that are left out together: all of a value, or one row where values are grouped
+    own = rows.astype(np.float64) if n_sources == len(places) else np.ones(n_sources)
+    mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
+    weights = np.tile(rows, 3).astype(np.float64)
+    largest = max((high - low) / 2, least)
+    n_halvings = int(2 * np.log2(largest / least))
+    kernels = np.exp(-(((sources[:, None] - mirrored) / (least * 2 ** (n_halvings / 2))) ** 2) / 2)
+    itself = np.arange(n_sources)
+    best_likelihood, best_bandwidth, best = -np.inf, least, np.ones(n_sources)
+    slope_of_source = slope if n_sources == len(places) else np.interp(sources, places, slope)
+    for step in range(n_halvings, -1, -1):
+        bandwidth = least * 2 ** (step / 2)
+        of_value = (
+            kernels[itself, itself]
+            + kernels[itself, itself + n_sources]
+            + kernels[itself, itself + 2 * n_sources]
+        )
+        left_out = np.maximum(kernels @ weights - own * of_value, 0.0)
+        left_out /= bandwidth * np.sqrt(2 * np.pi) * np.maximum(n_rows - own, 1)
+        # a little uniform density, as in the mixture
+        mixed = (1 - _LEAST_UNIFORM) * left_out * slope_of_source + _LEAST_UNIFORM
+        likelihood = float((rows * np.log(mixed)).sum())
+        if likelihood > best_likelihood:
+            best_likelihood, best_bandwidth, best = likelihood, bandwidth, left_out
+        kernels *= kernels
+    values = np.exp(-(((at_knots[:, None] - mirrored) / best_bandwidth) ** 2) / 2) @ weights
+    values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
+    left_out = best if n_sources == len(places) else np.interp(places, sources, best)
+    return _Component(left_out * slope, np.stack([values[:-1], values[1:]]))
+
+
+def _stretched(
+    values: NDArray[np.float64], scale: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return values on the scale asinh((x - centre) / spread), and the derivative of the scale."""
+    centre, spread = scale
+    return np.arcsinh((values - centre) / spread), 1 / np.sqrt((values - centre) ** 2 + spread**2)
+
+
+def _quartiles(scaled: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the median and half the interquartile range of the rows."""
+    cumulated = np.cumsum(counts)
+    first, median, third = scaled[
+        np.searchsorted(cumulated, np.array([0.25, 0.5, 0.75]) * cumulated[-1])
+    ].tolist()
+    return median, (third - first) / 2
+
+
+def _groups(
+    places: NDArray[np.float64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return at most 256 places and their rows: the distinct values, or the means of neighbouring ones."""
+    if len(places) <= _MOST_GROUPS:
+        return places, counts
+    middle = np.cumsum(counts) - counts / 2
+    group = np.minimum((middle * (_MOST_GROUPS / counts.sum())).astype(np.int64), _MOST_GROUPS - 1)
+    rows = np.bincount(group, counts, minlength=_MOST_GROUPS)
+    sums = np.bincount(group, counts * places, minlength=_MOST_GROUPS)
+    filled = rows > 0
+    return sums[filled] / rows[filled], rows[filled].astype(np.int64)
+
+
+def _knots(
+    scaled: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDArray[np.float64], width: float
+) -> NDArray[np.float64]:
+    """Return 0, the histogram's cuts, further knots half evenly spaced and half at quantiles of the rows, and 1.
+
+    The further knots are at least a quarter of the resolution `width` away from all others.
+    """
+    fixed = np.concatenate(([0.0], cuts, [1.0]))
+    most = MOST_PIECES + 1 - len(fixed)
+    n_even = most // 2
+    n_quantiles = most - n_even
+    cumulated = np.cumsum(counts)
+    steps = np.arange(1, n_quantiles + 1) / (n_quantiles + 1)
+    quantiles = scaled[np.searchsorted(cumulated, steps * cumulated[-1])]
+    further = np.sort(np.concatenate((np.arange(1, n_even + 1) / (n_even + 1), quantiles)))
+    knots = fixed.tolist()
+    last = -np.inf
+    for knot, distance in zip(further.tolist(), np.abs(further[:, None] - fixed).min(axis=1).tolist()):
+        if min(distance, knot - last) >= width / 4:
+            knots.append(knot)
+            last = knot
+    return np.sort(knots)
