@@ -9,6 +9,7 @@ of others are joined to a neighbour.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -31,6 +32,12 @@ WIDTHS = (0.0, 0.01)
 """Least widths of bins, as shares of the range."""
 BEST_CONTINUOUS = {"iris": 3.13, "wine": 6.61, "auto": 0.77, "diabetes": 5.81, "breast cancer": 15.41}
 """Best continuous network by table (pybnesian, R), measured on the same folds."""
+JITTER = 0.1
+"""Largest noise of a jitter, as a share of the smallest gap between distinct values."""
+JITTER_SEED = 8_231
+BOOTSTRAP = "bootstrap"
+CONTINUOUS_CELL = 4
+"""Position of the best continuous network in a row of the summary."""
 OURS, ENSEMBLE, PEERS = "ours", "ensemble", "pyAgrum, "
 
 Task = dict[str, Any]
@@ -51,6 +58,9 @@ def tables(options: argparse.Namespace) -> None:
             "method": method,
             "seconds": options.seconds,
             "ensemble": options.ensemble,
+            "resampling": options.resampling,
+            "without copies": options.without_copies,
+            "jitter": options.jitter,
             "options": learner_options,
         }
         for name in names
@@ -64,7 +74,17 @@ def tables(options: argparse.Namespace) -> None:
             groups[task["table"]].setdefault(record["method"], []).append(record)
     setting = f"{options.folds} folds of seed {options.fold_seed}, {options.seconds:g} s a fit, ours: "
     setting += ", ".join([options.discretizer, *options.option])
+    if options.without_copies:
+        setting += "; test rows that equal a training row left out"
+    if options.jitter:
+        setting += "; values jittered"
+    if options.ensemble and options.resampling != BOOTSTRAP:
+        setting += f"; ensemble by {options.resampling}"
     summary = [[name, *_print_one(name, groups[name], setting)] for name in names]
+    if options.without_copies or options.jitter:
+        # the published figures are of the recorded values and all test rows
+        for row in summary:
+            row[CONTINUOUS_CELL] = "-"
     columns = ("table", "best pyAgrum", "its best by BIC", "ours", "best continuous")
     wide = ("best pyAgrum, no bin under 1/100", "ours, no bin under 1/100")
     heading = f"Held-out log density, nats per row, columns scaled to [0, 1]; {setting}"
@@ -78,7 +98,11 @@ def one_fold(task: Task) -> list[Record]:
     real = TABLES[task["table"]]()
     folds = list(KFold(task["folds"], shuffle=True, random_state=task["fold seed"]).split(real.frame))
     train_rows, test_rows = folds[task["fold"]]
-    train, test = scaled(real.frame.iloc[train_rows], real.frame.iloc[test_rows], real.continuous)
+    if task["without copies"]:
+        # copies are of the recorded values, which a jitter would make distinct
+        test_rows = test_rows[~copies(real.frame.iloc[train_rows], real.frame.iloc[test_rows])]
+    frame = jittered(real.frame, real.continuous) if task["jitter"] else real.frame
+    train, test = scaled(frame.iloc[train_rows], frame.iloc[test_rows], real.continuous)
     fixed = {"kinds": real.kinds, "n_jobs": 1, "random_state": 0, "max_seconds": task["seconds"]}
     if task["method"] == PEERS:
         table = read_table(train, kinds=real.kinds)
@@ -94,6 +118,27 @@ def one_fold(task: Task) -> list[Record]:
     return [of_ours(task["options"], fixed, train, test)]
 
 
+def copies(train: pd.DataFrame, test: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which test rows have the values of some training row in all columns."""
+    rows = set(train.itertuples(index=False, name=None))
+    return np.array([row in rows for row in test.itertuples(index=False, name=None)], bool)
+
+
+def jittered(frame: pd.DataFrame, continuous: list[str]) -> pd.DataFrame:
+    """Return the frame with uniform noise on its continuous columns, drawn from a fixed seed.
+
+    The noise is between 0 and a tenth of the smallest gap between distinct values of the column. Equal values become
+    distinct, and the order of distinct values does not change.
+    """
+    generator = np.random.default_rng(JITTER_SEED)
+    columns = {}
+    for name in continuous:
+        values = frame[name].to_numpy(np.float64)
+        gap = np.diff(np.unique(values)).min()
+        columns[name] = values + JITTER * gap * generator.random(len(values))
+    return frame.assign(**columns)
+
+
 def scaled(
     train: pd.DataFrame, test: pd.DataFrame, continuous: list[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -106,11 +151,17 @@ def scaled(
 
 
 def held_out(
-    name: str, table: Table, edges: Any, cuts: Any, counting: dict[str, Any], test: pd.DataFrame
+    name: str,
+    table: Table,
+    edges: Any,
+    cuts: Any,
+    counting: dict[str, Any],
+    test: pd.DataFrame,
+    widths: Sequence[float] = WIDTHS,
 ) -> Record:
     """Return the densities of a graph with cuts for every least width; `counting` says how its tables are counted."""
     record: Record = {"method": name, "n edges": len(edges)}
-    for width in WIDTHS:
+    for width in widths:
         network = DiscretizedBayesNet.from_table(table, edges, wide_cuts(cuts, table, width), **counting)
         record[f"density {width}"] = network.log_density(test)
         record[f"bins {width}"] = mean_bins(network.cut_points.values())
@@ -124,11 +175,15 @@ def wide_cuts(cuts: Any, table: Table, width: float) -> dict[str, Any]:
 
 
 def of_ours(
-    options: dict[str, Any], fixed: dict[str, Any], train: pd.DataFrame, test: pd.DataFrame
+    options: dict[str, Any],
+    fixed: dict[str, Any],
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    widths: Sequence[float] = WIDTHS,
 ) -> Record:
     """Return the densities of the learner, which learns once per least width."""
     record: Record = {"method": OURS}
-    for width in WIDTHS:
+    for width in widths:
         least = {"min_width": width} if width else {}
         began = perf_counter()
         learner = make_learner({**options, **least}, **fixed).fit(train)
@@ -153,8 +208,8 @@ def of_ensemble(task: Task, fixed: dict[str, Any], train: pd.DataFrame, test: pd
         share = {**fixed, "max_seconds": task["seconds"] / task["ensemble"]}
         learner = make_learner({**task["options"], **least}, **share)
         began = perf_counter()
-        # the published figures are of bootstrap resamples
-        ensemble = BayesNetEnsemble(learner, n_networks=task["ensemble"], resampling="bootstrap").fit(train)
+        n_networks, resampling = task["ensemble"], task["resampling"]
+        ensemble = BayesNetEnsemble(learner, n_networks=n_networks, resampling=resampling).fit(train)
         record.setdefault("seconds", perf_counter() - began)
         record[f"mean {width}"] = ensemble.score(test) * len(test)
     return record

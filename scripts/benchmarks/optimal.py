@@ -1,6 +1,7 @@
 """The learner with optimal cuts: real tables, and ways to search on random networks.
 
     python scripts/benchmarks/optimal.py tables [--tables iris wine] [--fold-seed 0] [--ensemble 10]
+        [--resampling subsample] [--without-copies] [--jitter]
     python scripts/benchmarks/optimal.py pricing [--cells 8x800 20x500]
     python scripts/benchmarks/optimal.py variants --variant base --variant mi:algorithm.linkage=tree-mi [--cells 8x800]
 
@@ -304,6 +305,23 @@ def command_line() -> argparse.ArgumentParser:
     on_tables.add_argument("--folds", type=int, default=5, help="number of folds")
     on_tables.add_argument("--fold-seed", type=int, default=0, help="seed of the folds")
     on_tables.add_argument("--ensemble", type=int, default=0, metavar="K", help="also average K networks")
+    on_tables.add_argument(
+        "--resampling",
+        choices=("bootstrap", "subsample"),
+        # the published figures are of bootstrap resamples
+        default="bootstrap",
+        help="how the ensemble draws the rows of each network",
+    )
+    on_tables.add_argument(
+        "--without-copies",
+        action="store_true",
+        help="leave out test rows whose values all equal those of a training row",
+    )
+    on_tables.add_argument(
+        "--jitter",
+        action="store_true",
+        help="add uniform noise up to a tenth of the smallest gap between distinct values of a continuous column",
+    )
     on_tables.add_argument("--without-peers", action="store_true", help="leave pyAgrum out")
     by_way = commands.add_parser("pricing", help="when to price cuts, and restarted climbing instead")
     by_variant = commands.add_parser("variants", help="variants of the learner on the same networks")

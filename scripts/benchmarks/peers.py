@@ -39,11 +39,14 @@ __all__ = [
     "Family",
     "PeerNetwork",
     "PeerRun",
+    "binned_frame",
     "consistent_extension",
     "peer_families_per_second",
     "peer_family_scores",
+    "pyagrum_by_quantiles",
     "pyagrum_networks",
     "run_peer",
+    "without_arrow",
 ]
 
 Family = tuple[str, tuple[str, ...]]
@@ -118,13 +121,20 @@ def _pyagrum_tabu(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
     return _pyagrum(frame, score, ess, "useLocalSearchWithTabuList")
 
 
+def without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with Python's texts as levels, because pybnesian refuses Arrow's large strings."""
+    columns = {
+        str(name): column.cat.rename_categories(pd.Index(list(column.cat.categories), dtype=object))
+        for name, column in frame.items()
+        if isinstance(column.dtype, pd.CategoricalDtype)
+    }
+    return frame.assign(**columns)
+
+
 def _pybnesian_score(frame: pd.DataFrame, score: str, ess: float) -> Any:
     import pybnesian
 
-    # pybnesian refuses Arrow's large strings
-    plain = frame.apply(
-        lambda column: column.cat.rename_categories(pd.Index(list(column.cat.categories), dtype=object))
-    )
+    plain = without_arrow(frame)
     return pybnesian.BDe(plain, ess) if score == "bdeu" else pybnesian.BIC(plain)
 
 
@@ -368,7 +378,6 @@ class PeerNetwork:
 
 def pyagrum_networks(table: Table) -> Iterator[PeerNetwork]:
     """Yield what pyAgrum's hill climbing learns from a table with every kind of bins, number of bins and score."""
-    frame = table.to_frame()
     for method in GRID_METHODS:
         for count in GRID_COUNTS:
             began = time.perf_counter()
@@ -376,17 +385,35 @@ def pyagrum_networks(table: Table) -> Iterator[PeerNetwork]:
                 # `inside` joins the equal quantiles that this warning is about
                 warnings.filterwarnings("ignore", "Bins whose width are too small")
                 cuts = inside(cuts_by_pyagrum(method, Request(table, [], None, 0.0, 0), count)[0], table)
-            binned = DiscretizedBayesNet.from_table(table, [], cuts)
-            codes = binned.discretize(frame)
-            for name in binned.names:
-                bins = range(binned.cardinality(name))
-                codes[name] = codes[name].astype("category").cat.set_categories(bins)
+            codes = binned_frame(table, cuts)
             to_bins = time.perf_counter() - began
             for shown, (score, ess) in GRID_SCORES.items():
                 began = time.perf_counter()
                 edges = _pyagrum_hill_climbing(codes, score, ess)
                 seconds = to_bins + time.perf_counter() - began
                 yield PeerNetwork(f"{method} {count}, {shown}", edges, cuts, seconds)
+
+
+def pyagrum_by_quantiles(table: Table, count: int, max_parents: int) -> PeerNetwork:
+    """Return what pyAgrum's hill climbing learns by BIC from a number of quantile bins; equal quantiles are joined."""
+    began = time.perf_counter()
+    shares = np.arange(1, count) / count
+    quantiles = {c.name: np.quantile(c.values, shares) for c in table.columns if c.is_continuous}
+    cuts = inside(quantiles, table)
+    learner = pyagrum_learner(binned_frame(table, cuts), "bic", 0.0)
+    learner.setMaxIndegree(max_parents)
+    learner.useGreedyHillClimbing()
+    edges = [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
+    return PeerNetwork(f"quantile {count}, BIC", edges, cuts, time.perf_counter() - began)
+
+
+def binned_frame(table: Table, cuts: Cuts) -> pd.DataFrame:
+    """Return the rows of a table as categories: the number of the bin or level, with the bins that no row has."""
+    network = DiscretizedBayesNet.from_table(table, [], cuts)
+    codes = network.discretize(table.to_frame())
+    for name in network.names:
+        codes[name] = codes[name].astype("category").cat.set_categories(range(network.cardinality(name)))
+    return codes
 
 
 if __name__ == "__main__":

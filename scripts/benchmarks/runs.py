@@ -15,6 +15,7 @@ import resource
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing.pool import Pool
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
 
 __all__ = [
+    "ReplaceableProcess",
     "add_learner_options",
     "in_new_process",
     "make_learner",
@@ -52,14 +54,18 @@ def run_tasks(function: Callable[[T], R], tasks: Sequence[T], workers: int) -> l
 def resume_tasks(
     function: Callable[[dict[str, Any]], dict[str, Any]],
     tasks: Sequence[dict[str, Any]],
-    path: Path,
+    path: Path | None,
     workers: int,
 ) -> list[dict[str, Any]]:
     """Return the record of every task in the order of the tasks.
 
     Records of finished tasks are read from a file of JSON lines. The other tasks are run, and every record is added to
-    the file as soon as its task ends. A record holds its task as "task" next to the results.
+    the file as soon as its task ends. A record holds its task as "task" next to the results. Without a file all tasks
+    are run.
     """
+    if path is None:
+        results = run_tasks(function, tasks, workers)
+        return [{"task": task, **result} for task, result in zip(tasks, results, strict=True)]
     records = {_key(record["task"]): record for record in read_records(path)}
     missing = [task for task in tasks if _key(task) not in records]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +113,44 @@ def in_new_process(function: Callable[..., R], *arguments: Any) -> R:
     """Return the result of a call in a process of its own, whose peak memory is that of the call alone."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
+
+
+class ReplaceableProcess:
+    """A process that runs calls one after another, and is replaced after a call that exceeds its time limit.
+
+    Unlike an exception that an alarm raises, the end of a process also stops compiled code.
+    """
+
+    def __init__(self) -> None:
+        self._pool: Pool | None = None
+
+    def __enter__(self) -> ReplaceableProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def call(self, function: Callable[..., R], *arguments: Any, timeout: float) -> R:
+        """Return the result of a call.
+
+        Raises
+        ------
+        multiprocessing.TimeoutError
+            If the call takes longer than `timeout` seconds, or the process dies.
+        """
+        if self._pool is None:
+            self._pool = multiprocessing.get_context("spawn").Pool(1)
+        try:
+            return self._pool.apply_async(function, arguments).get(timeout)
+        except multiprocessing.TimeoutError:
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            self._pool.terminate()
+            self._pool.join()
+            self._pool = None
 
 
 def peak_megabytes() -> float:

@@ -114,3 +114,67 @@ def test_tables_without_peers_prints_ours_alone(capsys):
     printed = capsys.readouterr().out
     assert not [line for line in printed.splitlines() if line.startswith("pyAgrum")]
     assert printed.splitlines()[-1].split()[:3] == ["iris", "-", "-"]
+
+
+def test_copies_are_rows_that_equal_a_training_row_in_all_columns():
+    train = pd.DataFrame({"x": [1.0, 2.0], "c": pd.Categorical([0, 1])})
+    test = pd.DataFrame({"x": [1.0, 1.0, 2.0], "c": pd.Categorical([0, 1, 1])})
+    assert held_out.copies(train, test).tolist() == [True, False, True]
+
+
+def test_jitter_separates_equal_values_and_keeps_the_order_of_others():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.integers(0, 5, 60) * 0.5, "c": pd.Categorical(rng.integers(0, 2, 60))})
+    before = frame.copy()
+    once, twice = (held_out.jittered(frame, ["x"]) for _ in range(2))
+    pd.testing.assert_frame_equal(once, twice)
+    pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_series_equal(once["c"], frame["c"])
+    noise = once["x"] - frame["x"]
+    assert noise.between(0.0, 0.05).all()
+    assert noise.max() > 0.04
+    assert once["x"].is_unique
+
+
+def test_tables_without_copies_and_with_jitter_say_so_and_have_fewer_rows(capsys):
+    command = ["tables", *QUICK, "--tables", "iris", "--folds", "2", "--seconds", "2", "--without-peers"]
+    optimal.main([*command, "--without-copies", "--jitter"])
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1].startswith("iris, 1")
+    assert int(printed[1].split()[1]) < 150
+    assert "values jittered" in printed[1]
+    # the figure of other libraries is of all rows
+    assert "3.13" not in printed[-1].split()
+
+
+def test_jitter_changes_densities_and_not_the_number_of_test_rows():
+    task = {"table": "iris", "fold": 0, "folds": 3, "fold seed": 0, "method": held_out.OURS, "seconds": 5.0}
+    task |= {"without copies": False, "options": {"discretizer": "equal-frequency", "max_evaluations": 300}}
+    plain, again, noisy = (
+        held_out.one_fold({**task, "jitter": jitter})[0]["density 0.0"] for jitter in (False, False, True)
+    )
+    assert plain.tolist() == again.tolist()
+    assert plain.shape == noisy.shape == (50,)
+    assert (plain != noisy).mean() > 0.5
+
+
+def test_the_ensemble_draws_rows_as_asked(monkeypatch, capsys):
+    draws = []
+
+    class Ensemble:
+        """Replaces the library's, and remembers how it draws rows."""
+
+        def __init__(self, learner, n_networks, resampling):
+            draws.append(resampling)
+
+        def fit(self, frame):
+            return self
+
+        def score(self, frame):
+            return 0.0
+
+    monkeypatch.setattr(held_out, "BayesNetEnsemble", Ensemble)
+    command = ["tables", *QUICK, "--tables", "iris", "--folds", "2", "--seconds", "2", "--without-peers"]
+    optimal.main([*command, "--ensemble", "2", "--resampling", "subsample"])
+    assert set(draws) == {"subsample"}
+    assert "ensemble by subsample" in capsys.readouterr().out

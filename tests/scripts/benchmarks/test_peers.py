@@ -3,6 +3,7 @@
 import itertools
 import math
 import sys
+from collections import Counter
 
 import networkx as nx
 import numpy as np
@@ -166,3 +167,28 @@ def test_pyagrum_bins_as_asked_and_finds_an_edge():
     counts = np.histogram(x, [x.min(), *networks["quantile 3, BDeu 10"].cuts["x"], x.max()])[0]
     assert counts.max() - counts.min() <= 2
     assert all({*peer.edges} & {("x", "y"), ("y", "x")} for peer in networks.values())
+
+
+def test_quantile_bins_are_even_and_families_have_few_parents():
+    rng = np.random.default_rng(2)
+    causes = rng.random((2_000, 3))
+    y = causes.sum(axis=1) + rng.normal(0, 0.1, 2_000)
+    repeated = np.repeat([0.0, 1.0, 2.0], [1_800, 100, 100])
+    frame = pd.DataFrame({"a": causes[:, 0], "b": causes[:, 1], "c": causes[:, 2], "y": y, "z": repeated})
+    table = read_table(frame, kinds=dict.fromkeys("abcyz", "continuous"))
+    network = peers.pyagrum_by_quantiles(table, 3, 1)
+    assert network.label == "quantile 3, BIC"
+    assert np.histogram(y, [y.min(), *network.cuts["y"], y.max()])[0].tolist() == [667, 666, 667]
+    # both quantiles are 0, which is the end of the range
+    assert len(network.cuts["z"]) == 0
+    n_parents = [
+        Counter(child for _, child in peers.pyagrum_by_quantiles(table, 3, most).edges) for most in (1, 5)
+    ]
+    assert [max(counts.values()) for counts in n_parents] == [1, 3]
+
+
+def test_binned_rows_have_the_categories_that_no_row_has():
+    table = read_table(pd.DataFrame({"x": np.linspace(0, 1, 50), "d": pd.Categorical(list("ab") * 25)}))
+    binned = peers.binned_frame(table, {"x": np.array([0.3, 0.305])})
+    assert list(binned["x"].cat.categories) == [0, 1, 2]
+    assert binned["x"].value_counts().to_dict() == {0: 15, 1: 0, 2: 35}

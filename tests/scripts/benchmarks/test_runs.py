@@ -1,7 +1,9 @@
 """Runs of the benchmarks: options of the learner, tasks on processes, and records from which a run continues."""
 
 import math
+import multiprocessing
 import os
+import time
 
 import pytest
 import runs
@@ -74,3 +76,24 @@ def test_an_incomplete_last_line_is_cut_off(tmp_path):
 def test_a_call_in_a_new_process_returns_its_result():
     assert runs.in_new_process(math.gcd, 12, 18) == 6
     assert runs.in_new_process(os.getpid) != os.getpid()
+
+
+def test_all_tasks_are_run_without_a_file(capsys):
+    tasks = [{"x": 1}, {"x": 2}]
+    assert runs.resume_tasks(doubled, tasks, None, 1) == [
+        {"task": tasks[0], "value": 2},
+        {"task": tasks[1], "value": 4},
+    ]
+    assert capsys.readouterr().out == ""
+
+
+def test_a_process_is_replaced_after_a_call_that_is_too_long():
+    with runs.ReplaceableProcess() as process:
+        first = process.call(os.getpid, timeout=60.0)
+        assert first != os.getpid()
+        assert process.call(os.getpid, timeout=60.0) == first
+        with pytest.raises(ValueError, match="factorial"):
+            process.call(math.factorial, -1, timeout=60.0)
+        with pytest.raises(multiprocessing.TimeoutError):
+            process.call(time.sleep, 60.0, timeout=0.3)
+        assert process.call(os.getpid, timeout=60.0) != first

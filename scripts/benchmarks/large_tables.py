@@ -1,0 +1,177 @@
+"""The part `large` of shapes.py: held-out log density of tables with thousands of rows, ours and k quantile bins.
+
+Continuous columns are scaled to [0, 1] by the training rows, and test values are clipped to that range. The opponents
+are pyAgrum's hill climbing by BIC on k bins of equal frequency. Their tables are counted with our smoothing, so that
+only graphs and bins differ. The best k is chosen on the test rows, in favour of the opponent.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from held_out import held_out, of_ours, scaled
+from peers import pyagrum_by_quantiles
+from printing import mean_and_difference, print_table
+from real_tables import RealTable
+from runs import run_tasks, warm_up
+
+from gomea_bn.data.table import read_table
+from gomea_bn.experiments.tables import LETTERS
+
+__all__ = ["COUNTS", "LARGE_TABLES", "collinear_table", "large"]
+
+SALT = 52_361
+N_COLUMNS = 10
+N_FACTORS = 3
+N_GROUPS = 4
+COUNTS = (3, 5, 8, 10, 15, 20, 30, 45, 60)
+"""Numbers of quantile bins."""
+MAX_PARENTS = 5
+TRAINING_SHARE = 0.7
+COUNTING = {"pseudo_count": "auto"}
+
+Task = dict[str, Any]
+Record = dict[str, Any]
+Values = np.ndarray[Any, np.dtype[np.float64]]
+
+SHAPES: tuple[Callable[[Values], Values], ...] = (
+    lambda x: x,
+    lambda x: np.log1p(np.exp(x)),
+    lambda x: x * np.abs(x),
+    np.tanh,
+    np.square,
+)
+"""Functions of a mixture of the factors."""
+
+
+def collinear_table(n_rows: int, seed: int, heavy_tails: bool) -> RealTable:
+    """Return ten columns that three hidden factors determine up to noise of 1 to 5 % of their deviation.
+
+    Every column is a linear mixture of the factors, and six columns are a nonlinear function of one. The factors of a
+    row are normal around the centre of one of four groups. With `heavy_tails` they have Student's t distribution with
+    six degrees of freedom, without groups, and three of the other columns are exponentials.
+    """
+    law, rows = (np.random.default_rng([SALT, seed, int(heavy_tails), part]) for part in range(2))
+    if heavy_tails:
+        factors = rows.standard_t(6.0, size=(n_rows, N_FACTORS))
+    else:
+        centres = law.normal(scale=1.5, size=(N_GROUPS, N_FACTORS))
+        factors = centres[rows.integers(N_GROUPS, size=n_rows)] + rows.normal(size=(n_rows, N_FACTORS))
+    mixtures = factors @ law.normal(size=(N_FACTORS, N_COLUMNS))
+    mixtures /= mixtures.std(axis=0)
+    curved = set(law.permutation(N_COLUMNS)[:6].tolist())
+    columns = {}
+    for position in range(N_COLUMNS):
+        values = mixtures[:, position]
+        if position in curved:
+            values = SHAPES[int(law.integers(1, len(SHAPES)))](values)
+        elif heavy_tails and position != min(set(range(N_COLUMNS)) - curved):
+            values = np.exp(values / 2.0)
+        share = float(law.uniform(0.01, 0.05))
+        columns[LETTERS[position]] = values + share * values.std() * rows.normal(size=n_rows)
+    return RealTable(pd.DataFrame(columns), dict.fromkeys(columns, "continuous"), None)
+
+
+def health_insurance() -> RealTable:
+    """Return the RAND health insurance experiment of statsmodels: 20,190 person-years.
+
+    Visits, two amounts of money and the number of diseases are continuous columns with many equal values. The
+    coinsurance rate, the physical limitation and four indicators are discrete.
+    """
+    from statsmodels.datasets import randhie
+
+    frame = randhie.load_pandas().data
+    is_discrete = {name: name not in ("mdvis", "lpi", "fmde", "disea") for name in frame.columns}
+    letters = dict(zip(frame.columns, LETTERS, strict=False))
+    frame = frame.assign(**{name: pd.Categorical(frame[name]) for name in frame.columns if is_discrete[name]})
+    kinds = {letters[name]: "discrete" if is_discrete[name] else "continuous" for name in frame.columns}
+    return RealTable(frame.rename(columns=letters), kinds, None)
+
+
+LARGE_TABLES: dict[str, Callable[[], RealTable]] = {
+    "collinear": partial(collinear_table, 13_000, 0, False),
+    "heavy tails": partial(collinear_table, 18_000, 0, True),
+    "health insurance": health_insurance,
+}
+"""Functions that return the tables, by name."""
+
+
+def large(options: argparse.Namespace) -> None:
+    """Print one table per data set, a row for every variant of ours and every number of bins."""
+    names = list(options.tables)
+    if "health insurance" in names and find_spec("statsmodels") is None:
+        names.remove("health insurance")
+        print("The table 'health insurance' is left out, because statsmodels is not installed.")
+    bins = [] if options.without_peers else options.bins
+    if bins and find_spec("pyagrum") is None:
+        bins = []
+        print("Quantile bins are left out, because pyAgrum is not installed.")
+    fixed = {"split seed": options.split_seed, "widths": options.widths}
+    tasks = []
+    for name in names:
+        for label, of_variant in options.variants.items():
+            mine = {"method": label, "seconds": options.seconds, "options": of_variant}
+            tasks.append({**fixed, "table": name, **mine})
+        tasks += [{**fixed, "table": name, "bins": count} for count in bins]
+    for of_variant in options.variants.values():
+        warm_up(of_variant)
+    records = list(zip(tasks, run_tasks(one_split, tasks, options.workers), strict=True))
+    for name in names:
+        setting = f"split of seed {options.split_seed}, {options.seconds:g} s a fit, ours: "
+        setting += ", ".join([options.discretizer, *options.option])
+        group = [record for task, record in records if task["table"] == name]
+        _print_table(name, setting, group, list(options.variants), options.widths)
+
+
+def one_split(task: Task) -> Record:
+    """Return the densities of the test rows of one table, by a variant of ours or by a number of quantile bins."""
+    real = LARGE_TABLES[task["table"]]()
+    order = np.random.default_rng([SALT, task["split seed"]]).permutation(len(real.frame))
+    train_rows, test_rows = np.split(order, [int(TRAINING_SHARE * len(order))])
+    train, test = scaled(real.frame.iloc[train_rows], real.frame.iloc[test_rows], real.continuous)
+    if "bins" in task:
+        table = read_table(train, kinds=real.kinds)
+        peer = pyagrum_by_quantiles(table, task["bins"], MAX_PARENTS)
+        record = held_out(peer.label, table, peer.edges, peer.cuts, COUNTING, test, task["widths"])
+        return {**record, "seconds": peer.seconds}
+    warm_up(task["options"])
+    limits = {"kinds": real.kinds, "n_jobs": 1, "random_state": 0, "max_seconds": task["seconds"]}
+    record = of_ours(task["options"], limits, train, test, task["widths"])
+    return {**record, "method": task["method"]}
+
+
+def _print_table(
+    name: str, setting: str, records: list[Record], variants: list[str], widths: list[float]
+) -> None:
+    """Print every method of one table, and then the first variant minus the best number of bins."""
+    rows = []
+    for record in records:
+        cells: list[str] = []
+        for width in widths:
+            density = record[f"density {width}"]
+            mean, difference = mean_and_difference(density, records[0][f"density {width}"])
+            bins = f"{record[f'bins {width}']:.1f}"
+            cells += [mean, "-" if record is records[0] else difference, bins]
+        rows.append([record["method"], *cells, str(record["n edges"]), f"{record['seconds']:.1f}"])
+    columns = []
+    for width in widths:
+        columns += [_bins_text(width), f"minus {variants[0]}", "bins"]
+    n_test = len(records[0][f"density {widths[0]}"])
+    heading = f"Held-out log density, nats per row, {n_test:,} test rows of {name!r}, {setting}"
+    print_table(heading, ("method", *columns, "edges", "seconds"), rows)
+    opponents = [record for record in records if record["method"] not in variants]
+    for width in widths if opponents else []:
+        best = max(opponents, key=lambda record: record[f"density {width}"].mean())
+        for record in records[: len(variants)]:
+            difference = mean_and_difference(record[f"density {width}"], best[f"density {width}"])[1]
+            print(f"{record['method']} minus the best, {best['method']}, {_bins_text(width)}: {difference}")
+
+
+def _bins_text(width: float) -> str:
+    return f"no bin under {width:g}" if width else "bins of the method"
