@@ -24,6 +24,7 @@ from gomea_bn.errors import (
 )
 from gomea_bn.learning.options import LearnerParameters
 from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
     MAX_CARDINALITY,
@@ -56,6 +57,7 @@ __all__ = [
     "merged_library",
     "scored_variables",
     "searched_pairs",
+    "with_first_cuts",
 ]
 
 SHAPES = ("auto", "uniform", "marginal")
@@ -160,6 +162,7 @@ def learning_problem(
     growth, pricing = library_growth(table, variables, options), None
     if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
+        variables = with_first_cuts(variables, method, limits)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
     scorer = FamilyScorer(variables, method, rule, growth=growth)
     return StructureProblem(
@@ -317,6 +320,17 @@ def _check_required(table: Table, knowledge: ExpertKnowledge | None) -> None:
                     ],
                     ["leave the edge out"],
                 )
+
+
+def with_first_cuts(
+    variables: Sequence[ScoredVariable], method: ScoringMethod, limits: CutLimits
+) -> list[ScoredVariable]:
+    """Return the variables with the cuts of `first_cuts` in their libraries."""
+    proposed = first_cuts(variables, method, limits)
+    return [
+        replace(variable, policies=merged_library(variable.policies, proposed[v])) if v in proposed else variable
+        for v, variable in enumerate(variables)
+    ]
 
 
 def merged_library(policies: Iterable[Policy], proposed: Iterable[NDArray[np.float64]]) -> tuple[Policy, ...]:
