@@ -18,6 +18,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.tables import bin_widths
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "exact_marginal",
     "marginal",
     "marginal_density",
+    "sampled_marginal",
     "scaled_by_bin",
 ]
 
@@ -109,10 +112,15 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
     exact = exact_marginal(network, name, max_cells=max_cells)
     if exact is not None:
         return Marginal(exact, True)
-    parents = network.parents(name)
     codes = network.discretize(network.sample(N_ROWS, random_state=0))
+    return Marginal(sampled_marginal(network, name, codes), False)
+
+
+def sampled_marginal(network: NetworkLike, name: str, codes: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the distribution of a variable whose parents are distributed as in rows of codes, float64 (card,)."""
+    parents = network.parents(name)
     rows = network.tables[name][tuple(codes[parent].to_numpy() for parent in parents)]
-    return Marginal(rows.mean(axis=0), False)
+    return np.asarray(rows.mean(axis=0) if parents else rows, np.float64)
 
 
 def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:

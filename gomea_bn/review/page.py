@@ -31,6 +31,7 @@ _SCRIPTS = (
     "choose.js",
     "graph.js",
     "words.js",
+    "density.js",
     "variable.js",
     "decide.js",
     "page.js",
