@@ -7,6 +7,7 @@ import pandas as pd
 
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 
 
@@ -24,6 +25,23 @@ def shaped_table(n_rows: int = 400, seed: int = 0) -> Table:
         }
     )
     return read_table(frame, kinds=dict.fromkeys(frame.columns, "continuous"))
+
+
+def point_at_a_cut(lower: float = 0.3) -> DiscretizedBayesNet:
+    """Return a network of "x" on [0, 10] with a point mass at its cut 4, and of its child "y".
+
+    `lower` is the probability of the lower bin of "x"; "y" is in its lower bin whenever "x" is.
+    """
+    shape = Shape([0.0, 10.0], [0.5], [0.7], {4.0: 0.4})
+    return DiscretizedBayesNet(
+        ["x", "y"],
+        [("x", "y")],
+        cut_points={"x": [4.0], "y": [0.25]},
+        support={"x": (0.0, 10.0), "y": (0.0, 1.0)},
+        levels={},
+        tables={"x": [lower, 1 - lower], "y": [[1.0, 0.0], [0.0, 1.0]]},
+        shapes={"x": shape},
+    )
 
 
 def shaped_network(

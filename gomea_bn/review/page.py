@@ -51,11 +51,13 @@ def review_page(
 
     The page is a single file that works offline. Its button "Save decision" downloads decision.json, which contains
     the front's `run_hash`, the id of the chosen network (its position in `front`), the shortlist, notes, weights
-    (only if a slider was moved) and filters. Over the histogram of a variable it draws the marginal density of the
-    network, as `gomea_bn.plots.plot_density` does. If its tables are too large, the density comes from a sample of
-    10,000 rows; if there are too many such networks, it is left out, and the page says so. The page does not attribute to the expert the columns and bins that
+    (only if a slider was moved) and filters. The page does not attribute to the expert the columns and bins that
     `ExpertNetwork.fitted` added. Probabilities are rounded to 0.0001. A probability table with more than 200 rows is
     cut to 200 rows, and the page says so.
+
+    Over the histogram of a variable the page draws the marginal density of the network, as
+    `gomea_bn.plots.plot_density` does. If its tables are too large, the density comes from a sample of 10,000 rows. If
+    there are too many such networks, it is left out, and the page says so.
 
     Parameters
     ----------

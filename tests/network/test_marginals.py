@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from network_examples import all_states, joint_probability, small_network
-from shaped_examples import shaped_network, shaped_table
+from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -111,6 +112,15 @@ def test_the_bins_of_a_density_have_their_marginal_probabilities():
                 if low < value <= high or value == low == edges[0]
             )
             assert area == pytest.approx(probability, rel=1e-3)
+
+
+def test_a_point_at_a_cut_belongs_to_the_lower_bin():
+    network = point_at_a_cut(0.3)
+    # on [0, 4] the density of the shape is .05 to .058 per unit
+    share = 0.4 / (0.4 + 4 * (0.05 + 0.058) / 2)
+    assert marginal_density(network, "x").curve.points == {4.0: pytest.approx(0.3 * share)}
+    density = np.exp(network.log_density_terms(pd.DataFrame({"x": [4.0], "y": [0.5]}))["x"])
+    assert density[0] == pytest.approx(0.3 * share)
 
 
 def test_the_density_of_a_variable_that_is_uniform_inside_has_two_heights_at_a_cut():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from review_browser import needs_browser, opened
-from shaped_examples import shaped_network, shaped_table
+from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
@@ -82,6 +82,16 @@ def test_networks_share_a_density_only_if_their_bins_have_the_same_probabilities
     for position, name in enumerate(network.names):
         assert (first["d"][position] == second["d"][position]) == (name != "tail")
         assert (first["c"][position] == second["c"][position]) == (name != "tail")
+
+
+def test_a_density_depends_on_the_tables_of_all_ancestors():
+    networks = [point_at_a_cut(lower) for lower in (0.3, 0.6)]
+    front = Front([MISFIT, COMPLEXITY], [[1.0, 2], [2.0, 1]], networks)
+    data = page_data(review_page(front))
+    assert data["networks"][0]["f"][1] == data["networks"][1]["f"][1]
+    for number, entry in zip(data["ids"], data["networks"], strict=True):
+        expected = marginal_density(networks[number], "y").curve
+        np.testing.assert_allclose(curve_on_page(data, entry, 1).densities, expected.densities, rtol=1e-5)
 
 
 def test_a_sample_stands_in_where_tables_would_grow_too_large(monkeypatch):
@@ -168,3 +178,16 @@ def test_the_expert_s_density_is_drawn_too(browser, tmp_path):
         assert page.locator("#histogram polyline").count() == 2
         assert page.locator("#histogram polyline").last.get_attribute("class") == "density this"
         assert page.locator("#histogram line.cut.yours").count() == 2 * 2
+
+
+@needs_browser
+def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(browser, tmp_path):
+    network = point_at_a_cut()
+    network_report(network, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator(".node[data-variable='0']").focus()
+        page.keyboard.press("Enter")
+        tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
+        top = float(page.locator("#histogram line.stem").get_attribute("y1"))
+        (mass,) = marginal_density(network, "x").curve.points.values()
+        assert (tall - top) / (tall - 6) == pytest.approx(mass, abs=1e-3)
