@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gomea_bn.front.decision import accept, read_decision
     from gomea_bn.front.folder import read_front, write_front
     from gomea_bn.front.front import Front
+    from gomea_bn.learning.cut_gains import cut_gains
     from gomea_bn.learning.ensemble import BayesNetEnsemble
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.problems.base import KernelProblem, register_problem
     from gomea_bn.problems.continuous import RealKernelProblem
+    from gomea_bn.problems.cuts.shape import Shape
+    from gomea_bn.problems.cuts.shape_fit import fit_shape
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.review.page import network_report, review_page
     from gomea_bn.runtime.jit import kernel
@@ -57,10 +60,13 @@ _HOMES = {
     "RVGOMEA": "gomea_bn.algorithms.rvgomea",
     "RealKernelProblem": "gomea_bn.problems.continuous",
     "RefinementResult": "gomea_bn.learning.refinement",
+    "Shape": "gomea_bn.problems.cuts.shape",
     "StaticTree": "gomea_bn.linkage.interaction_tree",
     "Univariate": "gomea_bn.linkage.models",
     "accept": "gomea_bn.front.decision",
     "compare": "gomea_bn.metrics.comparison",
+    "cut_gains": "gomea_bn.learning.cut_gains",
+    "fit_shape": "gomea_bn.problems.cuts.shape_fit",
     "kernel": "gomea_bn.runtime.jit",
     "network_report": "gomea_bn.review.page",
     "optimise": "gomea_bn.algorithms.optimisation",
@@ -95,10 +101,13 @@ __all__ = [
     "ParetoBayesNetLearner",
     "RealKernelProblem",
     "RefinementResult",
+    "Shape",
     "StaticTree",
     "Univariate",
     "accept",
     "compare",
+    "cut_gains",
+    "fit_shape",
     "kernel",
     "network_report",
     "optimise",

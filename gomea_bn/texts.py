@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["counted", "listed", "shown_name"]
+__all__ = ["counted", "listed", "percent", "shown_name"]
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -18,6 +18,11 @@ def listed(items: Iterable[object], most: int | None = None) -> str:
     if most is None or len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])} and {len(texts) - most} more"
+
+
+def percent(share: float) -> str:
+    """Return a share as "49 %", with one decimal below 10 %."""
+    return f"{100 * share:.{0 if round(100 * share, 1) >= 10 else 1}f} %"
 
 
 def shown_name(name: str) -> str:

@@ -13,13 +13,13 @@ PUBLIC = {
     "gomea_bn": """
         BayesNetEnsemble BayesNetLearner Custom DiscretizedBayesNet ElitistArchive ExpertKnowledge
         ExpertNetwork Front Full GOMEA GomeaBnError KernelProblem LinkageTree MOGOMEA MarginalProduct
-        OwnObjective ParetoBayesNetLearner RVGOMEA RealKernelProblem RefinementResult StaticTree
-        Univariate accept compare kernel network_report optimise read_decision read_front read_table
-        refine_boundaries register_problem review_page simulated_expert write_front
+        OwnObjective ParetoBayesNetLearner RVGOMEA RealKernelProblem RefinementResult Shape StaticTree
+        Univariate accept compare cut_gains fit_shape kernel network_report optimise read_decision read_front
+        read_table refine_boundaries register_problem review_page simulated_expert write_front
     """,
     "gomea_bn.plots": """
-        density_bins edge_marks front_points history_steps network_layout plot_density plot_front
-        plot_history plot_network
+        density_bins edge_marks front_points history_steps marginal_density network_layout plot_density
+        plot_front plot_history plot_network
     """,
     "gomea_bn.discretization": """
         BayesianDiscretizer DISCRETIZERS DescriptionLength Discretizer EqualFrequency EqualWidth K2 KMeans

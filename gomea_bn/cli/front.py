@@ -35,6 +35,7 @@ from gomea_bn.cli.options import (
     Quiet,
     Require,
     Seed,
+    Shape,
     Tier,
     Tiers,
     read_candidates,
@@ -82,6 +83,7 @@ def front(
     max_bins: MaxBins = 9,
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
+    shape: Shape = "auto",
     max_complexity: Annotated[
         float | None,
         typer.Option(
@@ -141,6 +143,7 @@ def front(
             max_bins=max_bins,
             min_width=min_width,
             min_bin_count=min_bin_count,
+            shape=shape,
             max_indegree=max_indegree,
             max_candidates=read_candidates(max_candidates),
             knowledge=read_knowledge(

@@ -32,6 +32,7 @@ from gomea_bn.cli.options import (
     Quiet,
     Require,
     Seed,
+    Shape,
     Tier,
     Tiers,
     all_cut_points,
@@ -77,6 +78,7 @@ def learn(
     max_bins: MaxBins = 15,
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
+    shape: Shape = "auto",
     cut_cost: Annotated[
         float,
         typer.Option(
@@ -141,6 +143,7 @@ def learn(
             max_bins=max_bins,
             min_width=min_width,
             min_bin_count=min_bin_count,
+            shape=shape,
             cut_cost=cut_cost,
             edge_cost=edge_cost,
             max_indegree=max_indegree,
@@ -214,6 +217,8 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
 
 def report(learner: BayesNetLearner) -> str:
     """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
+    from gomea_bn.learning.cut_gains import cut_gains
+
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
     late = learner.statistics_.get("discretizer_cut_short", 0)
     again = f"--seed {learner.seed_}"
@@ -229,7 +234,7 @@ def report(learner: BayesNetLearner) -> str:
         else ""
     )
     return (
-        f"{learner.network_.summary()}\n\n"
+        f"{learner.network_.summary(cut_gains(learner.network_, learner.table_))}\n\n"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Mean log density per row of these data, in the data's units: {density:.4f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "

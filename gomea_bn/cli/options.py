@@ -42,6 +42,7 @@ __all__ = [
     "Quiet",
     "Require",
     "Seed",
+    "Shape",
     "Tier",
     "Tiers",
     "all_cut_points",
@@ -68,6 +69,13 @@ MinWidth = Annotated[
     float, typer.Option(help="Smallest width of an optimal bin, as a fraction of the range of its column.")
 ]
 MinBinCount = Annotated[int, typer.Option(min=0, help="Smallest number of rows in an optimal bin.")]
+Shape = Annotated[
+    str,
+    typer.Option(
+        help="Distribution of continuous columns inside their bins: uniform, marginal (the shape of the column's own "
+        "distribution), or auto, which chooses for every column by the score."
+    ),
+]
 MaxIndegree = Annotated[int, typer.Option(min=0, help="Largest number of parents of a variable.")]
 MaxCandidates = Annotated[
     str,

@@ -13,15 +13,26 @@ from gomea_bn.errors import GomeaBnError
 __all__ = ["show"]
 
 
-def show(network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")]) -> None:
+def show(
+    network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="CSV, TSV or Parquet file of rows; prints how many nats every cut gains on them."),
+    ] = None,
+) -> None:
     """Print a saved network: its variables, their bins or levels, and its edges."""
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     try:
         saved = DiscretizedBayesNet.from_json(network)
+        gains = None
+        if data is not None:
+            from gomea_bn.learning.cut_gains import cut_gains
+
+            gains = cut_gains(saved, data)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    say(saved.summary(), to_error=False)
+    say(saved.summary(gains), to_error=False)
     metadata = saved.metadata
     if isinstance(metadata.get("score"), float) and "scoring_method" in metadata:
         say(f"\nScore ({metadata['scoring_method']}): {metadata['score']:.3f} nats.", to_error=False)

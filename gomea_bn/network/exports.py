@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import networkx
+    import numpy as np
     import pandas as pd
     import pgmpy.models
     import pyagrum
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from gomea_bn.network.protocol import NetworkLike, WithEdges
 
@@ -60,11 +62,24 @@ class Exports:
 
         return query(self, target, evidence)
 
-    def summary(self: NetworkLike) -> str:
-        """Return a text for reading: counts, then bins or levels and parents of every variable, then the edges."""
+    def summary(self: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+        """Return a text for reading: counts, then bins or levels and parents of every variable, then the edges.
+
+        For a continuous variable the text also says how it is distributed inside its bins, and names its point masses.
+
+        Parameters
+        ----------
+        cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
+            Nats that every cut gains, by continuous variable, from `gomea_bn.cut_gains`. The text then names them.
+
+        Raises
+        ------
+        GomeaBnError
+            If the gains of a variable are not one per cut.
+        """
         from gomea_bn.network.formats.summary import to_text
 
-        return to_text(self)
+        return to_text(self, cut_gains)
 
     def to_json(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""

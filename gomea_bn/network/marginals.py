@@ -1,4 +1,7 @@
-"""The marginal distribution of one variable of a network: exact if tables stay small, otherwise sampled."""
+"""The marginal distribution of one variable of a network: exact if tables stay small, otherwise sampled.
+
+For a continuous variable also its density, which is linear between values and may jump.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.tables import bin_widths
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["Marginal", "marginal"]
+__all__ = [
+    "Curve",
+    "Marginal",
+    "MarginalDensity",
+    "bin_ratios",
+    "curve_inside",
+    "exact_marginal",
+    "marginal",
+    "marginal_density",
+    "sampled_marginal",
+    "scaled_by_bin",
+]
 
 MAX_CELLS = 2**22
 """Largest table of the exact computation, in float64 cells: 32 MB."""
@@ -28,6 +47,33 @@ class Marginal:
     """Probabilities of the bins or levels, float64 (cardinality,), and whether they are exact."""
 
     probabilities: NDArray[np.float64]
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A density that is linear between values, and values with a probability of their own.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,), float64
+        Values in increasing order. A value at which the density may jump stands twice.
+    densities : ndarray of shape (n,), float64
+        Density at these values, per unit of the variable.
+    points : dict of float to float
+        Probability of every value that is a point mass, by increasing value.
+    """
+
+    values: NDArray[np.float64]
+    densities: NDArray[np.float64]
+    points: dict[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class MarginalDensity:
+    """The curve of a variable's marginal density, and whether the probabilities of the bins are exact."""
+
+    curve: Curve
     is_exact: bool
 
 
@@ -63,17 +109,109 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
     smallest.
     """
     network.cardinality(name)  # raises for an unknown name
-    exact = _eliminated(network, name, max_cells)
+    exact = exact_marginal(network, name, max_cells=max_cells)
     if exact is not None:
         return Marginal(exact, True)
-    parents = network.parents(name)
     codes = network.discretize(network.sample(N_ROWS, random_state=0))
+    return Marginal(sampled_marginal(network, name, codes), False)
+
+
+def sampled_marginal(network: NetworkLike, name: str, codes: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the distribution of a variable whose parents are distributed as in rows of codes, float64 (card,)."""
+    parents = network.parents(name)
     rows = network.tables[name][tuple(codes[parent].to_numpy() for parent in parents)]
-    return Marginal(rows.mean(axis=0), False)
+    return np.asarray(rows.mean(axis=0) if parents else rows, np.float64)
 
 
-def _eliminated(network: NetworkLike, name: str, max_cells: int) -> NDArray[np.float64] | None:
-    """Return the exact distribution, or None if a table would exceed the limit."""
+def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
+    """Return the marginal density of a continuous variable.
+
+    In a bin it is the marginal probability of the bin times the density inside the bin. So the integral of the curve
+    and the probabilities of its points sum to 1.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    name : str
+        Name of a continuous variable.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown name and for a discrete variable.
+    """
+    network.cardinality(name)  # raises for an unknown name
+    if name not in network.cut_points:
+        raise GomeaBnError(f"A density needs a continuous variable, but '{name}' is discrete.")
+    distribution = marginal(network, name)
+    ratios = bin_ratios(network, name, distribution.probabilities)
+    curve = scaled_by_bin(curve_inside(network, name), network.cut_points[name], ratios)
+    return MarginalDensity(curve, distribution.is_exact)
+
+
+def curve_inside(network: NetworkLike, name: str) -> Curve:
+    """Return the density whose parts are the densities inside the bins: the shape of a variable, or uniform."""
+    shape = network.shapes.get(name)
+    low, high = network.support[name]
+    if shape is None:
+        return Curve(np.array([low, high]), np.full(2, 1 / (high - low)), {})
+    values = np.repeat(shape.edges, 2)[1:-1]
+    densities = np.column_stack([shape.left, shape.right]).ravel() / (high - low)
+    return Curve(values, densities, shape.points)
+
+
+def bin_ratios(network: NetworkLike, name: str, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of the bins divided by those under `curve_inside`, float64 (n_bins,)."""
+    shape = network.shapes.get(name)
+    cuts, support = network.cut_points[name], network.support[name]
+    if shape is not None:
+        return np.asarray(probabilities / shape.bin_masses(cuts), np.float64)
+    # widths first, since the quotient of a narrow bin and a huge range may underflow
+    return np.asarray(probabilities / bin_widths(cuts, support) * (support[1] - support[0]), np.float64)
+
+
+def scaled_by_bin(curve: Curve, cuts: NDArray[np.float64], ratios: NDArray[np.float64]) -> Curve:
+    """Return a curve multiplied by one number per bin.
+
+    Parameters
+    ----------
+    curve : Curve
+        A curve that spans the bins.
+    cuts : ndarray of shape (n_bins - 1,), float64
+        Inner cut points.
+    ratios : ndarray of shape (n_bins,), float64
+        Factor of every bin.
+    """
+    ends = [curve.values[0], *cuts, curve.values[-1]]
+    values, densities = [], []
+    for low, high, ratio in zip(ends, ends[1:], ratios, strict=False):
+        first = int(np.searchsorted(curve.values, low, side="right"))
+        last = int(np.searchsorted(curve.values, high, side="left"))
+        heights = [_between(curve, first, low), *curve.densities[first:last], _between(curve, last, high)]
+        values.append(np.array([low, *curve.values[first:last], high]))
+        densities.append(ratio * np.array(heights))
+    codes = np.searchsorted(cuts, list(curve.points), side="left")
+    points = {
+        value: float(mass * ratios[code])
+        for (value, mass), code in zip(curve.points.items(), codes, strict=True)
+    }
+    return Curve(np.concatenate(values), np.concatenate(densities), points)
+
+
+def _between(curve: Curve, position: int, value: float) -> float:
+    """Return the density at a value on the line that leads to the vertex at a position."""
+    (left, right), (from_height, to_height) = (
+        part[position - 1 : position + 1].tolist() for part in (curve.values, curve.densities)
+    )
+    share = (value - left) / (right - left)
+    return float(from_height + share * (to_height - from_height))
+
+
+def exact_marginal(
+    network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS
+) -> NDArray[np.float64] | None:
+    """Return the exact distribution of a variable, or None if a table would have more than `max_cells` cells."""
     cards = {other: network.cardinality(other) for other in _ancestry(network, name)}
     factors = [_factor(network, other, cards) for other in cards]
     waiting = {other for other in cards if other != name and cards[other] > 1}

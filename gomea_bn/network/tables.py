@@ -12,7 +12,15 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed
 from gomea_bn.texts import counted
 
-__all__ = ["bin_texts", "bin_widths", "draw_codes", "draw_in_bins", "family_index", "smoothed_table"]
+__all__ = [
+    "bin_texts",
+    "bin_widths",
+    "draw_codes",
+    "draw_in_bins",
+    "edge_texts",
+    "family_index",
+    "smoothed_table",
+]
 
 # one gigabyte of float64
 _MOST_CELLS = 2**27

@@ -1,12 +1,13 @@
 """Plots with matplotlib: a front, a network, the density of a variable, and the history of a run.
 
 Every `plot_...` function draws into `ax` if it is given, otherwise into a new pyplot figure, and returns the axes.
-Other functions return the data that are drawn: `front_points`, `network_layout` and `edge_marks`, `density_bins`, and
-`history_steps`.
+Other functions return the data that are drawn: `front_points`, `network_layout` and `edge_marks`, `density_bins` and
+`marginal_density`, and `history_steps`.
 """
 
 from __future__ import annotations
 
+from gomea_bn.network.marginals import marginal_density
 from gomea_bn.plots.density import density_bins, plot_density
 from gomea_bn.plots.front import front_points, plot_front
 from gomea_bn.plots.history import history_steps, plot_history
@@ -18,6 +19,7 @@ __all__ = [
     "edge_marks",
     "front_points",
     "history_steps",
+    "marginal_density",
     "network_layout",
     "plot_density",
     "plot_front",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gomea_bn.data.columns import column_positions, encode_levels, numeric_value
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.marginals import marginal
+from gomea_bn.network.marginals import Curve, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
     BLUE,
@@ -23,7 +24,7 @@ from gomea_bn.plots.axes import (
     plain_legend,
     plain_text,
 )
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,8 +71,10 @@ def density_bins(
         tables.
 
         A continuous variable has the columns `low`, `high` and `density`, the probability of (low, high] per unit of
-        the variable. The data have the bins of a fine histogram; bins without tables have density nan and infinite
-        outer ends. A discrete variable has the columns `level` and `probability`.
+        the variable; for a variable with a shape that is the mean in the bin, and `marginal_density` returns the curve.
+        The data have the bins of a fine histogram, without the rows at point masses of the network's shape. Bins
+        without tables have density nan and infinite outer ends. A discrete variable has the columns `level` and
+        `probability`.
 
     Raises
     ------
@@ -101,9 +104,12 @@ def plot_density(
 ) -> Axes:
     """Draw the marginal density of a variable under a network and return the axes.
 
-    A continuous variable is drawn as a step function over the network's bins, with a fine histogram of the data behind
-    it and the expert's bins dashed. Marks on the axis show the network's cut points, marks above them the expert's. A
-    discrete variable is drawn as bars. `density_bins` returns the data that are drawn.
+    A continuous variable that is uniform inside its bins is drawn as a step function, with a fine histogram of the data
+    behind it and the expert's density dashed. Marks on the axis show the network's cut points, marks above them the
+    expert's. A variable with a shape is drawn as a line, with a thin vertical line at every cut point. Its point masses
+    are stems, whose probabilities the legend names; the highest density stands for probability 1, and a grey dot shows
+    the share of the rows. A discrete variable is drawn as bars. `density_bins` and `marginal_density` return the data
+    that are drawn.
 
     Parameters
     ----------
@@ -123,7 +129,15 @@ def plot_density(
     ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
     ax.spines[["top", "right"]].set_visible(False)
     if variable in network.cut_points:
-        _draw_steps(ax, bins)
+        owners = {"network": network, "expert": _with_tables(expert)}
+        curves = {
+            source: marginal_density(owner, variable).curve
+            for source, owner in owners.items()
+            if owner is not None and variable in owner.shapes
+        }
+        points = curves["network"].points if "network" in curves else {}
+        shares = {} if table is None else _shares(_values(variable, table), points)
+        _draw_densities(ax, bins, curves, shares)
     else:
         _draw_bars(ax, bins)
     return ax
@@ -150,7 +164,7 @@ def _expert_parts(
 ) -> list[pd.DataFrame]:
     """Return the expert's distribution of a variable, by the tables or only the bins; empty without both."""
     continuous = variable in network.cut_points
-    with_tables = expert if isinstance(expert, DiscretizedBayesNet) else expert.network
+    with_tables = _with_tables(expert)
     if with_tables is not None and variable in (with_tables.cut_points if continuous else with_tables.levels):
         part = _continuous_part if continuous else _discrete_part
         return [part(with_tables, variable, "expert")]
@@ -168,25 +182,49 @@ def _expert_parts(
     return []
 
 
+def _with_tables(expert: DiscretizedBayesNet | ExpertNetwork | None) -> DiscretizedBayesNet | None:
+    """Return the expert's network with probability tables, None if there is none."""
+    return expert if expert is None or isinstance(expert, DiscretizedBayesNet) else expert.network
+
+
 def _data_part(network: NetworkLike, variable: str, table: Table | pd.DataFrame) -> pd.DataFrame:
     """Return a fine histogram of the data, or the shares of the network's levels."""
+    if variable in network.levels:
+        levels = network.levels[variable]
+        codes = encode_levels(_series_of(variable, table), variable, levels)
+        return _levels("data", "counted", levels, np.bincount(codes, minlength=len(levels)) / len(codes))
+    values = _values(variable, table)
+    shape = network.shapes.get(variable)
+    spread = values if shape is None else values[~np.isin(values, shape.point_values)]
+    if len(spread) == 0:
+        return _steps("data", "counted", np.zeros(1), np.zeros(0))
+    summary = column_summary(Table((Column(variable, spread, None, ""),), len(spread), ()))
+    edges, counts = (np.array(summary[0]["histogram"][part]) for part in ("edges", "counts"))
+    return _steps("data", "counted", edges, counts / (len(values) * np.diff(edges)))
+
+
+def _values(variable: str, table: Table | pd.DataFrame) -> NDArray[np.float64]:
+    """Return the values of a continuous variable in the data, float64 (n_rows,)."""
+    return numeric_values(_series_of(variable, table), variable)
+
+
+def _shares(values: NDArray[np.float64], points: Mapping[float, float]) -> dict[float, float]:
+    """Return the share of the rows at every point mass."""
+    return {point: float((values == point).mean()) for point in points}
+
+
+def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:
+    """Return the pandas Series of a variable with its values; it has at least one row."""
     if isinstance(table, Table):
         if variable not in table.names:
             raise GomeaBnError(f"table: unknown column '{variable}'.{nearest(variable, table.names)}")
         column = table.columns[table.names.index(variable)]
-        series: Any = _series(column)
+        series = _series(column)
     else:
         series = table.iloc[:, column_positions(table, [variable])[variable]]
     if len(series) == 0:
         raise GomeaBnError(f"table must have at least one row for the histogram of '{variable}', got none.")
-    if variable in network.levels:
-        levels = network.levels[variable]
-        codes = encode_levels(series, variable, levels)
-        return _levels("data", "counted", levels, np.bincount(codes, minlength=len(levels)) / len(codes))
-    values = numeric_values(series, variable)
-    summary = column_summary(Table((Column(variable, values, None, ""),), len(values), ()))
-    edges, counts = (np.array(summary[0]["histogram"][part]) for part in ("edges", "counts"))
-    return _steps("data", "counted", edges, counts / (len(values) * np.diff(edges)))
+    return series
 
 
 def _series(column: Column) -> pd.Series[Any]:
@@ -215,34 +253,76 @@ def _levels(
     return pd.DataFrame({"source": source, "how": how, "level": level, "probability": probability})
 
 
-def _draw_steps(ax: Axes, bins: pd.DataFrame) -> None:
-    """Draw the densities of a continuous variable, and marks of the cut points of network and expert."""
+def _draw_densities(
+    ax: Axes, bins: pd.DataFrame, curves: Mapping[str, Curve], shares: Mapping[float, float]
+) -> None:
+    """Draw the densities of a continuous variable, marks of the cut points, and point masses of the network.
+
+    Network and expert are drawn as the curves of these names, or else as steps. `shares` holds the shares of the rows
+    at the point masses.
+    """
     handles: list[Any] = []
     labels: list[str] = []
     data, network, expert = (bins[bins["source"] == source] for source in ("data", "network", "expert"))
+    stepped = bins[~bins["source"].isin(list(curves))]
+    heights = [stepped["density"].max(), *(curve.densities.max() for curve in curves.values())]
+    highest = float(np.nanmax(heights))
     if len(data):
         handles.append(ax.stairs(data["density"], _edges(data), fill=True, color=_FILL, zorder=1))
         labels.append("data")
-    handles.append(ax.stairs(network["density"], _edges(network), color=BLUE, linewidth=1.8, zorder=3))
+    style: dict[str, Any] = {"color": BLUE, "linewidth": 1.8, "zorder": 3}
+    handles.append(_drawn(ax, network, curves.get("network"), style))
     labels.append(_labelled("network", network, "bin"))
+    cuts = network["high"].iloc[:-1]
+    if "network" in curves:
+        ax.vlines(cuts, 0.0, highest, color=BLUE, linewidth=0.7, alpha=0.45, zorder=2)
     marks: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "linewidth": 1.4, "zorder": 4}
-    ax.vlines(network["high"].iloc[:-1], 0.0, 0.045, color=BLUE, **marks)
+    ax.vlines(cuts, 0.0, 0.045, color=BLUE, **marks)
     if len(expert):
         line: Any = ax.vlines(expert["high"].iloc[:-1], 0.055, 0.1, color=ORANGE, **marks)
         if expert["density"].notna().all():
-            line = ax.stairs(
-                expert["density"],
-                _edges(expert),
-                color=ORANGE,
-                linestyle=(0, (4, 2)),
-                linewidth=1.6,
-                zorder=4,
-            )
+            dashed = {"color": ORANGE, "linestyle": (0, (4, 2)), "linewidth": 1.6, "zorder": 4}
+            line = _drawn(ax, expert, curves.get("expert"), dashed)
         handles.append(line)
         labels.append(_labelled("expert", expert, "bin"))
+    if "network" in curves and (points := curves["network"].points):
+        handles.append(_drawn_points(ax, points, shares, highest))
+        labels.append(listed(f"{percent(mass)} at {value:.6g}" for value, mass in points.items()))
     ax.set_ylabel("Density [per unit]")
-    leave_room_for_legend(ax, bins["density"].max(), len(labels))
+    leave_room_for_legend(ax, highest, len(labels))
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")
+
+
+def _drawn(ax: Axes, bins: pd.DataFrame, curve: Curve | None, style: dict[str, Any]) -> Any:
+    """Draw a density as a line, or as steps over bins if there is no curve, and return its entry of the legend."""
+    if curve is None:
+        return ax.stairs(bins["density"], _edges(bins), **style)
+    # from the axis up and down to it again, as steps do
+    ends = curve.values[[0, -1]]
+    values = np.concatenate((ends[:1], curve.values, ends[1:]))
+    (line,) = ax.plot(values, np.pad(curve.densities, 1), solid_joinstyle="round", **style)
+    return line
+
+
+def _drawn_points(
+    ax: Axes, points: Mapping[float, float], shares: Mapping[float, float], highest: float
+) -> Any:
+    """Draw point masses as stems and shares of the rows as grey dots, and return the entry of the legend.
+
+    The density `highest` stands for probability 1.
+    """
+    values, heights = list(points), [mass * highest for mass in points.values()]
+    ax.vlines(values, 0.0, heights, color=BLUE, linewidth=2.4, zorder=5)
+    (dots,) = ax.plot(values, heights, "o", color=BLUE, markersize=5.5, zorder=6)
+    ax.plot(
+        list(shares),
+        [share * highest for share in shares.values()],
+        "o",
+        color=_FILL,
+        markersize=2.5,
+        zorder=7,
+    )
+    return dots
 
 
 def _draw_bars(ax: Axes, bins: pd.DataFrame) -> None:

@@ -31,6 +31,7 @@ _SCRIPTS = (
     "choose.js",
     "graph.js",
     "words.js",
+    "density.js",
     "variable.js",
     "decide.js",
     "page.js",
@@ -53,6 +54,10 @@ def review_page(
     (only if a slider was moved) and filters. The page does not attribute to the expert the columns and bins that
     `ExpertNetwork.fitted` added. Probabilities are rounded to 0.0001. A probability table with more than 200 rows is
     cut to 200 rows, and the page says so.
+
+    Over the histogram of a variable the page draws the marginal density of the network, as
+    `gomea_bn.plots.plot_density` does. If its tables are too large, the density comes from a sample of 10,000 rows. If
+    there are too many such networks, it is left out, and the page says so.
 
     Parameters
     ----------

@@ -130,6 +130,8 @@ def _shared_data(
     return {
         "variables": variables,
         "cuts": pools.cuts,
+        "curves": pools.curves,
+        "ratios": pools.ratios,
         "families": pools.families,
         "layout": {
             "width": round(drawing.width, 1),

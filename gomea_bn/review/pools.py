@@ -1,14 +1,19 @@
-"""Pools of bins and probability tables; networks of a front share most of them, so each is stored once."""
+"""Pools of bins, densities and probability tables; networks of a front share most, so each is stored once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.network.marginals import bin_ratios, curve_inside, exact_marginal, sampled_marginal
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
@@ -21,6 +26,26 @@ MOST_TABLE_ROWS = 200
 _DIGITS = 10_000
 # limit of the time for counting, in rows times bins and tables; counts beyond it are left out
 _MOST_COUNTING = 50_000_000
+# limits of the time for marginal probabilities: cells of a table, and number of computations
+_MOST_CELLS = 2**14
+_MOST_MARGINALS = 20_000
+# rows of the sample that stands in for larger tables, and limit of all samples in values
+_SAMPLE = 10_000
+_MOST_SAMPLED = 100_000_000
+
+
+@dataclass
+class _Sample:
+    """A network, and codes of rows drawn from it when they are first needed."""
+
+    network: DiscretizedBayesNet
+    codes: pd.DataFrame | None = None
+
+    def marginal(self, name: str) -> NDArray[np.float64]:
+        """Return the distribution of a variable, with the distribution of its parents from the rows."""
+        if self.codes is None:
+            self.codes = self.network.discretize(self.network.sample(_SAMPLE, 0))
+        return sampled_marginal(self.network, name, self.codes)
 
 
 class Pools:
@@ -36,7 +61,13 @@ class Pools:
     Attributes
     ----------
     cuts : list of list of dict
-        Distinct bins of each variable: "at" has the cut points, "n" the number of rows in every bin (or None).
+        Distinct bins of each variable: "at" has the cut points, "n" the number of rows in every bin (or None), "s" the
+        position of the density inside the bins in `curves` (None for a discrete variable).
+    curves : list of list of dict
+        Distinct densities inside the bins of each variable, see `curve_inside`: "x" has the values, "y" the densities,
+        "p" pairs of a point mass and its probability.
+    ratios : list of list of list of float
+        Distinct marginal densities of each variable: the factor of every bin, see `bin_ratios`.
     families : list of list of dict
         Distinct probability tables of each variable: "p" has the positions of the parents, "r" the number of table
         rows, "t" the probabilities of the stored rows as a flat list in ten-thousandths, "i" the indices of the
@@ -46,6 +77,8 @@ class Pools:
     def __init__(self, names: Sequence[str], table: Table | None) -> None:
         self.cuts: list[list[dict[str, Any]]] = [[] for _ in names]
         self.families: list[list[dict[str, Any]]] = [[] for _ in names]
+        self.curves: list[list[dict[str, Any]]] = [[] for _ in names]
+        self.ratios: list[list[list[float]]] = [[] for _ in names]
         self._names = tuple(names)
         self._columns = {column.name: column for column in table.columns} if table is not None else {}
         self._n_rows = table.n_rows if table is not None else 0
@@ -55,14 +88,21 @@ class Pools:
         self._codes: dict[tuple[int, int], NDArray[np.int32]] = {}
         self._row_counts: dict[tuple[Any, ...], NDArray[np.int64] | None] = {}
         self._support: dict[str, tuple[float, float]] = {}
+        # positions in `ratios` by the families of a variable and its ancestors
+        self._density_positions: dict[tuple[Any, ...], int | None] = {}
+        self._sampled = 0
 
-    def add(self, network: DiscretizedBayesNet) -> dict[str, list[int]]:
-        """Add a network and return its positions in the pools by variable: "c" of its bins, "f" of its tables."""
+    def add(self, network: DiscretizedBayesNet) -> dict[str, list[int | None]]:
+        """Add a network and return its positions in the pools by variable.
+
+        "c" is for its bins, "f" for its tables, and "d" for its marginal densities. The latter is None for a discrete
+        variable, and where the density takes too long to compute.
+        """
         bins = [self._bins(network, position) for position in range(len(self._names))]
-        return {
-            "c": bins,
-            "f": [self._family(network, position, bins) for position in range(len(self._names))],
-        }
+        families = [self._family(network, position, bins) for position in range(len(self._names))]
+        sample = _Sample(network)
+        densities = [self._density(sample, position, families) for position in range(len(self._names))]
+        return {"c": [*bins], "f": [*families], "d": densities}
 
     def support(self, name: str) -> list[float]:
         """Return the range of a continuous variable over all added networks: its least and greatest value."""
@@ -71,10 +111,11 @@ class Pools:
     def _bins(self, network: DiscretizedBayesNet, position: int) -> int:
         name = self._names[position]
         if name not in network.cut_points:
-            key, cut_points = b"", None
+            key, cut_points, curve = b"", None, None
         else:
             cuts = network.cut_points[name]
-            key, cut_points = cuts.tobytes(), [float(f"{cut:.10g}") for cut in cuts.tolist()]
+            cut_points, curve = _rounded(cuts, 10), self._curve(network, position)
+            key = cuts.tobytes() + bytes(str(curve), "ascii")
             low, high = network.support[name]
             before = self._support.get(name, (low, high))
             self._support[name] = (min(low, before[0]), max(high, before[1]))
@@ -85,8 +126,53 @@ class Pools:
             counts = None
             if codes is not None:
                 counts = np.bincount(codes, minlength=network.cardinality(name)).tolist()
-            self.cuts[position].append({"at": cut_points, "n": counts})
+            self.cuts[position].append({"at": cut_points, "n": counts, "s": curve})
         return positions[key]
+
+    def _curve(self, network: DiscretizedBayesNet, position: int) -> int:
+        """Return the position of the density inside the bins of a continuous variable."""
+        curve = curve_inside(network, self._names[position])
+        entry = {
+            "x": _rounded(curve.values, 10),
+            "y": _rounded(curve.densities, 6),
+            "p": [list(point) for point in curve.points.items()],
+        }
+        if entry not in self.curves[position]:
+            self.curves[position].append(entry)
+        return self.curves[position].index(entry)
+
+    def _density(self, sample: _Sample, position: int, families: Sequence[int]) -> int | None:
+        """Return the position of the factors of the bins in a variable's marginal density."""
+        if self._names[position] not in sample.network.cut_points:
+            return None
+        relevant = {position}
+        waiting = [position]
+        while waiting:
+            variable = waiting.pop()
+            new = set(self.families[variable][families[variable]]["p"]) - relevant
+            relevant |= new
+            waiting += new
+        key = (position, *((variable, families[variable]) for variable in sorted(relevant)))
+        if key not in self._density_positions:
+            self._density_positions[key] = self._ratios(sample, position)
+        return self._density_positions[key]
+
+    def _ratios(self, sample: _Sample, position: int) -> int | None:
+        """Return the position of the factors, None if their computation takes too long."""
+        if len(self._density_positions) >= _MOST_MARGINALS:
+            return None
+        network, name = sample.network, self._names[position]
+        probabilities = exact_marginal(network, name, max_cells=_MOST_CELLS)
+        if probabilities is None:
+            if sample.codes is None:
+                self._sampled += _SAMPLE * len(self._names)
+            if self._sampled > _MOST_SAMPLED:
+                return None
+            probabilities = sample.marginal(name)
+        ratios = _rounded(bin_ratios(network, name, probabilities), 6)
+        if ratios not in self.ratios[position]:
+            self.ratios[position].append(ratios)
+        return self.ratios[position].index(ratios)
 
     def _coded(self, network: DiscretizedBayesNet, position: int, bins: int) -> NDArray[np.int32] | None:
         """Return the bin or level of every row, int32 (n_rows,), or None without rows or beyond the limit of time."""
@@ -145,3 +231,8 @@ class Pools:
                     index = index * card + self._codes[pair]
                 self._row_counts[key] = np.bincount(index, minlength=int(np.prod(cards)))
         return self._row_counts[key]
+
+
+def _rounded(numbers: NDArray[np.float64], digits: int) -> list[float]:
+    """Return numbers with a number of significant digits, which keeps pages small."""
+    return [float(f"{number:.{digits}g}") for number in numbers.tolist()]

@@ -230,7 +230,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
         "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
-        "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7",
+        "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7", "--shape", "uniform",
         "--pseudo-count", "0.5", "--patience", "3", "--quiet", "--out", tmp_path / "front",
     )  # fmt: skip
     options = stand_in.given
@@ -242,7 +242,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     assert knowledge.max_table_cells == 60
     assert options == {
         "objectives": ["misfit", "expert_distance"], "discretizer": "equal-width", "max_bins": 5,
-            "min_width": 0.02, "min_bin_count": 7,
+            "min_width": 0.02, "min_bin_count": 7, "shape": "uniform",
         "max_complexity": 40.5, "max_indegree": 2, "max_candidates": None, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,

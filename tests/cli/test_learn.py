@@ -12,7 +12,14 @@ import pytest
 from command_line import invoke
 from network_examples import HOSTILE_NAMES
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    cut_gains,
+    read_table,
+)
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.cli import options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
@@ -44,7 +51,7 @@ def test_learn_prints_the_kinds_then_the_network(table, rows):
     result = learn(table, *QUICK)
     assert result.exit_code == 0, result.stderr
     network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
-    assert network.summary() in result.stdout
+    assert network.summary(cut_gains(network, rows)) in result.stdout
     assert (
         f"Score (density-bd, continuous columns scaled to [0, 1]): {network.metadata['score']:.3f}"
         in result.stdout
@@ -105,7 +112,7 @@ def test_options_reach_the_learner(table, tmp_path):
         table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu", "--ess", "5",
         "--max-bins", "5", "--max-indegree", "2", "--max-candidates", "3", "--max-table-cells", "60",
         "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
-        "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
+        "--shape", "marginal", "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
         "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
         "--max-generations", "4", "--patience", "0", "--jobs", "1", "--json", "--quiet",
     )  # fmt: skip
@@ -118,6 +125,9 @@ def test_options_reach_the_learner(table, tmp_path):
     assert (parameters["prior"], parameters["equivalent_sample_size"]) == ("bdeu", 5.0)
     assert (parameters["max_bins"], parameters["max_indegree"], parameters["max_levels"]) == (5, 2, 9)
     assert parameters["max_candidates"] == 3
+    assert parameters["shape"] == "marginal"
+    shaped = [variable["name"] for variable in content["network"]["variables"] if "shape" in variable]
+    assert shaped == ["a", "b", "d"]
     assert (parameters["pseudo_count"], parameters["penalty"], parameters["missing"]) == (0.5, 3.5, "drop")
     assert parameters["kinds"] == {"d": "continuous"}
     assert parameters["cut_points"] == {"a": [-0.5, 0.5]}

@@ -319,14 +319,6 @@ def test_equality_goes_by_content(network):
     assert all(network != other for other in others)
 
 
-def test_the_summary_names_edges_and_bins(network):
-    text = network.summary()
-    assert "2 variables (1 continuous, 1 discrete), 1 edge, 3 bins, 5 free probabilities" in text
-    assert "rain → height" in text
-    assert "3 bins  [0, 1] (1, 2.5] (2.5, 4]" in text
-    assert "2 levels  no yes" in text
-
-
 def test_bin_labels_take_the_digits_they_need():
     network = build(cut_points={"height": [1.00000001, 1.00000002]})
     assert network.bin_labels("height") == (

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from network_examples import all_states, joint_probability, small_network
+from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.marginals import marginal
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.marginals import marginal, marginal_density
 from gomea_bn.simulation.random_networks import random_network
 
 
@@ -45,3 +48,95 @@ def test_a_sample_stands_in_where_tables_would_grow_too_large():
     np.testing.assert_array_equal(sampled.probabilities, again.probabilities)
     with pytest.raises(GomeaBnError, match="Unknown variable"):
         marginal(network, "nobody")
+
+
+def heights(curve, values):
+    """Return the density of a curve between its vertices."""
+    return np.interp(values, curve.values, curve.densities)
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 4, 12])
+def test_a_density_and_its_points_sum_to_one(n_bins):
+    network = shaped_network(shaped_table(), n_bins)
+    for name in network.names:
+        density = marginal_density(network, name)
+        curve = density.curve
+        assert density.is_exact
+        assert (np.diff(curve.values) >= 0).all()
+        area = np.trapezoid(curve.densities, curve.values)
+        assert area + sum(curve.points.values()) == pytest.approx(1, abs=1e-9)
+        assert set(curve.points) == ({0.0} if name == "rain" else set())
+
+
+@pytest.mark.parametrize("n_bins", [1, 4, 12])
+def test_the_density_of_a_root_is_the_network_s(n_bins):
+    table = shaped_table()
+    whole = shaped_network(table, n_bins)
+    for name in whole.names:
+        shapes = {name: whole.shapes[name]} if name in whole.shapes else {}
+        (column,) = (c for c in table.columns if c.name == name)
+        alone = DiscretizedBayesNet(
+            [name],
+            [],
+            cut_points={name: whole.cut_points[name]},
+            support={name: whole.support[name]},
+            levels={},
+            tables={name: marginal(whole, name).probabilities},
+            shapes=shapes,
+        )
+        frame = table.to_frame()[[name]]
+        curve = marginal_density(whole, name).curve
+        expected = np.exp(alone.log_density(frame))
+        drawn = heights(curve, column.values)
+        for value, mass in curve.points.items():
+            assert expected[column.values == value] == pytest.approx(mass)
+            drawn[column.values == value] = mass
+        # at a jump the drawing has both heights
+        smooth = ~np.isin(column.values, curve.values)
+        assert smooth.sum() > 150
+        np.testing.assert_allclose(drawn[smooth], expected[smooth], rtol=1e-9)
+
+
+def test_the_bins_of_a_density_have_their_marginal_probabilities():
+    network = shaped_network(shaped_table(), 5)
+    for name in network.names:
+        curve = marginal_density(network, name).curve
+        edges = [network.support[name][0], *network.cut_points[name], network.support[name][1]]
+        for code, probability in enumerate(marginal(network, name).probabilities):
+            low, high = edges[code], edges[code + 1]
+            values = np.linspace(low, high, 200_001)[1:-1]
+            area = heights(curve, values).mean() * (high - low)
+            area += sum(
+                mass
+                for value, mass in curve.points.items()
+                if low < value <= high or value == low == edges[0]
+            )
+            assert area == pytest.approx(probability, rel=1e-3)
+
+
+def test_a_point_at_a_cut_belongs_to_the_lower_bin():
+    network = point_at_a_cut(0.3)
+    # on [0, 4] the density of the shape is .05 to .058 per unit
+    share = 0.4 / (0.4 + 4 * (0.05 + 0.058) / 2)
+    assert marginal_density(network, "x").curve.points == {4.0: pytest.approx(0.3 * share)}
+    density = np.exp(network.log_density_terms(pd.DataFrame({"x": [4.0], "y": [0.5]}))["x"])
+    assert density[0] == pytest.approx(0.3 * share)
+
+
+def test_the_density_of_a_variable_that_is_uniform_inside_has_two_heights_at_a_cut():
+    network = shaped_network(shaped_table(), 3)
+    curve = marginal_density(network, "flat").curve
+    low, high = network.support["flat"]
+    first, second = network.cut_points["flat"]
+    assert curve.values.tolist() == [low, first, first, second, second, high]
+    expected = marginal(network, "flat").probabilities / np.diff([low, first, second, high])
+    np.testing.assert_allclose(curve.densities, np.repeat(expected, 2))
+
+
+def test_a_density_needs_a_continuous_variable():
+    network = random_network(6, random_state=4)
+    (discrete,) = network.levels
+    with pytest.raises(GomeaBnError, match=f"'{discrete}' is discrete"):
+        marginal_density(network, discrete)
+    with pytest.raises(GomeaBnError, match="Unknown variable 'nobody'"):
+        marginal_density(network, "nobody")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plot_examples import binned_network
+from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn.data.table import read_table
@@ -17,6 +18,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.plots import (
     density_bins,
+    marginal_density,
     plot_density,
 )
 
@@ -124,3 +126,51 @@ def test_densities_name_what_is_wrong(truth, frame):
     odd = ExpertNetwork.from_edges([], names=truth.names, cut_points={level: [0.5]})
     with pytest.raises(GomeaBnError, match=f"'{level}' is discrete in the network, but not in the expert's"):
         density_bins(truth, level, expert=odd)
+
+
+@pytest.mark.parametrize("n_bins", [1, 4, 12])
+def test_a_variable_with_a_shape_is_drawn_as_a_line_with_its_bins(n_bins):
+    table = shaped_table()
+    network = shaped_network(table, n_bins)
+    ax: Any = plot_density(network, "cause", table=table, expert=shaped_network(table, 3))
+    of_network, of_expert = (line.get_xydata() for line in ax.lines)
+    curve = marginal_density(network, "cause").curve
+    np.testing.assert_array_equal(of_network[1:-1], np.column_stack([curve.values, curve.densities]))
+    assert of_network[[0, -1], 1].tolist() == [0, 0]
+    expected = marginal_density(shaped_network(table, 3), "cause").curve
+    np.testing.assert_array_equal(of_expert[1:-1, 1], expected.densities)
+    cuts = [segment[0][0] for segment in ax.collections[0].get_segments()]
+    np.testing.assert_array_equal(cuts, network.cut_points["cause"])
+    # the data alone are steps
+    assert len(ax.patches) == 1
+    assert ax.get_ylim()[1] > max(curve.densities.max(), ax.patches[0].get_data().values.max())
+
+
+def test_point_masses_are_stems_and_not_in_the_histogram():
+    table = shaped_table()
+    network = shaped_network(table, 4)
+    values = table.columns[1].values
+    ax: Any = plot_density(network, "rain", table=table)
+    curve = marginal_density(network, "rain").curve
+    data = density_bins(network, "rain", table=table)
+    data = data[data["source"] == "data"]
+    highest = max(curve.densities.max(), data["density"].max())
+    (mass,) = curve.points.values()
+    (stem,) = ax.collections[-1].get_segments()
+    np.testing.assert_allclose(stem, [[0, 0], [0, mass * highest]])
+    _, dot, share = (line.get_xydata()[-1] for line in ax.lines)
+    np.testing.assert_allclose(dot, [0, mass * highest])
+    np.testing.assert_allclose(share, [0, (values == 0).mean() * highest])
+    assert ax.get_legend().get_texts()[-1].get_text() == f"{100 * mass:.0f} % at 0"
+    area = (data["density"] * (data["high"] - data["low"])).sum()
+    assert area == pytest.approx((values != 0).mean())
+    untyped(ax.figure).draw_without_rendering()
+    only_zeros = density_bins(network, "rain", table=table.to_frame().assign(rain=0.0))
+    assert set(only_zeros["source"]) == {"network"}
+
+
+def test_a_variable_without_a_shape_stays_a_step_function():
+    table = shaped_table()
+    ax = plot_density(shaped_network(table, 3), "flat", table=table)
+    assert len(ax.lines) == 0
+    assert len(ax.patches) == 2

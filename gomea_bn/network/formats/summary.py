@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gomea_bn.texts import counted, shown_name
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.tables import edge_texts
+from gomea_bn.texts import counted, listed, percent, shown_name
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["to_text"]
@@ -14,8 +20,24 @@ __all__ = ["to_text"]
 _SHOWN_BINS = 6
 
 
-def to_text(network: NetworkLike) -> str:
-    """Return a text with counts, then bins or levels and parents of every variable, then the edges."""
+def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+    """Return a text with counts, then one paragraph per variable, then the edges.
+
+    A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, what its cuts gain,
+    and the parents.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
+        Nats that every cut gains, by continuous variable.
+
+    Raises
+    ------
+    GomeaBnError
+        If the gains of a variable are not one per cut.
+    """
     edges = network.edges
     n_bins = sum(len(cuts) + 1 for cuts in network.cut_points.values())
     lines = [
@@ -28,12 +50,15 @@ def to_text(network: NetworkLike) -> str:
     width = max(map(len, shown_names.values()))
     for name in network.names:
         unit = "bin" if name in network.cut_points else "level"
-        parents = ", ".join(shown_names[parent] for parent in network.parents(name))
         labels = network.bin_labels(name)
         shown = " ".join(labels[:_SHOWN_BINS]) + (" …" if len(labels) > _SHOWN_BINS else "")
         lines.append(f"{shown_names[name]:<{width}}  {counted(len(labels), unit):>9}  {shown}")
-        if parents:
-            lines.append(f"{'':<{width}}  {'':>9}  given {parents}")
+        details = [_inside(network, name)] if name in network.cut_points else []
+        if cut_gains is not None and name in cut_gains:
+            details.append(_gains(network, name, cut_gains[name]))
+        if parents := [shown_names[parent] for parent in network.parents(name)]:
+            details.append(f"given {listed(parents)}")
+        lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
         lines += [
             "",
@@ -41,3 +66,29 @@ def to_text(network: NetworkLike) -> str:
             *(f"  {shown_names[parent]} → {shown_names[child]}" for parent, child in edges),
         ]
     return "\n".join(lines)
+
+
+def _inside(network: NetworkLike, name: str) -> str:
+    """Return how a continuous variable is distributed inside its bins, and its point masses."""
+    shape = network.shapes.get(name)
+    if shape is None:
+        return "uniform inside"
+    points = [f"{value:.6g} in {percent(mass)} of rows" for value, mass in shape.points.items()]
+    return "; ".join(["shape of its column inside", *([listed(points)] if points else [])])
+
+
+def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:
+    """Return the nats that the cuts of a variable gain, "" without cuts."""
+    cuts = network.cut_points[name].tolist()
+    if len(gains) != len(cuts):
+        raise GomeaBnError(
+            f"cut_gains['{name}'] must have one number for each of {counted(len(cuts), 'cut')}, got {len(gains)}."
+        )
+    if not cuts:
+        return ""
+    # as in the labels of the bins
+    low, high = network.support[name]
+    texts = edge_texts([low, *cuts, high])[1:-1]
+    parts = [f"{round(float(gain), 1) + 0.0:.1f} at {text}" for gain, text in zip(gains, texts, strict=True)]
+    more = " …" if len(parts) > _SHOWN_BINS else ""
+    return f"nats gained by {'cuts' if len(cuts) > 1 else 'the cut'}: {listed(parts[:_SHOWN_BINS])}{more}"

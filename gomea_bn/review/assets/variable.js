@@ -39,7 +39,8 @@ function histogramParts(variable) {
   const [low, high] = spanOf(variable);
   const x = (value) => 4 + ((value - low) / (high - low || 1)) * (width - 8);
   const height = tall + 18 + strip * owners.length;
-  const bars = variable.histogram ? histogramBars(variable.histogram, x, tall) : [];
+  const densities = owners.map((owner) => densityOf(owner.network, view.variable));
+  const bars = densityParts(variable, owners, densities, x, tall);
   const strips = owners.flatMap((owner, index) =>
     binStrip(owner, x, tall + 18 + index * strip, tall, [low, high]),
   );
@@ -66,7 +67,15 @@ function histogramParts(variable) {
     ? "The histogram of this variable is damaged in the record, hence not drawn."
     : "The rows are not in this file, hence no histogram.";
   const missing = variable.histogram ? [] : [make("p", { class: "muted" }, why)];
-  return [...missing, plot, ...binTables(owners)];
+  const inside = owners.map((owner, index) => {
+    const costly = densities[index] ? "" : "; its density takes too long to compute for this page";
+    return insideText(owner.network, view.variable) + costly;
+  });
+  const lines = inside.every((text) => text === inside[0])
+    ? [`Inside the bins: ${inside[0]}.`]
+    : inside.map((text, index) => `Inside the bins, ${owners[index].text}: ${text}.`);
+  const notes = lines.map((text) => make("p", { class: "muted inside" }, text));
+  return [...missing, plot, ...notes, ...binTables(owners)];
 }
 
 function spanOf(variable) {
@@ -74,23 +83,34 @@ function spanOf(variable) {
   return [Math.min(edges[0], variable.support[0]), Math.max(edges[edges.length - 1], variable.support[1])];
 }
 
-function histogramBars({ edges, counts }, x, tall) {
-  const most = Math.max(...counts, 1);
-  const bars = counts.map((count, index) => {
-    const [from, to] = [x(edges[index]), x(edges[index + 1])];
-    const height = (count / most) * (tall - 6);
+/** The bars of the rows and the densities of the networks, on one scale. */
+function densityParts(variable, owners, densities, x, tall) {
+  const points = pointsOf(network(), view.variable);
+  const rows = variable.histogram ? rowDensities(variable.histogram, points) : [];
+  const peaks = densities
+    .filter(Boolean)
+    .map(({ vertices }) => Math.max(...vertices.map(([, height]) => height)));
+  const highest = Math.max(0, ...rows.map(({ density }) => density));
+  // the bars keep a third of the height under a density with a narrow peak, which leaves the drawing
+  const most = Math.min(Math.max(highest, ...peaks), highest > 0 ? 3 * highest : Infinity) || 1;
+  const y = (density) => tall - (density / most) * (tall - 6);
+  const bars = rows.map(({ from, to, density }) => {
+    const [left, right] = [x(from), x(to)];
     return draw("rect", {
       class: "bar",
-      x: from,
-      width: Math.max(0.5, to - from - (to - from > 4 ? 1 : 0)),
-      y: tall - height,
-      height,
+      x: left,
+      width: Math.max(0.5, right - left - (right - left > 4 ? 1 : 0)),
+      y: y(density),
+      height: tall - y(density),
     });
   });
-  return [
-    ...bars,
-    draw("line", { class: "axis", x1: x(edges[0]), x2: x(edges[edges.length - 1]), y1: tall, y2: tall }),
-  ];
+  const marks = owners.map((owner, index) =>
+    densities[index] ? densityMarks(owner, densities[index], x, y, tall) : [],
+  );
+  const [low, high] = spanOf(variable);
+  const axis = draw("line", { class: "axis", x1: x(low), x2: x(high), y1: tall, y2: tall });
+  // this network's density lies above all others
+  return [...bars, axis, ...marks.reverse().flat()];
 }
 
 /** The bins of one network as a strip of alternating fields; its cuts run up through the histogram. */
@@ -116,7 +136,7 @@ function binStrip(owner, x, y, tall, [low, high]) {
   });
   const lines = cuts.map((cut) =>
     draw("line", {
-      class: `cut ${owner.key}`,
+      class: `cut across ${owner.key}`,
       x1: x(cut),
       x2: x(cut),
       y1: owner.key === "this" ? 2 : 8,

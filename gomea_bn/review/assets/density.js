@@ -1,0 +1,85 @@
+// The marginal density of a continuous variable: a line over the bars of the rows, and stems for point masses.
+
+/**
+ * The marginal density of a variable in a network, null if the page lacks it.
+ * Follows `marginal_density` of the package: in every bin, the density inside the bins times the bin's factor.
+ * `vertices` are pairs of a value and a density, `masses` pairs of a value and its probability.
+ */
+function densityOf(candidate, variable) {
+  const position = candidate.d[variable];
+  if (position === null) return null;
+  const ratios = model.data.ratios[variable][position];
+  const bins = model.data.cuts[variable][candidate.c[variable]];
+  const curve = model.data.curves[variable][bins.s];
+  const ends = [curve.x[0], ...bins.at, curve.x[curve.x.length - 1]];
+  const vertices = ratios.flatMap((ratio, code) => {
+    const [low, high] = [ends[code], ends[code + 1]];
+    const first = curve.x.findIndex((value) => value > low);
+    const last = curve.x.findIndex((value) => value >= high);
+    const inner = curve.x.slice(first, last).map((value, index) => [value, ratio * curve.y[first + index]]);
+    return [
+      [low, ratio * heightBefore(curve, first, low)],
+      ...inner,
+      [high, ratio * heightBefore(curve, last, high)],
+    ];
+  });
+  const masses = curve.p.map(([value, mass]) => [
+    value,
+    mass * ratios[bins.at.filter((cut) => cut < value).length],
+  ]);
+  return { vertices, masses };
+}
+
+/** The height of a curve at a value, on the line that ends at the vertex of this index. */
+function heightBefore({ x, y }, index, value) {
+  const end = Math.max(1, index);
+  return y[end - 1] + ((value - x[end - 1]) / (x[end] - x[end - 1])) * (y[end] - y[end - 1]);
+}
+
+/** The point masses of the density inside the bins, with their shares of the rows. */
+const pointsOf = (candidate, variable) =>
+  model.data.curves[variable][model.data.cuts[variable][candidate.c[variable]].s].p;
+
+/** How a continuous variable is distributed inside its bins, and its point masses, in words. */
+function insideText(candidate, variable) {
+  const curve = model.data.curves[variable][model.data.cuts[variable][candidate.c[variable]].s];
+  // a uniform density has no vertex between the ends
+  const shape = curve.x.length > 2 || curve.y[0] !== curve.y[1] || curve.p.length;
+  if (!shape) return "uniform";
+  const points = curve.p.map(
+    ([value, mass]) => `${shown(value, decimalsOf(value))} in ${percent(mass)} of rows`,
+  );
+  return ["shape of its column", ...(points.length ? [points.join(", ")] : [])].join("; ");
+}
+
+/** Number of decimals of a value with six significant digits. */
+function decimalsOf(value) {
+  const [, decimals = ""] = String(Number(value.toPrecision(6))).split(".");
+  return decimals.includes("e") ? 6 : decimals.length;
+}
+
+/** The histogram as densities: per bin its ends, and the rows per unit; rows at point masses do not count. */
+function rowDensities({ edges, counts }, points) {
+  const total = counts.reduce((sum, count) => sum + count, 0) || 1;
+  return counts.map((count, index) => {
+    const [from, to] = [edges[index], edges[index + 1]];
+    const inside = points.filter(
+      ([value]) => (value > from || (index === 0 && value === from)) && value <= to,
+    );
+    const rows = count - inside.reduce((sum, [, mass]) => sum + Math.round(mass * total), 0);
+    return { from, to, density: Math.max(0, rows) / (total * (to - from)) };
+  });
+}
+
+/** The line of a density and the stems of its point masses; `y` maps densities, the height `tall` is 1 for masses. */
+function densityMarks(owner, density, x, y, tall) {
+  const line = density.vertices.map(([value, height]) => `${x(value).toFixed(2)},${y(height).toFixed(2)}`);
+  const stems = density.masses.flatMap(([value, mass]) => {
+    const top = tall - mass * (tall - 6);
+    return [
+      draw("line", { class: `stem ${owner.key}`, x1: x(value), x2: x(value), y1: top, y2: tall }),
+      draw("circle", { class: `fill ${owner.key}`, cx: x(value), cy: top, r: 3 }),
+    ];
+  });
+  return [draw("polyline", { class: `density ${owner.key}`, points: line.join(" ") }), ...stems];
+}

@@ -1,0 +1,95 @@
+"""What a cut gains is a difference of scores of two networks, computed here by counting."""
+
+from __future__ import annotations
+
+from math import lgamma, log
+
+import numpy as np
+import pytest
+from shaped_examples import shaped_network, shaped_table
+from wrong_input import untyped
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cut_gains
+
+
+def score(network, table, cuts, cut_cost, edge_cost):
+    """Return the density-bd score of a network's graph and shapes under any cuts, apart from terms without cuts."""
+    codes = {
+        column.name: np.searchsorted(cuts[column.name], column.values, side="left")
+        for column in table.columns
+    }
+    cards = {name: len(inner) + 1 for name, inner in cuts.items()}
+
+    def family(name, parents):
+        total = 0.0
+        keys = list(zip(*(codes[parent].tolist() for parent in parents), strict=True)) or [()] * table.n_rows
+        for key in set(keys):
+            rows = codes[name][[other == key for other in keys]]
+            counts = np.bincount(rows, minlength=cards[name])
+            total += lgamma(cards[name]) - lgamma(len(rows) + cards[name])
+            total += sum(lgamma(count + 1) for count in counts.tolist())
+        return total
+
+    total = 0.0
+    for column in table.columns:
+        name = column.name
+        parents = network.parents(name)
+        total += family(name, parents) - edge_cost * log(len(table.names) - 1) * len(parents)
+        total -= cut_cost * log(len(np.unique(column.values)) - 1) * len(cuts[name])
+        if name in network.shapes:
+            total -= family(name, ())
+        else:
+            low, high = network.support[name]
+            shares = np.diff([low, *cuts[name], high]) / (high - low)
+            total -= np.log(shares)[codes[name]].sum()
+    return total
+
+
+@pytest.mark.parametrize(("cut_cost", "edge_cost"), [(0.5, 1.0), (1.5, 0.0)])
+def test_gains_are_differences_of_scores(cut_cost, edge_cost):
+    table = shaped_table(200)
+    recorded = {"scoring_method": "density-bd", "cut_cost": cut_cost, "edge_cost": edge_cost}
+    network = shaped_network(table, 4, metadata=recorded)
+    gains = cut_gains(network, table)
+    whole = score(network, table, network.cut_points, cut_cost, edge_cost)
+    assert list(gains) == list(network.cut_points)
+    for name, cuts in network.cut_points.items():
+        assert len(gains[name]) == len(cuts) > 0
+        for position, gain in enumerate(gains[name]):
+            fewer = {**network.cut_points, name: np.delete(cuts, position)}
+            merged = score(network, table, fewer, cut_cost, edge_cost)
+            assert gain == pytest.approx(whole - merged, abs=1e-6)
+
+
+def test_a_network_without_costs_is_scored_with_the_usual_ones():
+    table = shaped_table(200)
+    usual = {"scoring_method": "density-bd", "cut_cost": 0.5, "edge_cost": 1.0}
+    expected = cut_gains(shaped_network(table, metadata=usual), table)
+    for name, gains in cut_gains(shaped_network(table), table.to_frame()).items():
+        np.testing.assert_allclose(gains, expected[name])
+
+
+def test_fixed_cuts_cost_nothing():
+    table = shaped_table(200)
+    gains = cut_gains(shaped_network(table), table)
+    free = cut_gains(shaped_network(table, metadata={"fixed_cut_points": ["cause"]}), table)
+    np.testing.assert_allclose(free["cause"] - gains["cause"], 0.5 * log(199))
+    np.testing.assert_allclose(free["flat"], gains["flat"])
+
+
+@pytest.mark.parametrize("shape", ["uniform", "marginal"])
+def test_chosen_cuts_gain(shape):
+    table = shaped_table(400)
+    network = BayesNetLearner(max_evaluations=3000, random_state=1, shape=shape).fit(table).network_
+    gains = np.concatenate(list(cut_gains(network, table).values()))
+    assert len(gains) >= 2
+    assert (gains > -1e-6).all()
+
+
+def test_gains_need_a_network():
+    table = shaped_table(200)
+    with pytest.raises(GomeaBnError, match="network must be a DiscretizedBayesNet, got int"):
+        cut_gains(untyped(3), table)
+    one_bin = shaped_network(table, 1)
+    assert isinstance(one_bin, DiscretizedBayesNet)
+    assert all(len(gains) == 0 for gains in cut_gains(one_bin, table).values())

@@ -1,0 +1,193 @@
+"""The densities on the page are those of the package, in its data and in its drawing."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from review_browser import needs_browser, opened
+from shaped_examples import point_at_a_cut, shaped_network, shaped_table
+
+from gomea_bn.data.column_summary import column_summary
+from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.marginals import Curve, marginal_density, scaled_by_bin
+from gomea_bn.review import pools
+from gomea_bn.review.page import network_report, review_page
+
+TABLE = shaped_table()
+PLAIN = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+def shaped_front() -> Front:
+    """Return networks with few and many bins; an expert with three bins."""
+    networks = [shaped_network(TABLE, n_bins) for n_bins in (1, 4, 12)]
+    return Front(
+        [MISFIT, COMPLEXITY],
+        [[3.0, 10], [2.0, 20], [1.0, 30]],
+        networks,
+        table=TABLE,
+        expert=shaped_network(TABLE, 3),
+    )
+
+
+def page_data(page: str) -> dict[str, Any]:
+    match = PLAIN.search(page)
+    assert match is not None
+    data: dict[str, Any] = json.loads(match[1])
+    return data
+
+
+def curve_on_page(data: dict[str, Any], entry: dict[str, Any], position: int) -> Curve:
+    """Return the density that the data of a page describe."""
+    bins = data["cuts"][position][entry["c"][position]]
+    inside = data["curves"][position][bins["s"]]
+    curve = Curve(np.array(inside["x"]), np.array(inside["y"]), dict(inside["p"]))
+    return scaled_by_bin(
+        curve, np.array(bins["at"]), np.array(data["ratios"][position][entry["d"][position]])
+    )
+
+
+def test_the_data_of_a_page_hold_the_marginal_densities():
+    front = shaped_front()
+    data = page_data(review_page(front))
+    for number, entry in zip(data["ids"], data["networks"], strict=True):
+        network = front[number].network
+        for position, name in enumerate(network.names):
+            expected = marginal_density(network, name).curve
+            drawn = curve_on_page(data, entry, position)
+            np.testing.assert_allclose(drawn.values, expected.values, rtol=1e-8, atol=1e-9)
+            np.testing.assert_allclose(drawn.densities, expected.densities, rtol=1e-4)
+            assert list(drawn.points) == list(expected.points)
+            np.testing.assert_allclose(list(drawn.points.values()), list(expected.points.values()), rtol=1e-4)
+    # all networks have the same shapes, which are stored once
+    assert [len(curves) for curves in data["curves"]] == [1, 1, 1, 1]
+
+
+def test_networks_share_a_density_only_if_their_bins_have_the_same_probabilities():
+    network = shaped_network(TABLE, 4)
+    other = DiscretizedBayesNet.from_table(
+        TABLE,
+        network.edges,
+        network.cut_points,
+        pseudo_count=1.0,
+        shapes={name: shape for name, shape in network.shapes.items() if name != "tail"},
+    )
+    front = Front([MISFIT, COMPLEXITY], [[1.0, 2], [2.0, 1]], [network, other], table=TABLE)
+    data = page_data(review_page(front))
+    first, second = data["networks"]
+    for position, name in enumerate(network.names):
+        assert (first["d"][position] == second["d"][position]) == (name != "tail")
+        assert (first["c"][position] == second["c"][position]) == (name != "tail")
+
+
+def test_a_density_depends_on_the_tables_of_all_ancestors():
+    networks = [point_at_a_cut(lower) for lower in (0.3, 0.6)]
+    front = Front([MISFIT, COMPLEXITY], [[1.0, 2], [2.0, 1]], networks)
+    data = page_data(review_page(front))
+    assert data["networks"][0]["f"][1] == data["networks"][1]["f"][1]
+    for number, entry in zip(data["ids"], data["networks"], strict=True):
+        expected = marginal_density(networks[number], "y").curve
+        np.testing.assert_allclose(curve_on_page(data, entry, 1).densities, expected.densities, rtol=1e-5)
+
+
+def test_a_sample_stands_in_where_tables_would_grow_too_large(monkeypatch):
+    network = shaped_network(TABLE, 4)
+    monkeypatch.setattr(pools, "_MOST_CELLS", 1)
+    data = page_data(network_report(network, TABLE))
+    for position, name in enumerate(network.names):
+        drawn = curve_on_page(data, data["networks"][0], position)
+        expected = marginal_density(network, name).curve
+        assert np.trapezoid(drawn.densities, drawn.values) + sum(drawn.points.values()) == pytest.approx(
+            1, abs=1e-4
+        )
+        np.testing.assert_allclose(drawn.densities, expected.densities, rtol=0.05)
+
+
+@needs_browser
+@pytest.mark.parametrize("n_bins", [1, 4, 12])
+def test_the_drawing_shows_the_density_the_stems_and_the_rows(browser, tmp_path, n_bins):
+    network = shaped_network(TABLE, n_bins)
+    network_report(network, TABLE, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        for position, name in enumerate(network.names):
+            page.locator(f".node[data-variable='{position}']").focus()
+            page.keyboard.press("Enter")
+            assert page.locator(".variable-name").inner_text() == name
+            points = page.locator("#histogram polyline.density.this").get_attribute("points")
+            drawn = np.array([pair.split(",") for pair in points.split()], dtype=float)
+            curve = marginal_density(network, name).curve
+            width = float(page.locator("#histogram").get_attribute("width"))
+            edges = column_summary(TABLE)[position]["histogram"]["edges"]
+            low, high = min(edges[0], curve.values[0]), max(edges[-1], curve.values[-1])
+            x = 4 + (curve.values - low) / (high - low) * (width - 8)
+            np.testing.assert_allclose(drawn[:, 0], x, atol=0.02)
+            tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
+            heights = tall - drawn[:, 1]
+            assert heights.min() >= 0
+            scale = heights.max() / curve.densities.max()
+            np.testing.assert_allclose(heights, curve.densities * scale, atol=0.02)
+            stems = page.locator("#histogram line.stem.this")
+            assert stems.count() == len(curve.points)
+            for mass in curve.points.values():
+                top = float(stems.first.get_attribute("y1"))
+                assert (tall - top) / (tall - 6) == pytest.approx(mass, abs=1e-3)
+            # the bars are on the scale of the density, without the rows at point masses
+            bars = page.locator("#histogram rect.bar").evaluate_all(
+                "bars => bars.map(bar => Number(bar.getAttribute('height')))"
+            )
+            area = sum(bars) / scale * (edges[1] - edges[0])
+            assert area == pytest.approx(1 - (TABLE.columns[position].values == 0).mean(), abs=1e-4)
+
+
+@needs_browser
+def test_the_page_says_what_is_inside_the_bins(browser, tmp_path, monkeypatch):
+    network = shaped_network(TABLE, 4)
+    network_report(network, TABLE, tmp_path / "page.html")
+    share = round(100 * (TABLE.columns[1].values == 0).mean())
+    expected = {
+        "cause": "Inside the bins: shape of its column.",
+        "rain": f"Inside the bins: shape of its column; 0 in {share}\u00a0% of rows.",
+        "flat": "Inside the bins: uniform.",
+    }
+    with opened(browser, tmp_path / "page.html") as page:
+        for name, text in expected.items():
+            page.locator(f".node[data-variable='{network.names.index(name)}']").focus()
+            page.keyboard.press("Enter")
+            assert page.locator(".inside").all_inner_texts() == [text]
+    monkeypatch.setattr(pools, "_MOST_CELLS", 1)
+    monkeypatch.setattr(pools, "_MOST_SAMPLED", 0)
+    network_report(network, TABLE, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator(f".node[data-variable='{network.names.index('rain')}']").focus()
+        page.keyboard.press("Enter")
+        assert page.locator("#histogram polyline").count() == 0
+        assert page.locator("#histogram rect.bar").count() > 5
+        assert "its density takes too long to compute" in page.locator(".inside").inner_text()
+
+
+@needs_browser
+def test_the_expert_s_density_is_drawn_too(browser, tmp_path):
+    review_page(shaped_front(), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", "#network=2") as page:
+        page.locator(".node[data-variable='0']").focus()
+        page.keyboard.press("Enter")
+        assert page.locator("#histogram polyline").count() == 2
+        assert page.locator("#histogram polyline").last.get_attribute("class") == "density this"
+        assert page.locator("#histogram line.cut.yours").count() == 2 * 2
+
+
+@needs_browser
+def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(browser, tmp_path):
+    network = point_at_a_cut()
+    network_report(network, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator(".node[data-variable='0']").focus()
+        page.keyboard.press("Enter")
+        tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
+        top = float(page.locator("#histogram line.stem").get_attribute("y1"))
+        (mass,) = marginal_density(network, "x").curve.points.values()
+        assert (tall - top) / (tall - 6) == pytest.approx(mass, abs=1e-3)

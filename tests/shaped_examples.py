@@ -1,0 +1,62 @@
+"""A table with gaps, tails and repeated values, and networks whose variables have the shapes of its columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+
+
+def shaped_table(n_rows: int = 400, seed: int = 0) -> Table:
+    """Return rows of "cause" (two modes), "rain" (0 in about half of the rows), "tail" and "flat"."""
+    rng = np.random.default_rng(seed)
+    cause = np.where(rng.random(n_rows) < 0.5, 0.0, 6.0) + rng.normal(size=n_rows)
+    wet = rng.random(n_rows) < np.where(cause > 3, 0.8, 0.2)
+    frame = pd.DataFrame(
+        {
+            "cause": cause,
+            "rain": np.where(wet, rng.gamma(2.0, 3.0, n_rows), 0.0),
+            "tail": np.exp(2 * rng.normal(size=n_rows)),
+            "flat": rng.random(n_rows),
+        }
+    )
+    return read_table(frame, kinds=dict.fromkeys(frame.columns, "continuous"))
+
+
+def point_at_a_cut(lower: float = 0.3) -> DiscretizedBayesNet:
+    """Return a network of "x" on [0, 10] with a point mass at its cut 4, and of its child "y".
+
+    `lower` is the probability of the lower bin of "x"; "y" is in its lower bin whenever "x" is.
+    """
+    shape = Shape([0.0, 10.0], [0.5], [0.7], {4.0: 0.4})
+    return DiscretizedBayesNet(
+        ["x", "y"],
+        [("x", "y")],
+        cut_points={"x": [4.0], "y": [0.25]},
+        support={"x": (0.0, 10.0), "y": (0.0, 1.0)},
+        levels={},
+        tables={"x": [lower, 1 - lower], "y": [[1.0, 0.0], [0.0, 1.0]]},
+        shapes={"x": shape},
+    )
+
+
+def shaped_network(
+    table: Table, n_bins: int = 4, *, metadata: dict[str, object] | None = None
+) -> DiscretizedBayesNet:
+    """Return a network with quantile bins in which every variable but "flat" has the shape of its column."""
+    cuts = {}
+    for column in table.columns:
+        inner = np.unique(np.quantile(column.values, np.arange(1, n_bins) / n_bins))
+        cuts[column.name] = inner[(inner > column.values.min()) & (inner < column.values.max())]
+    return DiscretizedBayesNet.from_table(
+        table,
+        [("cause", "rain"), ("rain", "flat"), ("cause", "tail")],
+        cuts,
+        pseudo_count=1.0,
+        shapes={c.name: fit_shape(c.values).shape for c in table.columns if c.name != "flat"},
+        metadata=metadata,
+    )
