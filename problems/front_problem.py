@@ -75,8 +75,8 @@ class FrontProblem(StructureProblem):
     edge_rules : EdgeRules
     objectives : sequence of str
         "misfit": minus the mean log density of the rows in nats per row and original units, under the smoothed tables
-        of these rows. "complexity": number of free parameters. "expert_distance": KL(expert || network) in nats.
-        Further names are those of `user_objectives`.
+        of these rows; a point mass counts with its probability. "complexity": number of free parameters.
+        "expert_distance": KL(expert || network) in nats. Further names are those of `user_objectives`.
     expert : ExpertSample, optional
         Required by "expert_distance".
     user_objectives : mapping of str to callable, optional
@@ -141,11 +141,10 @@ class FrontProblem(StructureProblem):
         kinds = np.array([_KINDS.get(name, user_kinds.get(name, -1)) for name in objectives], np.int64)
         self._expert_caches = ThreadCaches(scorer.caches.max_bytes)
         self._expert_rows = self._coded(expert if "expert_distance" in objectives else None)
-        spans = [float(np.ptp(v.values)) for v in scorer.variables if not v.n_levels]
         self.front_rules = FrontRules(
             kinds=kinds,
             n_rows=float(scorer.n_rows),
-            misfit_constant=float(np.sum(np.log(spans))),
+            misfit_constant=float(np.sum([_log_range(v) for v in scorer.variables if not v.n_levels])),
             expert_constant=0.0 if expert is None else expert.mean_log_density,
             max_parameters=float(max_parameters),
         )
@@ -159,7 +158,7 @@ class FrontProblem(StructureProblem):
         n_views = len(scorer.rows.cardinality)
         n_sampled = 0 if expert is None else len(expert.values[0])
         codes = np.zeros((n_views, n_sampled), np.uint8)
-        log_width = np.zeros(n_views)
+        log_inside = np.zeros(n_views)
         counts = np.zeros(self.n_nodes)
         self._expert_values = () if expert is None else expert.values
         if expert is not None:
@@ -170,11 +169,11 @@ class FrontProblem(StructureProblem):
                     codes[first] = expert.values[i]
                     continue
                 for k in range(len(variable.policies)):
-                    self._code_expert(i, k, codes, log_width)
+                    self._code_expert(i, k, codes, log_inside)
         scratch = new_scratch(max(n_sampled, scorer.n_rows), scorer.max_cardinality)
         return ExpertRows(
             codes=codes,
-            log_width=log_width,
+            log_inside=log_inside,
             counts=counts,
             scratch=scratch,
             shared=new_cache(2),
@@ -182,16 +181,20 @@ class FrontProblem(StructureProblem):
         )
 
     def _code_expert(
-        self, variable: int, index: int, codes: NDArray[np.uint8], log_width: NDArray[np.float64]
+        self, variable: int, index: int, codes: NDArray[np.uint8], log_inside: NDArray[np.float64]
     ) -> None:
         """Code the expert's values under one policy into the rows of its view."""
         scorer = self.scorer
         view = int(scorer.view_offset[variable]) + index
-        cuts, values = scorer.policy(variable, index).cut_points, scorer.variables[variable].values
-        code = np.searchsorted(cuts, self._expert_values[variable], side="left")
+        cuts, column = scorer.policy(variable, index).cut_points, scorer.variables[variable]
+        drawn = self._expert_values[variable]
+        code = np.searchsorted(cuts, drawn, side="left")
         codes[view] = code
-        edges = np.concatenate(([float(values.min())], cuts, [float(values.max())]))
-        log_width[view] = np.log(np.diff(edges))[code].mean()
+        if column.shape is not None and scorer.is_shaped[view]:
+            log_inside[view] = column.shape.shape.log_inside(drawn, cuts).mean()
+        else:
+            edges = np.concatenate(([float(column.values.min())], cuts, [float(column.values.max())]))
+            log_inside[view] = -np.log(np.diff(edges))[code].mean()
 
     def enter_policy(
         self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
@@ -199,7 +202,7 @@ class FrontProblem(StructureProblem):
         """Return the gene's value for these cuts as `StructureProblem` does, after coding the expert's rows by them."""
         index = super().enter_policy(variable, cut_points, in_use)
         if index >= 0 and self._expert_values:
-            self._code_expert(variable, index, self._expert_rows.codes, self._expert_rows.log_width)
+            self._code_expert(variable, index, self._expert_rows.codes, self._expert_rows.log_inside)
         return index
 
     def kernel_data(self, n_threads: int) -> list[Any]:
@@ -269,3 +272,14 @@ class FrontProblem(StructureProblem):
             error = self._errors[0]
             self._errors.clear()
             raise error
+
+
+def _log_range(variable: ScoredVariable) -> float:
+    """Return the nats per row that lead from a range of 1 to the original units of a continuous variable.
+
+    Rows of point masses count with a probability, which has no unit.
+    """
+    log_range = float(np.log(np.ptp(variable.values)))
+    if variable.shape is None or not variable.shape.may_be_shaped:
+        return log_range
+    return log_range * float(1 - np.isin(variable.values, variable.shape.shape.point_values).mean())

@@ -16,6 +16,7 @@ from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import listed
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
 _WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
 
 
-def completed(expert: ExpertParts, table: Table, pseudo_count: PseudoCount) -> DiscretizedBayesNet:
+def completed(
+    expert: ExpertParts, table: Table, pseudo_count: PseudoCount, shapes: Mapping[str, Shape]
+) -> DiscretizedBayesNet:
     """Return the network of `ExpertNetwork.fitted`; all of the expert's names are columns of the table."""
     cut_points, network = expert.cut_points, expert.network
     weight = check_pseudo_count(pseudo_count)
@@ -51,9 +54,14 @@ def completed(expert: ExpertParts, table: Table, pseudo_count: PseudoCount) -> D
     if network is None:
         cuts = {column.name: _cuts(column, cut_points) for column in table.columns if column.is_continuous}
         return DiscretizedBayesNet.from_table(
-            table, expert.edges, cuts, pseudo_count=weight, metadata={"expert_fit": record}
+            table,
+            expert.edges,
+            cuts,
+            pseudo_count=weight,
+            shapes=shapes,
+            metadata={"expert_fit": record},
         )
-    return _with_given_tables(table, cut_points, network, weight, record)
+    return _with_given_tables(table, cut_points, network, weight, shapes, record)
 
 
 def _cuts(column: Column, cut_points: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -68,11 +76,18 @@ def _with_given_tables(
     cut_points: Mapping[str, NDArray[np.float64]],
     network: DiscretizedBayesNet,
     pseudo_count: PseudoCount,
+    shapes: Mapping[str, Shape],
     record: dict[str, list[str]],
 ) -> DiscretizedBayesNet:
     """Return the expert's probability tables in the order of the columns, with counted tables of the other columns."""
     columns = {column.name: column for column in table.columns}
-    parts: dict[str, dict[str, Any]] = {"cut_points": {}, "support": {}, "levels": {}, "tables": {}}
+    parts: dict[str, dict[str, Any]] = {
+        "cut_points": {},
+        "support": {},
+        "levels": {},
+        "tables": {},
+        "shapes": dict(network.shapes),
+    }
     codes: dict[str, list[int]] = {}
     for name in network.names:
         column = columns[name]
@@ -102,6 +117,10 @@ def _with_given_tables(
         counted = DiscretizedBayesNet.from_table(alone, [], cuts, pseudo_count=pseudo_count)
         for kind, part in parts.items():
             part.update(getattr(counted, kind))
+    for name, shape in shapes.items():
+        # the expert's support may be wider or narrower than the range of the column
+        if parts["support"].get(name) == (shape.low, shape.high):
+            parts["shapes"].setdefault(name, shape)
     same_smoothing = not others or network.pseudo_count == pseudo_count
     return DiscretizedBayesNet(
         table.names,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import layers
+from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.tables import family_index
 from gomea_bn.parameters import renamed_options
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.front_problem import ExpertSample
 
-__all__ = ["draw_expert_sample", "expert_distance", "mentioned_names"]
+__all__ = ["check_point_masses", "draw_expert_sample", "expert_distance", "mentioned_names"]
 
 
 def draw_expert_sample(
@@ -36,8 +40,9 @@ def draw_expert_sample(
     Notes
     -----
     A coordinate becomes a value through the inverse distribution function of the variable given its parents' bins, so
-    that the sample of every variable is stratified. The mean log density uses the same rows, so that a network equal to
-    the expert's has distance 0 up to rounding.
+    that the sample of every variable is stratified. A variable with a shape is distributed as the shape inside its
+    bins. The mean log density uses the same rows, so that a network equal to the expert's has distance 0 up to
+    rounding.
     """
     from scipy.stats import qmc
 
@@ -45,7 +50,7 @@ def draw_expert_sample(
     points = qmc.Sobol(
         len(network.names), scramble=True, rng=np.random.default_rng(random_state)
     ).random_base2(n_bits)
-    names, cuts, support = network.names, network.cut_points, network.support
+    names, cuts, support, shapes = network.names, network.cut_points, network.support, network.shapes
     cards = tuple(network.cardinality(name) for name in names)
     position_of = {name: i for i, name in enumerate(names)}
     codes: list[NDArray[np.int32]] = [np.zeros(len(points), np.int32) for _ in names]
@@ -65,14 +70,19 @@ def draw_expert_sample(
         probability = np.take_along_axis(table, codes[i][:, None].astype(np.int64), axis=1)[:, 0]
         log_density = np.log(probability)
         if names[i] in cuts:
-            low, high = support[names[i]]
-            edges = np.concatenate(([low], cuts[names[i]], [high]))
             start = np.take_along_axis(upper, codes[i][:, None].astype(np.int64), axis=1)[:, 0] - probability
             inside = np.clip((u - start) / probability, 0.0, 1.0)
-            left, right = edges[codes[i]], edges[codes[i] + 1]
-            # the left edge belongs to the bin below
-            values[i] = np.maximum(left + inside * (right - left), np.nextafter(left, right))
-            log_density -= np.log(right - left)
+            if (shape := shapes.get(names[i])) is not None:
+                drawn = shape.inside(codes[i], cuts[names[i]], inside)
+                log_density = log_density + shape.log_inside(drawn, cuts[names[i]])
+                values[i] = drawn
+            else:
+                low, high = support[names[i]]
+                edges = np.concatenate(([low], cuts[names[i]], [high]))
+                left, right = edges[codes[i]], edges[codes[i] + 1]
+                # the left edge belongs to the bin below
+                values[i] = np.maximum(left + inside * (right - left), np.nextafter(left, right))
+                log_density -= np.log(right - left)
         else:
             values[i] = codes[i]
         if counted[i]:
@@ -84,6 +94,21 @@ def mentioned_names(expert: NetworkLike) -> frozenset[str]:
     """Return the variables that the expert mentioned, for a network from `ExpertNetwork.fitted`; otherwise all."""
     fit = expert.metadata.get("expert_fit", {})
     return frozenset(expert.names) - frozenset(fit.get("not_mentioned", ()))
+
+
+def check_point_masses(expert: NetworkLike, shapes: Mapping[str, Shape]) -> None:
+    """Raise `GomeaBnError` if the expert's network has a point mass that the given shapes of networks lack.
+
+    Only variables that the expert mentions count. The distance would be infinite.
+    """
+    mentioned = mentioned_names(expert)
+    of_expert = {name: shape for name, shape in expert.shapes.items() if name in mentioned}
+    for name, value in unshared_points(of_expert, shapes):
+        raise GomeaBnError(
+            f"The distance to the expert's network is infinite: its variable {name!r} has a point mass at {value:g}, "
+            "which the other networks lack.",
+            [Setting("shape", "auto"), "give the expert's edges and cut points without tables"],
+        )
 
 
 @renamed_options(seed="random_state")
@@ -105,10 +130,16 @@ def expert_distance(
         Number of rows of the sample, rounded up to a power of two.
     random_state : int
         Seed of the sample.
+
+    Raises
+    ------
+    GomeaBnError
+        If the expert's network has a point mass that the other network lacks, so that the distance is infinite.
     """
     import pandas as pd
 
     mentioned = mentioned_names(expert)
+    check_point_masses(expert, network.shapes)
     sample = draw_expert_sample(expert, n_samples, random_state, mentioned)
     frame = pd.DataFrame(
         {

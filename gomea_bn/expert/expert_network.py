@@ -18,6 +18,7 @@ from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.text_files import named_source, prefixed_errors
 from gomea_bn.texts import counted
 
@@ -258,7 +259,13 @@ class ExpertNetwork:
             raise GomeaBnError("\n".join(lines))
         return tuple(name for name in table.names if name in self._names)
 
-    def fitted(self, table: Table, *, pseudo_count: PseudoCount = 1.0) -> DiscretizedBayesNet:
+    def fitted(
+        self,
+        table: Table,
+        *,
+        pseudo_count: PseudoCount = 1.0,
+        shapes: Mapping[str, Shape] | None = None,
+    ) -> DiscretizedBayesNet:
         """Return the expert's network completed over all columns of a table, in the table's order.
 
         The expert's bins and tables stay as they are. Levels are matched by value or, if one side is text, as text. A
@@ -275,6 +282,9 @@ class ExpertNetwork:
         pseudo_count : float or "auto"
             Smoothing of the counted tables: number of pseudo-counts per table row, spread evenly over its cells, or
             "auto", see `DiscretizedBayesNet.from_table`.
+        shapes : mapping of str to Shape, optional
+            Distributions inside the bins, for continuous columns whose support is the range of the shape and to which
+            the expert's network gives no shape of its own. Without a shape a column is uniform inside its bins.
 
         Returns
         -------
@@ -291,7 +301,7 @@ class ExpertNetwork:
             on the other; and for levels that only one side has.
         """
         self.mentioned(table)
-        return completed(self._parts(), table, pseudo_count)
+        return completed(self._parts(), table, pseudo_count, shapes or {})
 
     def _parts(self) -> ExpertParts:
         return ExpertParts(self.names, self.edges, self.cut_points, self.network)

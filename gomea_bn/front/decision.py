@@ -158,6 +158,7 @@ def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
         support=chosen.support,
         levels=chosen.levels,
         tables=chosen.tables,
+        shapes=chosen.shapes,
         pseudo_count=chosen.pseudo_count,
         metadata={**chosen.metadata, "decision": asdict(decision)},
     )

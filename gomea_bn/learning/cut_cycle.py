@@ -12,11 +12,13 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, has_narrow_bin
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
 from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
@@ -48,6 +50,10 @@ class RefinementSession:
         The network's cuts of every continuous variable.
     movable : list of int
         Variables whose cuts may move.
+    shapes : dict of int to ColumnShape
+        Shapes of columns, fitted to the rows. A variable with a shape in the network has it whatever its cuts. Other
+        variables are uniform inside their bins; if the network was learned with shapes, their shape limits the width
+        of bins with repeated values.
     """
 
     def __init__(
@@ -74,6 +80,19 @@ class RefinementSession:
         self.graph = Graph.of(network, names)
         continuous = network.cut_points
         self.network_cuts: Cuts = {v: continuous[name] for v, name in enumerate(names) if name in continuous}
+        has_limits = network.metadata.get("shape") in ("auto", "marginal")
+        self.shapes: dict[int, ColumnShape] = {}
+        if has_limits or network.shapes:
+            fitted = table_shapes(table)
+            self.shapes = {
+                v: replace(
+                    fitted[names[v]],
+                    may_be_shaped=names[v] in network.shapes,
+                    may_be_uniform=names[v] not in network.shapes,
+                )
+                for v in self.network_cuts
+                if has_limits or names[v] in network.shapes
+            }
         for name in variables or ():
             if name not in continuous:
                 raise GomeaBnError(
@@ -96,6 +115,7 @@ class RefinementSession:
                 column.values,
                 0,
                 (Policy(cuts[v], v in self.movable or column.name not in self.fixed),),
+                self.shapes.get(v),
             )
             for v, column in enumerate(self.table.columns)
         ]
@@ -222,7 +242,7 @@ class CutCycle:
         outcome: list[tuple[float, NDArray[np.float64]]] = []
 
         def work(_thread: int, _block: int) -> None:
-            problem = CutProblem(self.columns[v], around, self.interval_score)
+            problem = CutProblem(self.columns[v], around, self.interval_score, self.session.shapes.get(v))
             best = problem.optimal(limits, incumbent=cuts, stop=self.stop.flag)
             if best is not None:
                 outcome.append((best.value - problem.value(cuts), best.cut_points))
@@ -238,16 +258,26 @@ class CutCycle:
             n_bins = int(generator.integers(2, 6)) if self.free else len(cuts[v]) + 1
             drawn = equal_frequency_cuts(generator.choice(column.values, 20 * n_bins), n_bins)
             raw = column.cuts[column.gaps(drawn)]
-            edges = np.concatenate(([column.low], raw, [column.high]))
-            rows = np.diff(np.concatenate(([0], column.rows_below(raw), [column.n_rows])))
-            wide = np.diff(edges) >= self.limits.min_width * (column.high - column.low)
+            below = np.concatenate(([0], column.rows_below(raw), [column.n_rows])).astype(np.int64)
             if (
                 (self.free or len(raw) + 1 == n_bins)
-                and wide.all()
-                and (rows >= self.limits.min_bin_count).all()
+                and self._are_wide(v, raw, below)
+                and (np.diff(below) >= self.limits.min_bin_count).all()
             ):
                 cuts[v] = raw
         return cuts
+
+    def _are_wide(self, v: int, cuts: NDArray[np.float64], below: NDArray[np.int64]) -> bool:
+        """Return whether the bins of a variable, with the number of rows below every edge, have their least widths."""
+        column, shape = self.columns[v], self.session.shapes.get(v)
+        if shape is not None and shape.may_be_shaped:
+            return True
+        edges = np.concatenate(([column.low], cuts, [column.high]))
+        distinct = np.searchsorted(column.distinct, edges, side="right")
+        distinct[0] = 0
+        if shape is not None and has_narrow_bin(edges, below, distinct, shape.resolution):
+            return False
+        return bool((np.diff(edges) >= self.limits.min_width * (column.high - column.low)).all())
 
     def _progress(self) -> Progress:
         return Progress(self.stop.seconds, self.n_steps, self.n_cycles, (), (), -self.best, {})

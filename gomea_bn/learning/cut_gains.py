@@ -15,7 +15,6 @@ from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
 
 if TYPE_CHECKING:
@@ -60,13 +59,7 @@ def cut_gains(
     for v, cuts in session.network_cuts.items():
         chosen = variables[v].policies[0].chosen
         merged = (Policy(np.delete(cuts, position), chosen) for position in range(len(cuts)))
-        shape = network.shapes.get(network.names[v])
-        variables[v] = replace(
-            variables[v],
-            policies=(Policy(cuts, chosen), *merged),
-            # a likelihood of 0 nats, which cancels since the shape stays
-            shape=None if shape is None else ColumnShape(shape, 0.0, 0.0, may_be_uniform=False),
-        )
+        variables[v] = replace(variables[v], policies=(Policy(cuts, chosen), *merged))
     scorer = FamilyScorer(variables, session.method, session.rule)
     gains = {}
     for v, cuts in session.network_cuts.items():

@@ -22,6 +22,7 @@ from gomea_bn.learning.options import (
     row_densities,
     seed_of,
 )
+from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_frequency import edge_frequency
 from gomea_bn.parameters import Parameters
@@ -36,12 +37,15 @@ SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
 # share of the rows in a subsample: the expected share of distinct rows in a bootstrap resample is 1 - 1/e
 _SHARE = 0.63
 _MOST_DRAWS = 1000
+_NO_POINTS = np.empty(0)
 
 
 class BayesNetEnsemble(Parameters):
     """Average the densities of networks that are learned from random subsamples of the rows of a table.
 
-    The graph and the cuts of every network come from a subsample. Its tables and its support come from all rows.
+    The graph and the cuts of every network come from a subsample, as does the choice of variables that have a shape.
+    Its tables, its support and its shapes come from all rows. A value that is a point mass in the whole table is one in
+    every network, so that probabilities and densities are not mixed.
 
     Parameters
     ----------
@@ -92,8 +96,9 @@ class BayesNetEnsemble(Parameters):
     frequencies mean something for subsamples only. As densities, averages over bootstrap resamples are often better on
     small tables, where their surplus bins smooth; "bootstrap" also reproduces published settings.
 
-    A subsample is drawn again if a column is constant in it, or if fixed cut points lie outside its range. Columns that
-    are constant in the whole table get no edges.
+    A subsample is drawn again if a column is constant in it, if fixed cut points lie outside its range, or if a point
+    mass or all but one of the other values of its column are missing. Columns that are constant in the whole table get
+    no edges.
 
     Examples
     --------
@@ -286,9 +291,13 @@ def _fitted_member(
     max_seconds: float | None,
 ) -> BayesNetLearner:
     """Return a learner that is fitted to a random part of the table."""
-    rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
+    points = {} if options["shape"] == "uniform" else _point_values(table)
+    rows = _usable_rows(table, options["cut_points"] or {}, points, resampling, generator)
+    part = table.take(rows)
+    if points:
+        share_point_masses(part, table)
     changes = {"random_state": int(generator.integers(2**32)), "max_seconds": max_seconds}
-    return BayesNetLearner(**{**options, **changes}).fit(table.take(rows))
+    return BayesNetLearner(**{**options, **changes}).fit(part)
 
 
 def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, int]) -> DiscretizedBayesNet:
@@ -297,29 +306,35 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, 
     # the score is that of the subsample
     del metadata["score"]
     metadata |= {**member, "data_sha256": table_digest(table)}
+    shapes = {name: table_shapes(table)[name].shape for name in learner.network_.shapes}
     return DiscretizedBayesNet.from_table(
         table,
         learner.network_.edges,
         learner.network_.cut_points,
         pseudo_count=learner.pseudo_count,
+        shapes=shapes,
         metadata=metadata,
     )
 
 
 def _usable_rows(
-    table: Table, fixed: Mapping[str, list[float]], resampling: str, generator: np.random.Generator
+    table: Table,
+    fixed: Mapping[str, list[float]],
+    points: Mapping[str, NDArray[np.float64]],
+    resampling: str,
+    generator: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return the positions, int64 (n,), of randomly drawn rows that a network can be learned from."""
     varying = [column for column in table.columns if not column.is_constant]
     lost = ""
     for _ in range(_MOST_DRAWS):
         rows = _drawn_rows(table.n_rows, resampling, generator)
-        lost = next((column.name for column in varying if _is_lost(column, rows, fixed)), "")
+        lost = next((column.name for column in varying if _is_lost(column, rows, fixed, points)), "")
         if not lost:
             return rows
     raise GomeaBnError(
         f"None of {_MOST_DRAWS} {resampling} draws of rows is usable: in the last one, column '{lost}' was constant, "
-        "or within one of its fixed bins at an end.",
+        "within one of its fixed bins at an end, or without a value that is frequent in the whole table.",
         [
             "leave out columns that are nearly constant",
             "leave out fixed cut points near the ends of their columns",
@@ -334,9 +349,24 @@ def _drawn_rows(n_rows: int, resampling: str, generator: np.random.Generator) ->
     return np.sort(generator.choice(n_rows, size=size, replace=False))
 
 
-def _is_lost(column: Column, rows: NDArray[np.int64], fixed: Mapping[str, list[float]]) -> bool:
-    """Return whether a column is constant in the rows, or fixed cuts lie outside its range there."""
+def _point_values(table: Table) -> dict[str, NDArray[np.float64]]:
+    """Return the values that are point masses, by name of the continuous column."""
+    return {name: shape.shape.point_values for name, shape in table_shapes(table).items()}
+
+
+def _is_lost(
+    column: Column,
+    rows: NDArray[np.int64],
+    fixed: Mapping[str, list[float]],
+    points: Mapping[str, NDArray[np.float64]],
+) -> bool:
+    """Return whether a column is constant in the rows, or its fixed cuts or its shape do not fit them."""
     values = column.values[rows]
     low, high = values.min(), values.max()
     cuts = fixed.get(column.name, [])
-    return bool(low == high or any(not low < cut < high for cut in cuts))
+    if low == high or any(not low < cut < high for cut in cuts):
+        return True
+    if not len(of_column := points.get(column.name, _NO_POINTS)):
+        return False
+    others = values[~np.isin(values, of_column)]
+    return not np.isin(of_column, values).all() or len(np.unique(others)) < 2

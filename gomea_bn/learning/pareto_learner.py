@@ -16,15 +16,17 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer, check_number, is_real, nearest
-from gomea_bn.expert.distance import draw_expert_sample
+from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective, check_objectives
 from gomea_bn.learning.learning_problem import (
     OPTIMAL,
     LearningOptions,
+    column_shapes,
     learned_cut_points,
     learned_edges,
+    learned_shapes,
     library_growth,
     scored_variables,
     searched_pairs,
@@ -39,8 +41,9 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
-from gomea_bn.problems.cuts.policies import POLICY_FAMILIES, Policy
+from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
@@ -119,6 +122,9 @@ class ParetoBayesNetLearner(LearnerParameters):
         2**20.
     cut_points, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree, max_candidates
         As of `BayesNetLearner`.
+    shape : {"auto", "uniform", "marginal"}
+        As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same
+        shapes, so that the bins decide on the distance, unless the expert's network has a support or shapes of its own.
     max_bins : int
         As of `BayesNetLearner`; the default is that of the paper.
     min_width, min_bin_count
@@ -217,16 +223,16 @@ class ParetoBayesNetLearner(LearnerParameters):
             raise GomeaBnError(
                 "pseudo_count must be a finite number of at least 0, got 'auto': all networks of a front are compared "
                 "under one smoothing. Choose a number, then smooth the chosen network by "
-                "DiscretizedBayesNet.from_table(table, network.edges, network.cut_points, pseudo_count='auto')."
+                "DiscretizedBayesNet.from_table(table, network.edges, network.cut_points, shapes=network.shapes, "
+                "pseudo_count='auto')."
             )
         check_options(self, MOGOMEA)
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        completed = None if expert is None else expert.fitted(table, pseudo_count=self.pseudo_count)
-        mentioned = None if expert is None else frozenset(expert.mentioned(table))
-        problem = front_problem(self, table, objectives, completed, mentioned, seed)
+        completed = None if expert is None else _completed(expert, table, self)
+        problem = front_problem(self, table, objectives, completed, seed)
         compile_front_kernels()
         algorithm = self.algorithm or MOGOMEA()
         with with_live_table(self.verbose, self.callback) as callback:
@@ -242,18 +248,12 @@ class ParetoBayesNetLearner(LearnerParameters):
         self._keep_search(table, problem.n_edge_genes, result, seed)
         shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": table_digest(table)}
         structures = [
-            (_edges(problem, table, genotype), problem.policy_indices(genotype)) for genotype in result.X
+            (_edges(problem, table, x), learned_cut_points(problem, x), learned_shapes(problem, x))
+            for x in result.X
         ]
-        libraries = [problem.scorer.library(v) for v in range(problem.n_nodes)]
-        network = _Networks(table, structures, libraries, self.pseudo_count, shared)
-        self.front_ = Front(
-            shown,
-            result.F,
-            network,
-            table=table,
-            expert=completed,
-            record=self._record(objectives, problem),
-        )
+        networks = _Networks(table, structures, self.pseudo_count, {**shared, "shape": self.shape})
+        record = self._record(objectives, problem)
+        self.front_ = Front(shown, result.F, networks, table=table, expert=completed, record=record)
         return self
 
     def _record(self, objectives: Sequence[str | OwnObjective], problem: FrontProblem) -> dict[str, Any]:
@@ -299,7 +299,7 @@ def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
     """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
     expert = _expert(learner.expert)
     _objectives(learner.objectives, expert is not None)
-    completed = None if expert is None else expert.fitted(table, pseudo_count=learner.pseudo_count)
+    completed = None if expert is None else _completed(expert, table, learner)
     _search_space(learner, table, completed)
 
 
@@ -308,7 +308,6 @@ def front_problem(
     table: Table,
     objectives: Sequence[str | OwnObjective],
     expert: DiscretizedBayesNet | None,
-    mentioned: frozenset[str] | None,
     seed: int,
 ) -> FrontProblem:
     """Return the problem of learning a front for a table.
@@ -322,9 +321,7 @@ def front_problem(
     objectives : sequence of str or OwnObjective
         Objectives, in the order of the front.
     expert : DiscretizedBayesNet or None
-        Expert's network, completed over the table.
-    mentioned : frozenset of str or None
-        Columns that the expert mentions; None stands for all.
+        Expert's network, completed over the table by `ExpertNetwork.fitted`.
     seed : int
         Seed of the sample from the expert's network.
 
@@ -337,7 +334,9 @@ def front_problem(
     names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
     sample = None
     if expert is not None and EXPERT_DISTANCE.name in names:
-        sample = draw_expert_sample(expert, learner.expert_sample_size, seed, mentioned)
+        shapes = {v.name: v.shape.shape for v in variables if v.shape is not None}
+        check_point_masses(expert, shapes)
+        sample = draw_expert_sample(expert, learner.expert_sample_size, seed, mentioned_names(expert))
     problem: FrontProblem
 
     def function_of(objective: OwnObjective) -> Callable[[NDArray[np.int16]], float]:
@@ -414,6 +413,14 @@ def _pricing(n_rows: int, options: ParetoBayesNetLearner) -> Pricing:
     return Pricing(CutLimits(1, options.max_bins, options.min_width, options.min_bin_count), scores)
 
 
+def _completed(expert: ExpertNetwork, table: Table, learner: ParetoBayesNetLearner) -> DiscretizedBayesNet:
+    """Return the expert's network over all columns, with the shapes that networks of the front may have."""
+    shapes = column_shapes(table, LearningOptions(shape=learner.shape))
+    return expert.fitted(
+        table, pseudo_count=learner.pseudo_count, shapes={name: c.shape for name, c in shapes.items()}
+    )
+
+
 def _edges(problem: FrontProblem, table: Table, genotype: NDArray[np.int16]) -> list[tuple[str, str]]:
     return [(table.names[parent], table.names[child]) for parent, child in learned_edges(problem, genotype)]
 
@@ -423,20 +430,15 @@ class _Networks:
     """Networks of the rows of a front, built on demand; unlike a closure it can be pickled."""
 
     table: Table
-    # edges and policy indices by row
-    structures: list[tuple[list[tuple[str, str]], NDArray[np.int64]]]
-    libraries: list[list[Policy | None]]
+    # edges, cut points and shapes by row
+    structures: list[tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]], dict[str, Shape]]]
     pseudo_count: float
     metadata: dict[str, Any]
 
     def __call__(self, row: int) -> DiscretizedBayesNet:
-        edges, indices = self.structures[row]
-        cuts = {}
-        for column, library, index in zip(self.table.columns, self.libraries, indices.tolist(), strict=True):
-            if column.is_continuous and (policy := library[index]) is not None:
-                cuts[column.name] = policy.cut_points
+        edges, cuts, shapes = self.structures[row]
         return DiscretizedBayesNet.from_table(
-            self.table, edges, cuts, pseudo_count=self.pseudo_count, metadata=self.metadata
+            self.table, edges, cuts, pseudo_count=self.pseudo_count, shapes=shapes, metadata=self.metadata
         )
 
 

@@ -157,6 +157,10 @@ def refine_boundaries(
     The steps of "dp" never lower the network's score, and end in a fixpoint, which need not be the global optimum.
     Cuts lie midway between neighbouring distinct values. With ``min_width=0``, bins around repeated values have
     unbounded density.
+
+    A variable with a shape keeps one, which is fitted to the data; its bins have no least width. All other variables
+    are uniform inside their bins. If the metadata say that the network was learned with ``shape="auto"``, "dp" and
+    "rv-gomea" make no bins with more than two rows per distinct value that are narrower than structure in the shape.
     """
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
@@ -195,6 +199,7 @@ def refine_boundaries(
         network.edges,
         {session.table.names[v]: points for v, points in cuts.items()},
         pseudo_count=pseudo_count,
+        shapes={name: session.shapes[network.names.index(name)].shape for name in network.shapes},
         metadata=metadata,
     )
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)

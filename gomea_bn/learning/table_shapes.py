@@ -8,7 +8,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 
-__all__ = ["table_shapes"]
+__all__ = ["share_point_masses", "table_shapes"]
 
 _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
 
@@ -20,3 +20,17 @@ def table_shapes(table: Table) -> dict[str, ColumnShape]:
             column.name: fit_shape(column.values) for column in table.columns if column.is_continuous
         }
     return _shapes[table]
+
+
+def share_point_masses(part: Table, whole: Table) -> None:
+    """Fit the shapes of a random part of a table's rows with the point masses of the whole table.
+
+    `table_shapes` returns these shapes for the part from now on. Without this a value could be a point mass in one part
+    and not in another, so that a probability would be averaged with a density.
+    """
+    shapes = table_shapes(whole)
+    _shapes[part] = {
+        column.name: fit_shape(column.values, shapes[column.name].shape.point_values)
+        for column in part.columns
+        if column.is_continuous
+    }

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def kl_divergence(
     Raises
     ------
     GomeaBnError
-        If the variables differ, or the estimate is not finite.
+        If the variables differ, or the divergence is not finite.
 
     Notes
     -----
@@ -216,9 +217,18 @@ def kl_divergence(
     support of the learned network has the density of the nearest end bin, so that the learned density integrates to a
     little more than 1. The estimate is too low by at most the log of that integral, which is small: the range of n rows
     misses about 2 / n of the probability.
+
+    Variables may have different distributions inside the bins of the two networks. The divergence is infinite if the
+    true network has a point mass that the learned network lacks.
     """
     check_integer("n_rows", n_rows, 2)
     _common_names(truth, learned, None)
+    if points := unshared_points(truth.shapes, learned.shapes):
+        name, value = points[0]
+        raise GomeaBnError(
+            f"The divergence is not finite: variable {name!r} has a point mass at {value:g} in the true network, but "
+            "none in the learned one. Learn it with shape='auto', or with kinds that make the variable discrete."
+        )
     frame = truth.sample(n_rows, random_state=random_state)
     surplus = truth.log_density(frame) - learned.log_density(frame)
     n_bad = int((~np.isfinite(surplus)).sum())
@@ -234,7 +244,8 @@ def held_out_log_density(network: DiscretizedBayesNet, frame: pd.DataFrame) -> E
     """Return the mean log density of held-out rows under a network, with its standard error, in nats per row.
 
     No true network is needed. Densities are in the original units of the data, so that only values for the same table
-    can be compared. A row of probability 0, which smoothing excludes, makes the result (-inf, nan).
+    can be compared. A point mass counts with its probability, so that networks must have the same ones. A row of
+    probability 0, which smoothing excludes, makes the result (-inf, nan).
 
     Parameters
     ----------
@@ -251,7 +262,8 @@ def held_out_log_density(network: DiscretizedBayesNet, frame: pd.DataFrame) -> E
 def histogram_baseline(table: Table, n_bins: int = 10, pseudo_count: float = 1.0) -> DiscretizedBayesNet:
     """Return a network without edges, with an equal-width histogram of every continuous column.
 
-    It is a baseline for learned networks. Discrete columns have the shares of their levels.
+    It is a baseline for learned networks. Discrete columns have the shares of their levels. Values are uniform inside
+    the bins.
 
     Parameters
     ----------

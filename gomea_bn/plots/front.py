@@ -83,6 +83,9 @@ class FrontLike(Protocol):
     def table(self) -> Table | None:
         """Rows that the networks were learned from."""
 
+    def network(self, index: int) -> DiscretizedBayesNet:
+        """Return the network at a position."""
+
 
 # characters of a label
 _LONGEST = 60
@@ -244,7 +247,12 @@ def _expert_network(
             "expert must be a DiscretizedBayesNet, an ExpertNetwork or, for the expert of the front, True, got "
             f"{type(expert).__name__}."
         )
-    return expert.fitted(_table(front, "expert"))
+    table = _table(front, "expert")
+    # values in all objectives are compared with those of the front's networks
+    shapes = {
+        name: shape for index in range(len(front)) for name, shape in front.network(index).shapes.items()
+    }
+    return expert.fitted(table, shapes=shapes)
 
 
 def _values(

@@ -87,13 +87,15 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     return float(max(LEAST_WIDTH * extent, 2 * np.median(np.diff(distinct))))
 
 
-def fit_shape(values: NDArray[np.float64]) -> ColumnShape:
+def fit_shape(values: NDArray[np.float64], point_values: NDArray[np.float64] | None = None) -> ColumnShape:
     """Return the shape of a column.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,), float64
         At least two distinct values.
+    point_values : ndarray of shape (n_points,), float64, optional
+        Values that are point masses; by default those of `repeated_values`. Each must occur, as must two other values.
 
     Notes
     -----
@@ -103,7 +105,10 @@ def fit_shape(values: NDArray[np.float64]) -> ColumnShape:
     Expectation maximisation finds the weights.
     """
     all_distinct, all_counts = np.unique(values, return_counts=True)
-    is_point = repeated_values(all_distinct, all_counts)
+    if point_values is None:
+        is_point = repeated_values(all_distinct, all_counts)
+    else:
+        is_point = np.isin(all_distinct, point_values)
     low, high = float(all_distinct[0]), float(all_distinct[-1])
     distinct, counts = all_distinct[~is_point], all_counts[~is_point]
     least = resolution(distinct, counts)

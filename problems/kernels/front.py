@@ -44,7 +44,8 @@ class ExpertRows(NamedTuple):
     """A sample from the expert's network as bin codes; no rows without an expert."""
 
     codes: NDArray[np.uint8]  # (n_views, n_sampled)
-    log_width: NDArray[np.float64]  # (n_views,) mean log bin width over the sample; 0 for discrete variables
+    # (n_views,) mean log density of the sample inside the bins; 0 for discrete variables
+    log_inside: NDArray[np.float64]
     counts: NDArray[np.float64]  # (n_variables,) 1 if the expert mentions the variable, else 0
     scratch: ScoreScratch
     shared: FamilyCache
@@ -129,7 +130,7 @@ def expert_family_term(
             else:
                 cell = number * r + np.int64(expert.codes[views[n_views - 1], i])
                 total -= log((scratch.counts[cell] + share) / (expert.scratch.slots[number] + prior))
-    return total / n_sampled + expert.log_width[views[n_views - 1]]
+    return total / n_sampled - expert.log_inside[views[n_views - 1]]
 
 
 @kernel

@@ -177,7 +177,7 @@ def three_objectives(net: int, n: int) -> FrontProblem:
     table = read_table(truth.sample(n, random_state=10_000 + net))
     expert = simulated_expert(truth, table=table, random_state=20_000 + net).fitted(table)
     names = ("misfit", "complexity", "expert_distance")
-    return front_problem(ParetoBayesNetLearner(), table, names, expert, frozenset(table.names), 30_000 + net)
+    return front_problem(ParetoBayesNetLearner(), table, names, expert, 30_000 + net)
 
 
 def peers(options: argparse.Namespace) -> None:

@@ -215,7 +215,7 @@ def test_fine_and_coarse_cuts_are_priced():
     """At a low price a column gets more bins than at a high one, so that a front has networks of both kinds."""
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=480)})
     learner = quick(600, max_bins=15)
-    problem = front_problem(learner, read_table(frame), ["misfit", "complexity"], None, None, seed=0)
+    problem = front_problem(learner, read_table(frame), ["misfit", "complexity"], None, seed=0)
     assert [score.weight for score in problem.pricing.scores] == pytest.approx(
         [share * np.log(480) / 2 for share in (0.2, 0.5, 1, 2, 4)]
     )
