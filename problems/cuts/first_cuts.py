@@ -29,9 +29,7 @@ _DEPTH = 1.15
 
 def gaps_of_shape(shape: Shape) -> NDArray[np.float64]:
     """Return the values at which a shape has a minimum between two humps, ascending, float64 (n_gaps,)."""
-    heights = np.concatenate(
-        (shape.left[:1], np.minimum(shape.right[:-1], shape.left[1:]), shape.right[-1:])
-    )
+    heights = np.concatenate((shape.left[:1], np.minimum(shape.right[:-1], shape.left[1:]), shape.right[-1:]))
     is_minimum = (heights[1:-1] < heights[:-2]) & (heights[1:-1] <= heights[2:])
     highest_before = np.maximum.accumulate(heights)[:-2]
     highest_after = np.maximum.accumulate(heights[::-1])[::-1][2:]
@@ -56,7 +54,9 @@ def first_cuts(
     limits : CutLimits
         Limits of the cuts.
     """
-    free = [v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None]
+    free = [
+        v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None
+    ]
     proposed: dict[int, list[NDArray[np.float64]]] = {v: [] for v in free}
     if len(variables) < 2:
         return proposed
@@ -112,7 +112,7 @@ def _coded(
 def _partners(
     coded: Sequence[CodedColumn], method: ScoringMethod, free: Sequence[int]
 ) -> dict[int, list[int]]:
-    """Return up to three variables whose bins gain most from each of the given ones as the only parent; at least one."""
+    """Return up to three variables, at least one, that gain most from each of the given ones as their only parent."""
     n_rows, n = len(coded[0].codes), len(coded)
     discrete = [ScoredVariable(str(v), column.codes, column.cardinality) for v, column in enumerate(coded)]
     scorer = FamilyScorer(discrete, method, score_rule(method, n_rows))

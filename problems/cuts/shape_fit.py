@@ -185,7 +185,7 @@ def _histogram_density(
     code = np.searchsorted(cuts, scaled, side="left")
     rows = np.bincount(code, counts, minlength=n_bins)
     widths = np.diff(np.concatenate(([0.0], cuts, [1.0])))
-    left_out = (rows[code] - counts + 1) / (n_rows - counts + n_bins) / widths[code]
+    left_out = rows[code] / (n_rows - 1 + n_bins) / widths[code]
     density = (rows + 1) / (n_rows + n_bins) / widths
     middles = (knots[:-1] + knots[1:]) / 2
     at_pieces = density[np.searchsorted(cuts, middles, side="left")]
@@ -212,8 +212,7 @@ def _kernel(
     low, high = at_knots[0], at_knots[-1]
     sources, rows = _groups(places, counts)
     n_rows, n_sources = rows.sum(), len(sources)
-    # rows that are left out together: all of a value, or one row where values are grouped
-    own = rows.astype(np.float64) if n_sources == len(places) else np.ones(n_sources)
+    own = np.ones(n_sources)
     mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
     weights = np.tile(rows, 3).astype(np.float64)
     largest = max((high - low) / 2, least)
