@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from network_examples import small_network
+from shaped_examples import point_at_a_cut
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
@@ -191,6 +192,13 @@ def test_accepting_returns_the_network_with_the_decision_in_its_metadata():
         key: value for key, value in json.loads(decision.to_json()).items() if not key.startswith("format")
     }
     assert metadata == chosen.metadata
+
+
+def test_accepting_keeps_the_shapes_of_the_network():
+    front = Front([MISFIT], [[1.0]], [point_at_a_cut()])
+    network = accept(front, Decision(front.run_hash, 0, "2026-11-05T14:30:00Z"))
+    assert network == front[0].network
+    assert network.shapes["x"].points == {4.0: 0.4}
 
 
 def test_a_decision_about_another_front_is_refused_with_both_hashes():

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shaped_examples import point_at_a_cut
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -310,6 +311,38 @@ def test_smoothed_tables_give_a_finite_divergence_outside_the_training_range():
     )
     estimate = metrics.kl_divergence(truth, learned, n_rows=5000, random_state=3)
     assert 0 < estimate.mean < 10
+
+
+def test_divergence_counts_shapes_and_point_masses():
+    # the bins share their probabilities, so that the shape cancels
+    truth = point_at_a_cut(0.3)
+    assert metrics.kl_divergence(truth, point_at_a_cut(0.6), 40_000, 1).mean == pytest.approx(
+        0.3 * math.log(0.3 / 0.6) + 0.7 * math.log(0.7 / 0.4), abs=0.02
+    )
+    uniform = DiscretizedBayesNet(
+        truth.names,
+        truth.edges,
+        cut_points=truth.cut_points,
+        support=truth.support,
+        levels={},
+        tables=truth.tables,
+    )
+    with pytest.raises(
+        GomeaBnError, match="'x' has a point mass at 4 in the true network, but none in the learned"
+    ):
+        metrics.kl_divergence(truth, uniform, 100, 1)
+    # the lower bin of the shape: 0.4 at the point, and a density from 0.05 to 0.058 on [0, 4]
+    shape = truth.shapes["x"]
+    below, above = shape.bin_masses(truth.cut_points["x"])
+    values = (np.arange(100_000) + 0.5) / 10_000
+    density = np.exp(shape.log_density(values))
+    inside = np.where(values <= 4, density / below, density / above)
+    p = np.where(values <= 4, 0.3 / 4, 0.7 / 6)
+    q = np.where(values <= 4, 0.3, 0.7) * inside
+    exact = float((p * np.log(p / q)).sum() / 10_000)
+    assert exact > 0.3
+    estimate = metrics.kl_divergence(uniform, truth, 40_000, 2)
+    assert estimate.mean == pytest.approx(exact, abs=5 * estimate.standard_error)
 
 
 def test_held_out_log_density_is_the_mean_over_rows():

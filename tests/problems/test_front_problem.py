@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -6,14 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_examples import journal_of, unevaluated
+from shaped_examples import shaped_table
 from wrong_input import untyped
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
+from gomea_bn.learning.learning_problem import learned_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
@@ -62,7 +67,8 @@ def network_of(problem, table, genotype, pseudo_count):
     chosen = zip(problem.scorer.variables, problem.policy_indices(genotype).tolist(), strict=True)
     cuts = {v.name: v.policies[k].cut_points for v, k in chosen if not v.n_levels}
     edges = [(table.names[a], table.names[b]) for a, b in problem.edges(genotype)]
-    return DiscretizedBayesNet.from_table(table, edges, cuts, pseudo_count=pseudo_count)
+    shapes = learned_shapes(problem, genotype)
+    return DiscretizedBayesNet.from_table(table, edges, cuts, pseudo_count=pseudo_count, shapes=shapes)
 
 
 def sample_frame(table, sample):
@@ -184,6 +190,52 @@ def test_a_network_equal_to_the_experts_has_distance_zero():
     sample = draw_expert_sample(same, 512, 3)
     expert_problem = FrontProblem(problem.scorer, problem.edge_rules, ALL_THREE, expert=sample)
     assert full(expert_problem, genotype).objectives[2] == pytest.approx(0.0, abs=1e-12)
+
+
+def shaped_case(seed, pseudo_count=1.0):
+    """Return a problem in which the bins of some policies have shapes and of others not, its table and an expert."""
+    table = shaped_table(150, seed)
+    variables = []
+    for column in table.columns:
+        shape = fit_shape(column.values)
+        if column.name == "cause":
+            # dense at low values, so that bins decide which measure is better
+            middle = (shape.shape.low + shape.shape.high) / 2
+            uneven = Shape([shape.shape.low, middle, shape.shape.high], [1.9, 0.1], [1.9, 0.1])
+            shape = replace(shape, shape=uneven)
+        elif column.name == "flat":
+            shape = replace(shape, may_be_shaped=False)
+        policies = policy_library(column.values, "equal-width", 6)
+        variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))
+    rules = edge_rules(None, table.names, [2] * 4, max_indegree=3)
+    expert = DiscretizedBayesNet.from_table(
+        table,
+        [("cause", "rain"), ("tail", "flat")],
+        {c.name: np.quantile(c.values, [0.6, 0.8]) for c in table.columns},
+        pseudo_count=2.0,
+        # "flat" is uniform in all networks of the problem
+        shapes={v.name: v.shape.shape for v in variables},
+    )
+    scorer = smoothed_scorer(variables, table.n_rows, pseudo_count)
+    sample = draw_expert_sample(expert, 256, seed)
+    return FrontProblem(scorer, rules, ALL_THREE, expert=sample), table, expert
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_objectives_count_shapes_and_point_masses(seed):
+    problem, table, expert = shaped_case(seed, pseudo_count=0.5 + seed)
+    used = set()
+    for genotype in problem.sample(np.random.default_rng(seed), 12):
+        solution = full(problem, genotype)
+        network = network_of(problem, table, solution.genotype, 0.5 + seed)
+        used |= {("cause" in network.shapes, tuple(name for name in network.shapes if name != "cause"))}
+        assert solution.objectives[0] == pytest.approx(-network.score(table.to_frame()), abs=1e-10)
+        distance = expert_distance(expert, network, n_samples=256, random_state=seed)
+        assert solution.objectives[2] == pytest.approx(distance, abs=1e-10)
+        same = draw_expert_sample(network, 256, seed)
+        own = FrontProblem(problem.scorer, problem.edge_rules, ["expert_distance"], expert=same)
+        assert full(own, solution.genotype).objectives[0] == pytest.approx(0.0, abs=1e-12)
+    assert used == {(False, ("rain", "tail")), (True, ("rain", "tail"))}
 
 
 def test_columns_that_the_expert_does_not_mention_do_not_count():

@@ -1,0 +1,72 @@
+"""Ensembles of networks with shapes: shapes from all rows, and the same point masses in every network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from shaped_examples import shaped_table
+
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, read_table
+from gomea_bn.learning.table_shapes import table_shapes
+
+QUICK = BayesNetLearner(max_evaluations=400)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return rows in which one value of "rare" is a point mass of about half of the subsamples only."""
+    frame = shaped_table(160).to_frame()
+    frame["rare"] = np.random.default_rng(1).normal(size=160)
+    frame.loc[:15, "rare"] = 0.5
+    table = read_table(frame, kinds=dict.fromkeys(frame.columns, "continuous"))
+    assert {name for name, s in table_shapes(table).items() if s.shape.points} == {"rain", "rare"}
+    return table
+
+
+@pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
+def test_shapes_and_point_masses_come_from_all_rows(table, resampling):
+    ensemble = BayesNetEnsemble(QUICK, n_networks=6, resampling=resampling, random_state=2).fit(table)
+    shapes = {name: shape.shape for name, shape in table_shapes(table).items()}
+    for network in ensemble.networks_:
+        assert {"rain", "rare"} <= set(network.shapes)
+        assert all(shape == shapes[name] for name, shape in network.shapes.items())
+    assert np.isfinite(ensemble.score(table.to_frame()))
+
+
+def test_a_variable_may_have_a_shape_in_some_networks_only(table):
+    ensemble = BayesNetEnsemble(QUICK, n_networks=6, random_state=2).fit(table)
+    used = {tuple(network.shapes) for network in ensemble.networks_}
+    assert len(used) > 1
+    densities = np.exp([network.log_density(table.to_frame()) for network in ensemble.networks_])
+    np.testing.assert_allclose(
+        ensemble.log_density(table.to_frame()), np.log(densities.mean(axis=0)), rtol=1e-12
+    )
+
+
+def test_members_of_an_ensemble_with_uniform_bins_have_no_shapes(table):
+    learner = BayesNetLearner(max_evaluations=400, shape="uniform")
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=2).fit(table)
+    assert not any(network.shapes for network in ensemble.networks_)
+
+
+def nearly_all_points(n_rows):
+    """Return a table whose "x" has only three values beside its point mass."""
+    x = np.zeros(n_rows)
+    x[:3] = 1.0, 2.5, 3.0
+    return pd.DataFrame({"x": x, "y": np.random.default_rng(0).normal(size=n_rows)})
+
+
+def test_subsamples_in_which_a_shape_cannot_be_fitted_are_drawn_again():
+    ensemble = BayesNetEnsemble(
+        BayesNetLearner(max_evaluations=200, kinds={"x": "continuous"}), n_networks=8, random_state=0
+    ).fit(nearly_all_points(30))
+    assert all(network.shapes["x"].points == {0.0: 0.9} for network in ensemble.networks_)
+
+
+def test_columns_that_lose_a_point_mass_in_every_draw_are_named(monkeypatch):
+    monkeypatch.setattr("gomea_bn.learning.ensemble._drawn_rows", lambda *arguments: np.arange(10))
+    with pytest.raises(GomeaBnError, match=r"column 'x' was .* without a value that is frequent"):
+        BayesNetEnsemble(
+            BayesNetLearner(max_evaluations=200, kinds={"x": "continuous"}), n_networks=1, random_state=0
+        ).fit(pd.DataFrame({"x": [*np.arange(1.0, 11.0), *np.zeros(30)], "y": np.arange(40) % 7 / 7}))
