@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import at_most
+from shaped_examples import shaped_table
 from sklearn.base import clone
 
 from gomea_bn import (
@@ -30,6 +31,7 @@ from gomea_bn.discretization import (
     MDLNetwork,
 )
 from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers, with_wide_bins
+from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.learning_problem import merged_library
 from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.simulation.random_networks import random_network
@@ -88,7 +90,8 @@ def sampled():
 
 
 def total_score(learner, frame):
-    """Return density-bic of the learned network: with pseudo_count 0 the tables are those that it maximises."""
+    """Return density-bic of a learned network with uniform bins, whose tables with pseudo_count 0 maximise it."""
+    assert not learner.network_.shapes
     raw = DiscretizedBayesNet.from_table(
         learner.table_, learner.network_.edges, learner.network_.cut_points, pseudo_count=0.0
     )
@@ -98,7 +101,7 @@ def total_score(learner, frame):
 
 @pytest.mark.parametrize("name", PROPOSERS)
 def test_every_discretizer_can_be_named(sampled, name):
-    learner = BayesNetLearner(name, **QUICK).fit(sampled)
+    learner = BayesNetLearner(name, shape="uniform", **QUICK).fit(sampled)
     assert learner.n_eval_ == 6000
     assert learner.stopped_by_ == "max_evaluations"
     assert learner.score_ == pytest.approx(total_score(learner, sampled), abs=1e-8)
@@ -106,8 +109,29 @@ def test_every_discretizer_can_be_named(sampled, name):
         assert learner.statistics_["discretizer_runs"] >= 1
         assert (
             learner.score_
-            >= BayesNetLearner("equal-frequency", max_evaluations=48, random_state=1).fit(sampled).score_
+            >= BayesNetLearner("equal-frequency", shape="uniform", max_evaluations=48, random_state=1)
+            .fit(sampled)
+            .score_
         )
+
+
+@pytest.mark.parametrize("name", ["bayesian", "mdl"])
+@pytest.mark.parametrize("shape", ["auto", "marginal"])
+def test_discretizers_propose_cuts_of_columns_with_shapes(name, shape):
+    table = shaped_table(300)
+    learner = BayesNetLearner(name, shape=shape, **QUICK).fit(table)
+    assert learner.statistics_["discretizer_runs"] >= 1
+    assert learner.statistics_["policies_entered"] > 0
+    network = learner.network_
+    assert len(network.edges) > 0
+    assert {"rain", "tail"} <= set(network.shapes)
+    # the score by the session of a refinement, which knows nothing of rounds
+    session = RefinementSession(network, table, "density-bic", "bic", None)
+    assert learner.score_ == pytest.approx(session.score(session.network_cuts), abs=1e-7)
+    objectives = [entry.objective for entry in learner.history_]
+    assert objectives == sorted(set(objectives), reverse=True)
+    alone = BayesNetLearner("equal-frequency", shape=shape, max_evaluations=40, random_state=1).fit(table)
+    assert learner.score_ >= alone.score_
 
 
 def test_cuts_that_score_best_are_in_the_network(steps):
@@ -199,7 +223,7 @@ def test_counts_and_history_run_over_all_rounds(sampled):
 
 @pytest.mark.parametrize("limit", [1, 47, 48, 49, 200, 1500])
 def test_the_evaluation_limit_is_exact_in_any_round(sampled, limit):
-    learner = BayesNetLearner("bayesian", max_evaluations=limit, random_state=3).fit(sampled)
+    learner = BayesNetLearner("bayesian", shape="uniform", max_evaluations=limit, random_state=3).fit(sampled)
     assert learner.n_eval_ == limit
     assert learner.score_ == pytest.approx(total_score(learner, sampled), abs=1e-8)
 
@@ -304,7 +328,7 @@ def test_a_limit_of_the_discretizer_itself_ends_only_its_own_run(steps):
 def test_an_interrupt_of_the_discretizer_keeps_the_best_so_far(steps):
     former = signal.getsignal(signal.SIGINT)
     interrupting = Known(EDGES, action=lambda task: signal.raise_signal(signal.SIGINT))
-    learner = BayesNetLearner(interrupting, **QUICK).fit(steps)
+    learner = BayesNetLearner(interrupting, shape="uniform", **QUICK).fit(steps)
     assert learner.stopped_by_ == "interrupt"
     assert learner.statistics_["policies_entered"] == 0
     assert learner.score_ == pytest.approx(total_score(learner, steps), abs=1e-8)

@@ -23,6 +23,7 @@ from gomea_bn import (
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.learning import ensemble
+from gomea_bn.learning.table_shapes import table_shapes
 
 QUICK = BayesNetLearner(max_evaluations=600)
 
@@ -78,7 +79,8 @@ def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitt
                 rows = np.sort(generator.choice(80, size=50, replace=False))
         member = clone(QUICK).set_params(random_state=int(generator.integers(2**32))).fit(frame.iloc[rows])
         learned = (member.network_.edges, member.network_.cut_points)
-        expected = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto")
+        shapes = {name: table_shapes(table)[name].shape for name in member.network_.shapes}
+        expected = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto", shapes=shapes)
         assert fitted.networks_[position] == expected
         metadata = fitted.networks_[position].metadata
         assert metadata["member"] == position
@@ -174,9 +176,8 @@ def test_subsamples_tell_true_from_false_pairs():
         rows[name] = rng.normal(size=400)
     false_edges = {}
     for resampling in ("subsample", "bootstrap"):
-        model = BayesNetEnsemble(
-            BayesNetLearner(max_evaluations=3000), n_networks=4, random_state=1, resampling=resampling
-        )
+        learner = BayesNetLearner(max_evaluations=3000, shape="uniform")
+        model = BayesNetEnsemble(learner, n_networks=4, random_state=1, resampling=resampling)
         pairs = model.fit(rows).edge_frequency()
         is_true = pairs["parent"].isin(["a", "b"]) & pairs["child"].isin(["a", "b"])
         assert pairs["adjacent"][is_true].max() == 1.0
@@ -289,7 +290,9 @@ def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
     assert all(net.cut_points["x"].tolist() == on_values["x"] for net in learned.networks_)
     many = pd.DataFrame({f"x{i}": rng.permutation(x) for i in range(15)})
     cuts = dict.fromkeys(many, ends["x"])
-    with pytest.raises(GomeaBnError, match="was constant, or within one of its fixed bins at an end"):
+    with pytest.raises(
+        GomeaBnError, match="was constant, within one of its fixed bins at an end, or without a value"
+    ):
         BayesNetEnsemble(clone(QUICK).set_params(cut_points=cuts), random_state=1).fit(many)
 
 

@@ -118,11 +118,12 @@ def test_history_counts_what_refinement_adds(mixed, archive_update):
 @pytest.mark.parametrize(
     "limits", [{}, {"min_width": 0.08}, {"min_bin_count": 20}, {"max_bins": 3, "min_width": 0.3}]
 )
-def test_cuts_keep_their_limits(mixed, limits):
-    cut_limits = CutLimits(
-        1, limits.get("max_bins", 9), limits.get("min_width", 1e-3), limits.get("min_bin_count", 1)
-    )
-    learner = quick(1500, **limits).fit(mixed)
+@pytest.mark.parametrize("shape", ["uniform", "marginal"])
+def test_cuts_keep_their_limits(mixed, limits, shape):
+    # bins with a shape have no least width
+    least_width = limits.get("min_width", 1e-3) if shape == "uniform" else 0.0
+    cut_limits = CutLimits(1, limits.get("max_bins", 9), least_width, limits.get("min_bin_count", 1))
+    learner = quick(1500, shape=shape, **limits).fit(mixed)
     n_cuts = 0
     for candidate in learner.front_:
         for name, cuts in candidate.network.cut_points.items():

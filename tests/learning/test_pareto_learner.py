@@ -24,6 +24,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -48,7 +49,8 @@ def test_the_front_describes_itself(mixed, expert, fitted):
     check_networks(fitted, mixed)
     assert front.table is fitted.table_
     assert front.expert is fitted.expert_
-    assert fitted.expert_ == expert.fitted(fitted.table_)
+    shapes = {name: c.shape for name, c in table_shapes(fitted.table_).items()}
+    assert fitted.expert_ == expert.fitted(fitted.table_, shapes=shapes)
     assert list(fitted.feature_names_in_) == list(mixed.columns)
     assert fitted.n_features_in_ == 5
     assert (fitted.n_eval_, fitted.stopped_by_) == (3000, "max_evaluations")
@@ -89,9 +91,13 @@ def test_objectives_and_limits_have_defaults(mixed, expert):
 
 
 @pytest.mark.parametrize("pseudo_count", [0.5, 2.0])
-def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count):
+@pytest.mark.parametrize("shape", ["uniform", "marginal"])
+def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count, shape):
     frame = mixed[["a", "b", "c"]]
-    learner = ParetoBayesNetLearner(max_bins=3, pseudo_count=pseudo_count, **QUICK).fit(frame)
+    learner = ParetoBayesNetLearner(max_bins=3, pseudo_count=pseudo_count, shape=shape, **QUICK).fit(frame)
+    shapes = (
+        {name: c.shape for name, c in table_shapes(learner.table_).items()} if shape == "marginal" else {}
+    )
     libraries = [policy_library(frame[name].to_numpy(), "equal-frequency", 3) for name in "ab"]
     values = []
     graphs_with_cuts: Any = product(all_dags(3), *libraries)
@@ -101,6 +107,7 @@ def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count):
             [("abc"[i], "abc"[j]) for i, j in dag],
             {name: policy.cut_points for name, policy in zip("ab", cuts)},
             pseudo_count=pseudo_count,
+            shapes=shapes,
         )
         values.append((round(-network.score(frame), 10), float(network.n_parameters)))
     assert len(values) == 25 * 4

@@ -463,7 +463,11 @@ def test_cuts_that_the_user_fixed_stay_and_cost_nothing(scoring_method: str) -> 
     x = rng.normal(size=300)
     frame = pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=300)})
     learner = BayesNetLearner(
-        scoring_method=scoring_method, cut_points={"x": [-0.5, 0.5]}, max_evaluations=3000, random_state=1
+        scoring_method=scoring_method,
+        cut_points={"x": [-0.5, 0.5]},
+        shape="uniform",
+        max_evaluations=3000,
+        random_state=1,
     ).fit(frame)
     result = refine_boundaries(learner.network_, frame, bin_counts="free", scoring_method=scoring_method)
     assert result.score_before == pytest.approx(learner.score_, abs=1e-9)

@@ -33,7 +33,9 @@ def frame():
 @pytest.fixture(scope="module")
 def network(frame):
     return (
-        BayesNetLearner("equal-frequency", pseudo_count=1.0, max_evaluations=4000, random_state=1)
+        BayesNetLearner(
+            "equal-frequency", pseudo_count=1.0, shape="uniform", max_evaluations=4000, random_state=1
+        )
         .fit(frame)
         .network_
     )
