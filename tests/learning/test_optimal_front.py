@@ -74,7 +74,7 @@ def test_places_that_were_reused_keep_objectives_right(mixed, expert, monkeypatc
 
     monkeypatch.setattr(FamilyScorer, "leave", noted)
     monkeypatch.setattr("gomea_bn.learning.learning_problem.library_capacity", lambda n_columns, n_rows: 10)
-    learner = quick(4000, expert=expert, algorithm=MOGOMEA(archive_size=20)).fit(mixed)
+    learner = quick(8000, expert=expert, algorithm=MOGOMEA(archive_size=20)).fit(mixed)
     assert len(left) > 3
     check_networks(learner, mixed)
     check_distances(learner, ("a", "b", "d"))
