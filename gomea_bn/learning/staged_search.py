@@ -83,6 +83,8 @@ class StagedSearch:
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter()
         self.best, self.objective = _Network([], {}), np.inf
+        # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
+        self._effort = self._effort_at_best = 0.0
 
     def run(self) -> Result:
         """Return the best network as a genotype of the problem, with the counts of all stages."""
@@ -106,7 +108,7 @@ class StagedSearch:
         """Return the cuts of the next stage over graphs: the best network's, or first cuts if these are more."""
         cuts = dict(self.best.cuts)
         for v, first in self.first_cuts.items():
-            candidate = first[0 if turn % 2 == 0 else -1]
+            candidate = first[turn % len(first)]
             if len(candidate) > len(cuts[v]):
                 cuts[v] = candidate
         return cuts
@@ -148,8 +150,11 @@ class StagedSearch:
                 total = replace(entry, seconds=seconds + entry.seconds, n_eval=n_eval + entry.n_eval)
                 self.history.append(total)
         network = _Network(problem.edges(result.X), problem.cuts(result.X))
+        share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
         if result.F[0] < self.objective:
             self.best, self.objective = network, float(result.F[0])
+            self._effort_at_best = self._effort + share * result.history[-1].n_eval
+        self._effort += share * result.n_eval
         if result.stopped_by not in _STAGE_ENDS:
             self.stop.raise_for(result.stopped_by)
         return network
@@ -161,24 +166,18 @@ class StagedSearch:
             self.stop.check_deadline()
             if n_eval >= limits.evaluations:
                 self.stop.raise_for("max_evaluations")
-            elif n_eval > self._most_evaluations():
+            elif self.limits.patience is not None and self._effort > max(
+                _PATIENT_PER_GENE * self.problem.n_variables, self.limits.patience * self._effort_at_best
+            ):
                 self.stop.raise_for("patience")
         return bool(self.stop.reason)
-
-    def _most_evaluations(self) -> float:
-        """Return the number of evaluations at which patience ends the search."""
-        if self.limits.patience is None or not self.history:
-            return np.inf
-        return max(
-            _PATIENT_PER_GENE * self.problem.n_variables, self.limits.patience * self.history[-1].n_eval
-        )
 
     def _limits_of_stage(self, length: int) -> Limits:
         """Return the limits of a stage of at most `length` evaluations."""
         n_eval = sum(stage.n_eval for stage in self.stages)
         n_generations = sum(stage.n_generations for stage in self.stages)
         limits = self.limits
-        left = min(float(length), limits.evaluations - n_eval, self._most_evaluations() - n_eval + 1)
+        left = min(float(length), limits.evaluations - n_eval)
         seconds = None if limits.max_seconds is None else max(limits.max_seconds - self.stop.seconds, 1e-6)
         generations = None if limits.max_generations is None else limits.max_generations - n_generations
         return replace(

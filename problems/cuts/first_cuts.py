@@ -70,6 +70,9 @@ def first_cuts(
     cuts = {v: _starting_cuts(variables[v], values[v]) for v in free}
     for v in free:
         proposed[v].append(cuts[v])
+        jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
+        if jumps is not None and len(jumps.cut_points):
+            proposed[v].append(jumps.cut_points)
     for _ in range(_N_ROUNDS):
         coded = [_coded(variable, rows, cuts.get(v)) for v, variable in enumerate(variables)]
         partners = _partners(coded, method, free)

@@ -1,8 +1,8 @@
 """The shape of a continuous column, fitted to its values.
 
 The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
-weights maximise the likelihood of the rows when each row is left out together with all rows of the same value, so that
-repeated values gain nothing. Bandwidths and bins also have a least width, the resolution of the column.
+weights maximise the likelihood of the rows when each row is left out. Bandwidths and bins have a least width, the
+resolution of the column, which bounds what repeated values can gain.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ _LEAST_UNIFORM = 0.01
 _MOST_GROUPS = 256
 _MOST_HISTOGRAM_BINS = 20
 _N_ITERATIONS = 100
+# a component of a smaller weight has no parameters
+_LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,15 @@ class _Component:
 
     Attributes
     ----------
-    left_out : ndarray of shape (n_distinct,), float64
-        Density of every distinct value without the rows of that value.
+    in_sample, left_out : ndarray of shape (n_distinct,), float64
+        Density of every distinct value, from all rows and without one row of that value.
     at_knots : ndarray of shape (2, n_pieces), float64
         Density at the left and right end of every piece.
     cost : float
         Nats that choosing the component from the data costs.
     """
 
+    in_sample: NDArray[np.float64]
     left_out: NDArray[np.float64]
     at_knots: NDArray[np.float64]
     cost: float = 0.0
@@ -142,21 +145,33 @@ def fit_shape(values: NDArray[np.float64], point_values: NDArray[np.float64] | N
 
 
 def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-    """Return the weights of greatest left-out likelihood, the first at least 1/100, and the log likelihood in nats."""
+    """Return the weights of greatest left-out likelihood, the first at least 1/100, and the log likelihood in nats.
+
+    The log likelihood is that of all rows minus (ln n)/2 for every parameter. The number of parameters is the
+    difference between the log likelihoods of all rows and with each row left out, to which a histogram of k bins adds
+    k - 1, plus one per weight.
+    """
     n_rows = counts.sum()
-    densities = np.array([c.left_out * np.exp(-c.cost / n_rows) for c in components])
+    charges = np.array([component.cost for component in components])
+    densities = np.array([component.left_out for component in components])
+    charged = densities * np.exp(-charges / n_rows)[:, None]
     weights = np.full(len(components), 1 / len(components))
     for _ in range(_N_ITERATIONS):
-        shares = densities * weights[:, None]
+        shares = charged * weights[:, None]
         shares /= shares.sum(axis=0)
         weights = (shares * counts).sum(axis=1) / n_rows
+    is_used = weights > _LEAST_WEIGHT
     weights *= 1 - _LEAST_UNIFORM
     weights[0] += _LEAST_UNIFORM
-    return weights, float((counts * np.log(weights @ densities)).sum())
+    in_sample = float((counts * np.log(weights @ np.array([c.in_sample for c in components]))).sum())
+    left_out = float((counts * np.log(weights @ densities)).sum())
+    n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
+    return weights, in_sample - n_parameters * log(n_rows) / 2 - float(charges @ is_used)
 
 
 def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
-    return _Component(np.ones(len(scaled)), np.ones((2, len(knots) - 1)))
+    ones = np.ones(len(scaled))
+    return _Component(ones, ones, np.ones((2, len(knots) - 1)))
 
 
 def _histogram(
@@ -189,7 +204,7 @@ def _histogram_density(
     density = (rows + 1) / (n_rows + n_bins) / widths
     middles = (knots[:-1] + knots[1:]) / 2
     at_pieces = density[np.searchsorted(cuts, middles, side="left")]
-    return _Component(left_out, np.stack([at_pieces, at_pieces]), cost)
+    return _Component(density[code], left_out, np.stack([at_pieces, at_pieces]), cost)
 
 
 def _kernel(
@@ -212,14 +227,13 @@ def _kernel(
     low, high = at_knots[0], at_knots[-1]
     sources, rows = _groups(places, counts)
     n_rows, n_sources = rows.sum(), len(sources)
-    own = np.ones(n_sources)
     mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
     weights = np.tile(rows, 3).astype(np.float64)
     largest = max((high - low) / 2, least)
     n_halvings = int(2 * np.log2(largest / least))
     kernels = np.exp(-(((sources[:, None] - mirrored) / (least * 2 ** (n_halvings / 2))) ** 2) / 2)
     itself = np.arange(n_sources)
-    best_likelihood, best_bandwidth, best = -np.inf, least, np.ones(n_sources)
+    best_likelihood, best_bandwidth, best = -np.inf, least, np.ones((2, n_sources))
     slope_of_source = slope if n_sources == len(places) else np.interp(sources, places, slope)
     for step in range(n_halvings, -1, -1):
         bandwidth = least * 2 ** (step / 2)
@@ -228,18 +242,20 @@ def _kernel(
             + kernels[itself, itself + n_sources]
             + kernels[itself, itself + 2 * n_sources]
         )
-        left_out = np.maximum(kernels @ weights - own * of_value, 0.0)
-        left_out /= bandwidth * np.sqrt(2 * np.pi) * np.maximum(n_rows - own, 1)
+        sums = kernels @ weights
+        both = np.stack((sums / n_rows, np.maximum(sums - of_value, 0.0) / (n_rows - 1)))
+        both /= bandwidth * np.sqrt(2 * np.pi)
         # a little uniform density, as in the mixture
-        mixed = (1 - _LEAST_UNIFORM) * left_out * slope_of_source + _LEAST_UNIFORM
+        mixed = (1 - _LEAST_UNIFORM) * both[1] * slope_of_source + _LEAST_UNIFORM
         likelihood = float((rows * np.log(mixed)).sum())
         if likelihood > best_likelihood:
-            best_likelihood, best_bandwidth, best = likelihood, bandwidth, left_out
+            best_likelihood, best_bandwidth, best = likelihood, bandwidth, both
         kernels *= kernels
     values = np.exp(-(((at_knots[:, None] - mirrored) / best_bandwidth) ** 2) / 2) @ weights
     values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
-    left_out = best if n_sources == len(places) else np.interp(places, sources, best)
-    return _Component(left_out * slope, np.stack([values[:-1], values[1:]]))
+    if n_sources < len(places):
+        best = np.stack([np.interp(places, sources, densities) for densities in best])
+    return _Component(best[0] * slope, best[1] * slope, np.stack([values[:-1], values[1:]]))
 
 
 def _stretched(
