@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,23 +99,28 @@ def slow_network_score(
     method: str = "density-bd",
     cut_cost: float = 0.5,
     edge_cost: float = 0.0,
+    shape_likelihoods: Mapping[int, float] | None = None,
 ) -> float:
-    """The score in nats of a network with these cuts, by counting with dictionaries."""
+    """The score in nats of a network with these cuts, by counting with dictionaries.
+
+    `shape_likelihoods` holds the log likelihood of the shape of every variable whose bins have one.
+    """
     cut = [
         ScoredVariable(v.name, v.values, v.n_levels, () if v.n_levels else (Policy(c, v.policies[0].chosen),))
         for v, c in zip(variables, cuts, strict=True)
     ]
     listed = list(edges)
     charged = edge_cost * len(listed) * math.log(max(len(cut) - 1, 1)) if method == "density-bd" else 0.0
-    return -charged + math.fsum(
-        slow_family_score(
-            cut,
-            Family((child, 0), tuple((i, 0) for i, j in listed if j == child)),
-            method,
-            cut_cost=cut_cost,
+
+    def family(child: int, parents: Iterable[int], cost: float) -> float:
+        return slow_family_score(
+            cut, Family((child, 0), tuple((i, 0) for i in parents)), method, cut_cost=cost
         )
-        for child in range(len(cut))
-    )
+
+    scores = [family(child, [i for i, j in listed if j == child], cut_cost) for child in range(len(cut))]
+    # the widths of the bins cancel
+    shaped = [log - family(v, [], 0.0) for v, log in (shape_likelihoods or {}).items()]
+    return -charged + math.fsum([*scores, *shaped])
 
 
 def table_variables(table: Table, fixed: Iterable[str] = ()) -> list[ScoredVariable]:

@@ -397,6 +397,8 @@ def test_limits_hold_for_optimal_cuts(folder):
         "40",
         "--min-width",
         "0.2",
+        "--shape",
+        "uniform",
     ]
     result = invoke(
         "front", folder / "rows.csv", *limits, "--max-evaluations", "2000", "--out", folder / "wide"

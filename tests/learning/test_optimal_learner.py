@@ -3,6 +3,7 @@
 import json
 import math
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
 from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.simulation.random_networks import random_network
 
@@ -33,7 +35,13 @@ def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
     edges = [(position[a], position[b]) for a, b in network.edges]
     cuts = [network.cut_points.get(name, np.empty(0)) for name in table.names]
     return slow_network_score(
-        table_variables(table, fixed), edges, cuts, method, cut_cost, edge_cost=learner.edge_cost
+        table_variables(table, fixed),
+        edges,
+        cuts,
+        method,
+        cut_cost,
+        learner.edge_cost,
+        {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
     )
 
 
@@ -110,7 +118,8 @@ def test_no_single_variable_can_be_cut_better_at_the_end(rows):
     names = [name for name in rows if rows[name].dtype == float]
     frame = rows.iloc[:80][[*names[:3], "level"]]
     frame = frame.assign(**{name: (frame[name].rank(pct=True) * 6).round() for name in names[:3]})
-    learner = quick(4000, kinds=dict.fromkeys(names[:3], "continuous")).fit(frame)
+    # no bound on the density of repeated values
+    learner = quick(4000, shape="uniform", kinds=dict.fromkeys(names[:3], "continuous")).fit(frame)
     cut_points = learner.network_.cut_points
     assert sorted(cut_points) == sorted(names[:3])
     variables, position = table_variables(learner.table_), {name: i for i, name in enumerate(frame)}
@@ -217,11 +226,14 @@ def test_learned_cuts_keep_their_limits(rows, limits, method):
     cut_limits = CutLimits(
         1, limits.get("max_bins", 15), limits.get("min_width", 1e-3), limits.get("min_bin_count", 1)
     )
-    for n_evaluations in (20, 1500):
-        learner = quick(n_evaluations, scoring_method=method, **limits).fit(frame)
+    for n_evaluations, shape in ((20, "auto"), (20, "uniform"), (1500, "auto"), (1500, "uniform")):
+        learner = quick(n_evaluations, scoring_method=method, shape=shape, **limits).fit(frame)
         assert len(learner.network_.cut_points) == 5
         for name, cuts in learner.network_.cut_points.items():
-            assert keeps_limits(frame[name].to_numpy(), cuts, cut_limits), name
+            # bins with a shape have no least width
+            has_shape = name in learner.network_.shapes
+            of_column = replace(cut_limits, min_width=0.0) if has_shape else cut_limits
+            assert keeps_limits(frame[name].to_numpy(), cuts, of_column), name
         assert learner.score_ == pytest.approx(slow_score(learner, method), abs=1e-7)
 
 
