@@ -10,8 +10,6 @@ from shaped_examples import shaped_table
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, read_table
 from gomea_bn.learning.table_shapes import table_shapes
 
-QUICK = BayesNetLearner(max_evaluations=400)
-
 
 @pytest.fixture(scope="module")
 def table():
@@ -26,22 +24,17 @@ def table():
 
 @pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
 def test_shapes_and_point_masses_come_from_all_rows(table, resampling):
-    ensemble = BayesNetEnsemble(QUICK, n_networks=6, resampling=resampling, random_state=2).fit(table)
     shapes = {name: shape.shape for name, shape in table_shapes(table).items()}
-    for network in ensemble.networks_:
-        assert {"rain", "rare"} <= set(network.shapes)
-        assert all(shape == shapes[name] for name, shape in network.shapes.items())
-    assert np.isfinite(ensemble.score(table.to_frame()))
-
-
-def test_a_variable_may_have_a_shape_in_some_networks_only(table):
-    ensemble = BayesNetEnsemble(QUICK, n_networks=6, random_state=2).fit(table)
-    used = {tuple(network.shapes) for network in ensemble.networks_}
-    assert len(used) > 1
-    densities = np.exp([network.log_density(table.to_frame()) for network in ensemble.networks_])
-    np.testing.assert_allclose(
-        ensemble.log_density(table.to_frame()), np.log(densities.mean(axis=0)), rtol=1e-12
-    )
+    for shape, n_networks in (("auto", 6), ("marginal", 2)):
+        learner = BayesNetLearner(max_evaluations=400, shape=shape)
+        ensemble = BayesNetEnsemble(
+            learner, n_networks=n_networks, resampling=resampling, random_state=2
+        ).fit(table)
+        for network in ensemble.networks_:
+            assert {"rain", "rare"} <= set(network.shapes)
+            assert shape == "auto" or set(network.shapes) == set(table.names)
+            assert all(own == shapes[name] for name, own in network.shapes.items())
+        assert np.isfinite(ensemble.score(table.to_frame()))
 
 
 def test_members_of_an_ensemble_with_uniform_bins_have_no_shapes(table):

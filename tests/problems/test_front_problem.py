@@ -238,6 +238,24 @@ def test_objectives_count_shapes_and_point_masses(seed):
     assert used == {(False, ("rain", "tail")), (True, ("rain", "tail"))}
 
 
+def test_repeated_values_have_densities_where_bins_are_uniform():
+    table = shaped_table(150)
+    rain = table.columns[1]
+    shape = replace(fit_shape(rain.values), may_be_shaped=False)
+    assert shape.shape.points
+    policies = policy_library(rain.values, "equal-width", 4)
+    variables = [ScoredVariable(rain.name, rain.values, 0, policies, shape)]
+    scorer = smoothed_scorer(variables, table.n_rows, 1.0)
+    problem = FrontProblem(scorer, edge_rules(None, [rain.name], [2]), ["misfit", "complexity"])
+    for genotype in problem.sample(np.random.default_rng(0), 4):
+        cuts = policies[int(problem.policy_indices(genotype)[0])].cut_points
+        alone = read_table(table.to_frame()[["rain"]], kinds={"rain": "continuous"})
+        network = DiscretizedBayesNet.from_table(alone, [], {"rain": cuts}, pseudo_count=1.0)
+        assert full(problem, genotype).objectives[0] == pytest.approx(
+            -network.score(alone.to_frame()), abs=1e-10
+        )
+
+
 def test_columns_that_the_expert_does_not_mention_do_not_count():
     problem, table, _frame, expert, _sample = make_case(6)
     sample = draw_expert_sample(expert, 256, 0, frozenset(table.names[:2]))
