@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -116,7 +117,7 @@ def test_repeated_values_gain_no_density_in_networks_that_were_learned_with_shap
         network = DiscretizedBayesNet.from_table(
             table, [("x", "y")], {"x": [2.0, 7.0], "y": [0.5]}, metadata=metadata
         )
-        options = {} if method == "rv-gomea" else {"bin_counts": "free", "starts": 4}
+        options: dict[str, Any] = {} if method == "rv-gomea" else {"bin_counts": "free", "starts": 4}
         result = refine_boundaries(
             network, table, method, scoring_method="density-bd", min_width=0.0, random_state=1, **options
         )
