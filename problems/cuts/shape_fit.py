@@ -24,16 +24,22 @@ __all__ = ["fit_shape", "repeated_values", "resolution"]
 
 LEAST_WIDTH = 0.02
 """Resolution as a share of the range, or of twice the range of the middle four fifths of the rows if that is less."""
+LEAST_WIDTH_UNTIED = 0.005
+"""The same for a column with few repeated values."""
 POINT_SHARE = 0.1
 """Smallest share of the rows of a point mass."""
 POINT_RATIO = 5.0
 """Smallest ratio of the rows of a point mass to those of any value that is not one."""
+PARAMETER_PRICE = 1.5
+"""Nats that an effective parameter of a shape costs."""
 MOST_POINTS = 4
 """Largest number of point masses of a column."""
 
+# most rows per distinct value of a column with few repeated values
+_FEW_TIES = 1.1
 _LEAST_UNIFORM = 0.01
 _MOST_GROUPS = 256
-_MOST_HISTOGRAM_BINS = 20
+_MOST_HISTOGRAM_BINS = 24
 _N_ITERATIONS = 100
 # a component of a smaller weight has no parameters
 _LEAST_WEIGHT = 1e-3
@@ -87,7 +93,9 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     tenths = np.searchsorted(cumulated, np.array([0.1, 0.9]) * cumulated[-1])
     middle = 2 * (distinct[tenths[1]] - distinct[tenths[0]])
     extent = min(span, middle) if middle > 0 else span
-    return float(max(LEAST_WIDTH * extent, 2 * np.median(np.diff(distinct))))
+    is_tied = cumulated[-1] > _FEW_TIES * len(distinct)
+    share = LEAST_WIDTH if is_tied else LEAST_WIDTH_UNTIED
+    return float(max(share * extent, 2 * np.median(np.diff(distinct))))
 
 
 def fit_shape(values: NDArray[np.float64], point_values: NDArray[np.float64] | None = None) -> ColumnShape:
@@ -166,7 +174,7 @@ def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple
     in_sample = float((counts * np.log(weights @ np.array([c.in_sample for c in components]))).sum())
     left_out = float((counts * np.log(weights @ densities)).sum())
     n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
-    return weights, in_sample - n_parameters * log(n_rows) / 2 - float(charges @ is_used)
+    return weights, in_sample - PARAMETER_PRICE * n_parameters - float(charges @ is_used)
 
 
 def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
