@@ -189,11 +189,14 @@ def of_ours(
         learner = make_learner({**options, **least}, **fixed).fit(train)
         record.setdefault("seconds", perf_counter() - began)
         network = learner.network_
-        # a learner with cuts of its own may keep narrower bins
-        cuts = wide_cuts(network.cut_points, learner.table_, width)
+        # a learner with cuts of its own may keep narrower bins; bins with a shape have no least width
+        uniform = {name: c for name, c in network.cut_points.items() if name not in network.shapes}
+        cuts = {**network.cut_points, **wide_cuts(uniform, learner.table_, width)}
         if any(len(cuts[name]) < len(of_column) for name, of_column in network.cut_points.items()):
             counting = smoothing(learner)
-            network = DiscretizedBayesNet.from_table(learner.table_, network.edges, cuts, **counting)
+            network = DiscretizedBayesNet.from_table(
+                learner.table_, network.edges, cuts, shapes=network.shapes, **counting
+            )
         record[f"density {width}"] = network.log_density(test)
         record[f"bins {width}"] = mean_bins(network.cut_points.values())
         record.setdefault("n edges", len(network.edges))

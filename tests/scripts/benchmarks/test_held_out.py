@@ -52,13 +52,20 @@ def test_ours_learns_once_per_width_and_loses_narrow_cuts(monkeypatch, spiky_tab
 
     def make(options, **fixed):
         widths.append(options.get("min_width"))
-        return BayesNetLearner(cut_points={"x": [0.499, 0.501]}, max_evaluations=200, random_state=0)
+        return BayesNetLearner(
+            cut_points={"x": [0.499, 0.501]}, shape=shape, max_evaluations=200, random_state=0
+        )
 
     monkeypatch.setattr(held_out, "make_learner", make)
     frame = spiky_table.to_frame()
+    shape = "uniform"
     record = held_out.of_ours({}, {}, frame, frame)
     assert widths == [None, 0.01]
     assert record["density 0.01"].mean() < record["density 0.0"].mean() - 0.5
+    # bins with a shape may be narrow
+    shape = "marginal"
+    record = held_out.of_ours({}, {}, frame, frame)
+    assert (record["density 0.01"] == record["density 0.0"]).all()
 
 
 def test_the_best_peer_is_judged_on_the_test_rows_of_all_folds():
