@@ -359,7 +359,7 @@ def test_an_unfitted_ensemble_says_so(frame, fitted):
 
 def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
     made = BayesNetEnsemble(BayesNetLearner(BayesianDiscretizer()), n_networks=1)
-    assert made.get_params()["learner__max_bins"] == 15
+    assert made.get_params()["learner__max_bins"] == "auto"
     assert "learner__max_bins" not in made.get_params(deep=False)
     made.set_params(learner__max_bins=3, learner__discretizer__max_cycles=7, n_networks=2)
     assert (made.learner.max_bins, untyped(made.learner.discretizer).max_cycles, made.n_networks) == (3, 7, 2)

@@ -465,6 +465,7 @@ def test_cuts_that_the_user_fixed_stay_and_cost_nothing(scoring_method: str) -> 
     learner = BayesNetLearner(
         scoring_method=scoring_method,
         cut_points={"x": [-0.5, 0.5]},
+        max_bins=3,
         shape="uniform",
         max_evaluations=3000,
         random_state=1,
