@@ -62,6 +62,9 @@ class Comparison:
         Edges in both networks; edges of a that have the other direction in b; edges in one network only.
     variables : tuple of VariableStates
         Bins or levels of the common variables, in the order of a.
+    other_shapes : tuple of str
+        Common variables that are distributed differently inside their bins: with another shape, or with one only in
+        one network.
     names_only_a, names_only_b : tuple of str
         Variables in one network only.
     parameters_a, parameters_b : int
@@ -77,6 +80,7 @@ class Comparison:
     only_a: tuple[Edge, ...]
     only_b: tuple[Edge, ...]
     variables: tuple[VariableStates, ...]
+    other_shapes: tuple[str, ...]
     names_only_a: tuple[str, ...]
     names_only_b: tuple[str, ...]
     parameters_a: int
@@ -92,6 +96,7 @@ class Comparison:
             *self._variable_lines(name_a, name_b),
             *self._edge_lines(name_a, name_b),
             *self._state_lines(name_a, name_b),
+            *self._shape_lines(),
         ]
         if self.equal:
             lines.append(f"{name_a} and {name_b} are equal in every probability.")
@@ -147,6 +152,12 @@ class Comparison:
             *(f"  {_state_line(states, name_a, name_b)}" for states in differing),
         ]
 
+    def _shape_lines(self) -> list[str]:
+        if not self.other_shapes:
+            return []
+        names = listed(map(shown_name, self.other_shapes), _MOST_VALUES)
+        return [f"The distribution inside the bins of {names} differs."]
+
 
 def compare(a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> Comparison:
     """Return a comparison of the edges, bins, levels and numbers of parameters of two networks.
@@ -182,6 +193,7 @@ def compare(a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> Comparison:
         only_a=tuple(edge for edge in edges_a if edge not in in_b and edge[::-1] not in in_b),
         only_b=tuple(edge for edge in edges_b if edge not in in_a and edge[::-1] not in in_a),
         variables=tuple(_states(name, a, b) for name in shared),
+        other_shapes=tuple(name for name in shared if a.shapes.get(name) != b.shapes.get(name)),
         names_only_a=tuple(name for name in a.names if name not in shared),
         names_only_b=tuple(name for name in b.names if name not in shared),
         parameters_a=a.n_parameters,

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import small_network
+from shaped_examples import point_at_a_cut
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
@@ -190,3 +191,21 @@ def test_the_order_of_the_variables_has_no_influence_on_the_hamming_distance():
 
     assert compare(bare("a", "b"), bare("b", "a")).shd == 0
     assert compare(bare("a", "b"), bare("a", "c")).shd is None
+
+
+def test_other_distributions_inside_the_bins_are_named():
+    shaped = point_at_a_cut()
+    uniform = DiscretizedBayesNet(
+        shaped.names,
+        shaped.edges,
+        cut_points=shaped.cut_points,
+        support=shaped.support,
+        levels={},
+        tables=shaped.tables,
+    )
+    comparison = compare(shaped, uniform)
+    assert comparison.other_shapes == ("x",)
+    assert not comparison.equal
+    assert "The distribution inside the bins of x differs." in comparison.to_text()
+    assert compare(shaped, shaped).other_shapes == ()
+    assert "distribution" not in str(compare(shaped, shaped))
