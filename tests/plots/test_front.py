@@ -9,11 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.front import Front, Objective
+from gomea_bn.front.front import MISFIT, Front, Objective
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.plots import (
     front_points,
@@ -68,6 +69,17 @@ def test_an_expert_s_statement_is_fitted_to_the_front_s_table(front, truth):
     statement = ExpertNetwork.from_edges(truth.edges[:2], names=truth.names)
     points = front_points(front, expert=statement)
     assert points.iloc[-1]["complexity"] == statement.fitted(front.table).n_parameters
+
+
+def test_an_expert_s_statement_gets_the_shapes_of_the_front_s_networks():
+    table = shaped_table(120)
+    network = shaped_network(table)
+    front = Front([MISFIT], [[-network.score(table.to_frame())]], [network], table=table)
+    statement = ExpertNetwork.from_edges([("cause", "rain")], names=table.names)
+    fitted = statement.fitted(table, shapes=network.shapes)
+    assert set(fitted.shapes) == {"cause", "rain", "tail"}
+    points = front_points(front, expert=statement)
+    assert points.iloc[-1]["misfit"] == pytest.approx(-fitted.score(table.to_frame()), abs=1e-12)
 
 
 def test_a_front_of_two_objectives_is_a_scatter(front, truth):
