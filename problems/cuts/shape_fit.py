@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import isfinite, log
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -32,9 +33,12 @@ MOST_POINTS = 4
 """Largest number of point masses of a column."""
 
 _LEAST_UNIFORM = 0.01
+# smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
+_LEAST_SHARE = 1e-100
 _MOST_GROUPS = 256
 _MOST_HISTOGRAM_BINS = 20
 _N_ITERATIONS = 100
+_SQUARES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +91,18 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     return float(max(LEAST_WIDTH * extent, 2 * np.median(np.diff(distinct))))
 
 
-def fit_shape(values: NDArray[np.float64]) -> ColumnShape:
+def fit_shape(values: ArrayLike) -> ColumnShape:
     """Return the shape of a column.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,), float64
         At least two distinct values.
+
+    Raises
+    ------
+    GomeaBnError
+        For values that are not finite numbers, are all equal, or have a range beyond float64.
 
     Notes
     -----
@@ -102,16 +111,18 @@ def fit_shape(values: NDArray[np.float64]) -> ColumnShape:
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
     Expectation maximisation finds the weights.
     """
-    all_distinct, all_counts = np.unique(values, return_counts=True)
+    all_distinct, all_counts = np.unique(_checked(values), return_counts=True)
     is_point = repeated_values(all_distinct, all_counts)
     low, high = float(all_distinct[0]), float(all_distinct[-1])
     distinct, counts = all_distinct[~is_point], all_counts[~is_point]
     least = resolution(distinct, counts)
     span = high - low
     # on [0, 1]
-    scaled, width = (distinct - low) / span, min(least / span, 0.5)
+    scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)
     histogram_cuts, histogram_cost = _histogram(scaled, counts, width)
-    knots = _knots(scaled, counts, histogram_cuts, width)
+    edges = _edges(_knots(scaled, counts, histogram_cuts, width), low, high)
+    # where floats are coarse the edges are not exactly at the knots
+    knots = (edges - low) / span
     components = [
         _uniform(scaled, knots),
         _kernel(scaled, counts, width, knots),
@@ -131,9 +142,33 @@ def fit_shape(values: NDArray[np.float64]) -> ColumnShape:
     }
     log_likelihood += n_smooth * log(n_smooth / n_rows)
     log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
-    edges = low + knots * span
-    edges[0], edges[-1] = low, high
     return ColumnShape(Shape(edges, heights[0], heights[1], points), log_likelihood, least)
+
+
+def _checked(values: ArrayLike) -> NDArray[np.float64]:
+    """Return the values of a column as an array, float64 (n_rows,)."""
+    try:
+        checked = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(f"The values of a column must be numbers, got {values!r:.80}.") from error
+    if checked.ndim != 1 or not np.isfinite(checked).all():
+        raise GomeaBnError(f"The values of a column must be a list of finite numbers, got {values!r:.80}.")
+    if len(checked) == 0 or checked.min() == checked.max():
+        raise GomeaBnError(
+            "A constant column has no shape; it needs at least two distinct values, got "
+            f"{checked[:1].tolist()!r}."
+        )
+    # Python's floats overflow without a warning
+    low, high = float(checked.min()), float(checked.max())
+    if not isfinite(high - low):
+        raise GomeaBnError(f"The range of a column must be finite, got values from {low:g} to {high:g}.")
+    return checked
+
+
+def _edges(knots: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """Return the knots in the units of the data, float64 (n_pieces + 1,), without those that rounding makes equal."""
+    inner = np.unique(low + knots[1:-1] * (high - low))
+    return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
 
 
 def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
@@ -197,7 +232,7 @@ def _kernel(
     """Return the kernel density of the best bandwidth, on the given scale (centre, spread) if there is one.
 
     Bandwidths fall from half of the range by factors of the square root of 2, so that each matrix of kernels is the
-    square of the one before.
+    square of the one before. Squares double the rounding error, so that every sixteenth matrix is computed afresh.
     """
     places, at_knots, slope, slope_at_knots = scaled, knots, np.ones(len(scaled)), np.ones(len(knots))
     if scale is not None:
@@ -213,12 +248,16 @@ def _kernel(
     weights = np.tile(rows, 3).astype(np.float64)
     largest = max((high - low) / 2, least)
     n_halvings = int(2 * np.log2(largest / least))
-    kernels = np.exp(-(((sources[:, None] - mirrored) / (least * 2 ** (n_halvings / 2))) ** 2) / 2)
+    kernels = np.empty((n_sources, 3 * n_sources))
     itself = np.arange(n_sources)
     best_likelihood, best_bandwidth, best = -np.inf, least, np.ones(n_sources)
     slope_of_source = slope if n_sources == len(places) else np.interp(sources, places, slope)
     for step in range(n_halvings, -1, -1):
         bandwidth = least * 2 ** (step / 2)
+        if (n_halvings - step) % _SQUARES:
+            kernels *= kernels
+        else:
+            kernels = _gaussian(sources, mirrored, bandwidth)
         of_value = (
             kernels[itself, itself]
             + kernels[itself, itself + n_sources]
@@ -231,11 +270,19 @@ def _kernel(
         likelihood = float((rows * np.log(mixed)).sum())
         if likelihood > best_likelihood:
             best_likelihood, best_bandwidth, best = likelihood, bandwidth, left_out
-        kernels *= kernels
-    values = np.exp(-(((at_knots[:, None] - mirrored) / best_bandwidth) ** 2) / 2) @ weights
+    values = _gaussian(at_knots, mirrored, best_bandwidth) @ weights
     values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
     left_out = best if n_sources == len(places) else np.interp(places, sources, best)
     return _Component(left_out * slope, np.stack([values[:-1], values[1:]]))
+
+
+def _gaussian(
+    positions: NDArray[np.float64], centres: NDArray[np.float64], bandwidth: float
+) -> NDArray[np.float64]:
+    """Return exp(-(distance / bandwidth)^2 / 2), float64 (n_positions, n_centres)."""
+    # the square of a huge distance is infinite, and its kernel 0
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(-(((positions[:, None] - centres) / bandwidth) ** 2) / 2), np.float64)
 
 
 def _stretched(
@@ -243,7 +290,7 @@ def _stretched(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return values on the scale asinh((x - centre) / spread), and the derivative of the scale."""
     centre, spread = scale
-    return np.arcsinh((values - centre) / spread), 1 / np.sqrt((values - centre) ** 2 + spread**2)
+    return np.arcsinh((values - centre) / spread), 1 / np.hypot(values - centre, spread)
 
 
 def _quartiles(scaled: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[float, float]:
