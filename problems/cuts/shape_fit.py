@@ -13,6 +13,7 @@ from math import isfinite, log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
@@ -39,6 +40,7 @@ _MOST_GROUPS = 256
 _MOST_HISTOGRAM_BINS = 20
 _N_ITERATIONS = 100
 _SQUARES = 16
+_MOST_TAIL_KNOTS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,15 @@ class _Component:
         Density of every distinct value without the rows of that value.
     at_knots : ndarray of shape (2, n_pieces), float64
         Density at the left and right end of every piece.
+    masses : ndarray of shape (n_pieces,), float64
+        Probability of every piece.
     cost : float
         Nats that choosing the component from the data costs.
     """
 
     left_out: NDArray[np.float64]
     at_knots: NDArray[np.float64]
+    masses: NDArray[np.float64]
     cost: float = 0.0
 
 
@@ -109,7 +114,7 @@ def fit_shape(values: ArrayLike) -> ColumnShape:
     One kernel density has a bandwidth in the units of the data, the other one on the scale asinh((x - median) / half
     the interquartile range), which follows long tails. Both are Gaussian and reflected at the ends of the range. The
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
-    Expectation maximisation finds the weights.
+    Expectation maximisation finds the weights. The log likelihood is at most that of all rows under the shape.
     """
     all_distinct, all_counts = np.unique(_checked(values), return_counts=True)
     is_point = repeated_values(all_distinct, all_counts)
@@ -133,16 +138,20 @@ def fit_shape(values: ArrayLike) -> ColumnShape:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
     weights, log_likelihood = _mixed(components, counts)
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
+    masses = weights @ np.array([component.masses for component in components])
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
-    total = float(np.sum(np.diff(knots) * heights.sum(axis=0) / 2))
-    heights *= n_smooth / n_rows / total
+    # lines between distant knots would hold more than the mixture does in the tails
+    heights *= masses / masses.sum() * (n_smooth / n_rows) / (np.diff(knots) * heights.sum(axis=0) / 2)
     points = {
         float(value): float(count / n_rows)
         for value, count in zip(all_distinct[is_point], all_counts[is_point], strict=True)
     }
-    log_likelihood += n_smooth * log(n_smooth / n_rows)
+    shape = Shape(edges, heights[0], heights[1], points)
+    # groups of rows make long tails look denser than the pieces of the shape are
+    in_sample = float(counts @ shape.log_density(distinct)) + n_smooth * log(span)
+    log_likelihood = min(log_likelihood + n_smooth * log(n_smooth / n_rows), in_sample)
     log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
-    return ColumnShape(Shape(edges, heights[0], heights[1], points), log_likelihood, least)
+    return ColumnShape(shape, log_likelihood, least)
 
 
 def _checked(values: ArrayLike) -> NDArray[np.float64]:
@@ -186,7 +195,7 @@ def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple
 
 
 def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
-    return _Component(np.ones(len(scaled)), np.ones((2, len(knots) - 1)))
+    return _Component(np.ones(len(scaled)), np.ones((2, len(knots) - 1)), np.diff(knots))
 
 
 def _histogram(
@@ -219,7 +228,7 @@ def _histogram_density(
     density = (rows + 1) / (n_rows + n_bins) / widths
     middles = (knots[:-1] + knots[1:]) / 2
     at_pieces = density[np.searchsorted(cuts, middles, side="left")]
-    return _Component(left_out, np.stack([at_pieces, at_pieces]), cost)
+    return _Component(left_out, np.stack([at_pieces, at_pieces]), at_pieces * np.diff(knots), cost)
 
 
 def _kernel(
@@ -273,7 +282,8 @@ def _kernel(
     values = _gaussian(at_knots, mirrored, best_bandwidth) @ weights
     values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
     left_out = best if n_sources == len(places) else np.interp(places, sources, best)
-    return _Component(left_out * slope, np.stack([values[:-1], values[1:]]))
+    below = ndtr((at_knots[:, None] - mirrored) / best_bandwidth) @ weights / n_rows
+    return _Component(left_out * slope, np.stack([values[:-1], values[1:]]), np.diff(below))
 
 
 def _gaussian(
@@ -321,14 +331,18 @@ def _knots(
 ) -> NDArray[np.float64]:
     """Return 0, the histogram's cuts, further knots half evenly spaced and half at quantiles of the rows, and 1.
 
-    The further knots are at least a quarter of the resolution `width` away from all others.
+    The shares of the last quantiles at both ends halve down to a single row, to follow long tails. The further knots are at least a quarter of the resolution `width` away from all others.
     """
     fixed = np.concatenate(([0.0], cuts, [1.0]))
     most = MOST_PIECES + 1 - len(fixed)
     n_even = most // 2
     n_quantiles = most - n_even
     cumulated = np.cumsum(counts)
-    steps = np.arange(1, n_quantiles + 1) / (n_quantiles + 1)
+    n_tail = min(_MOST_TAIL_KNOTS, int(np.log2(max(cumulated[-1] / n_quantiles, 1))))
+    n_middle = n_quantiles - 2 * n_tail
+    middle = np.arange(1, n_middle + 1) / (n_middle + 1)
+    tail = middle[0] / 2 ** np.arange(1, n_tail + 1)
+    steps = np.concatenate((tail, middle, 1 - tail))
     quantiles = scaled[np.searchsorted(cumulated, steps * cumulated[-1])]
     further = np.sort(np.concatenate((np.arange(1, n_even + 1) / (n_even + 1), quantiles)))
     knots = fixed.tolist()
