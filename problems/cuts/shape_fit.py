@@ -249,10 +249,8 @@ def _kernel(
         at_knots, slope_at_knots = _stretched(knots, scale)
         least /= scale[1]
     low, high = at_knots[0], at_knots[-1]
-    sources, rows = _groups(places, counts)
+    sources, rows, own = _groups(places, counts)
     n_rows, n_sources = rows.sum(), len(sources)
-    # rows that are left out together: all of a value, or one row where values are grouped
-    own = rows.astype(np.float64) if n_sources == len(places) else np.ones(n_sources)
     mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
     weights = np.tile(rows, 3).astype(np.float64)
     largest = max((high - low) / 2, least)
@@ -314,16 +312,21 @@ def _quartiles(scaled: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[
 
 def _groups(
     places: NDArray[np.float64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return at most 256 places and their rows: the distinct values, or the means of neighbouring ones."""
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return at most 256 places, the distinct values or the means of neighbouring ones, with two numbers of rows each.
+
+    These are the rows of the place, and those that are left out together: all of a value, or their mean in a group,
+    where every row counts once.
+    """
     if len(places) <= _MOST_GROUPS:
-        return places, counts
+        return places, counts, counts.astype(np.float64)
     middle = np.cumsum(counts) - counts / 2
     group = np.minimum((middle * (_MOST_GROUPS / counts.sum())).astype(np.int64), _MOST_GROUPS - 1)
     rows = np.bincount(group, counts, minlength=_MOST_GROUPS)
     sums = np.bincount(group, counts * places, minlength=_MOST_GROUPS)
+    squares = np.bincount(group, counts * counts, minlength=_MOST_GROUPS)
     filled = rows > 0
-    return sums[filled] / rows[filled], rows[filled].astype(np.int64)
+    return sums[filled] / rows[filled], rows[filled].astype(np.int64), squares[filled] / rows[filled]
 
 
 def _knots(
