@@ -214,9 +214,7 @@ def _with_measure(variable: ScoredVariable, scorer: FamilyScorer, v: int) -> Sco
     if variable.shape is None:
         return variable
     shaped = bool(scorer.is_shaped[scorer.view(v)])
-    return replace(
-        variable, shape=replace(variable.shape, may_be_uniform=not shaped, may_be_shaped=shaped)
-    )
+    return replace(variable, shape=replace(variable.shape, may_be_uniform=not shaped, may_be_shaped=shaped))
 
 
 def _compressed(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

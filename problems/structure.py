@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
@@ -37,6 +39,8 @@ class StructureProblem(DiscreteDefaults):
         Lets the search compute the best cuts of a solution's variables; the scorer's libraries must be able to grow.
     pairs : ndarray of shape (N, N), bool, optional
         Pairs of variables that may be joined by an edge, symmetric. Other pairs have no gene, whatever the rules allow.
+    first_cuts : mapping of int to sequence of ndarray, optional
+        Inner cuts by variable with which a search over graphs alone may begin.
 
     Attributes
     ----------
@@ -64,8 +68,10 @@ class StructureProblem(DiscreteDefaults):
         initial_indegree: float = 1.0,
         pricing: Pricing | None = None,
         pairs: NDArray[np.bool_] | None = None,
+        first_cuts: Mapping[int, Sequence[NDArray[np.float64]]] | None = None,
     ) -> None:
         self.scorer = scorer
+        self.first_cuts = dict(first_cuts or {})
         self.pricing = pricing
         self._pricer: CutPricer | None = None
         self.edge_rules = edge_rules
@@ -146,6 +152,52 @@ class StructureProblem(DiscreteDefaults):
             index = scorer.enter(variable, cut_points)
         self._follow_library(variable, gene)
         return index
+
+    def enter_between_runs(
+        self, variable: int, cut_points: NDArray[np.float64], in_use: Sequence[int]
+    ) -> int:
+        """Return the index of the policy with these cuts, which enters if it is new, while no search runs.
+
+        In a full library it takes the place of the last policy that is not in use; the first one never leaves.
+        """
+        index = self.scorer.enter(variable, cut_points)
+        if index < 0:
+            n_policies = len(self.scorer.library(variable))
+            unused = next(k for k in range(n_policies - 1, 0, -1) if k not in in_use)
+            self.scorer.leave(variable, unused)
+            index = self.scorer.enter(variable, cut_points)
+        if self.rules.bin_gene[variable] >= 0:
+            self._follow_library(variable, int(self.rules.bin_gene[variable]))
+        return index
+
+    def with_cuts(self, cuts: Mapping[int, NDArray[np.float64]]) -> StructureProblem:
+        """Return the same problem with one policy in the libraries of some variables, which then have no genes.
+
+        Parameters
+        ----------
+        cuts : mapping of int to ndarray
+            Inner cuts by variable; scores charge them as chosen cuts.
+        """
+        scorer = self.scorer
+        variables = [
+            replace(variable, policies=(Policy(cuts[v]),)) if v in cuts and self.scorer.grows[v] else variable
+            for v, variable in enumerate(scorer.variables)
+        ]
+        return StructureProblem(
+            FamilyScorer(variables, scorer.method, scorer.rule),
+            self.edge_rules,
+            random_repair=self.rules.random_order,
+            initial_indegree=self.initial_indegree,
+            pairs=self.pairs,
+        )
+
+    def cuts(self, genotype: NDArray[np.int16]) -> dict[int, NDArray[np.float64]]:
+        """Return the inner cuts of every continuous variable under a genotype, by variable."""
+        return {
+            v: self.scorer.policy(v, index).cut_points
+            for v, index in enumerate(self.policy_indices(genotype).tolist())
+            if not self.scorer.variables[v].n_levels
+        }
 
     @property
     def priced_variables(self) -> list[int]:

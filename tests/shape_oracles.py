@@ -23,7 +23,10 @@ def random_shape(seed: int, *, scale: float = 1.0) -> Shape:
     n_pieces = int(rng.integers(1, 9))
     edges = scale * (rng.normal() * 10 + np.cumsum(np.exp(2 * rng.normal(size=n_pieces + 1))))
     left, right = np.exp(rng.normal(size=(2, n_pieces)))
-    values = [*edges[[0, -1, rng.integers(n_pieces + 1)]].tolist(), float(rng.uniform(edges[0], edges[-1]))]
+    values = [
+        *edges[[0, -1, int(rng.integers(n_pieces + 1))]].tolist(),
+        float(rng.uniform(edges[0], edges[-1])),
+    ]
     chosen = rng.permutation(values)[: rng.integers(0, 4)].tolist()
     shares = rng.dirichlet(np.ones(len(chosen) + 1))
     total = float(np.sum(np.diff(edges) * (left + right) / 2) / (edges[-1] - edges[0]) / shares[0])
@@ -35,9 +38,7 @@ def random_shape(seed: int, *, scale: float = 1.0) -> Shape:
 
 def slow_mass(shape: Shape, low: float, high: float) -> float:
     """Return the probability of the interval (low, high], which includes the minimum if it begins there."""
-    pieces = zip(
-        shape.edges.tolist(), shape.edges[1:].tolist(), shape.left.tolist(), shape.right.tolist()
-    )
+    pieces = zip(shape.edges.tolist(), shape.edges[1:].tolist(), shape.left.tolist(), shape.right.tolist())
     parts = []
     for start, end, left, right in pieces:
         a, b = max(start, low), min(end, high)
@@ -84,35 +85,29 @@ def slow_log_density(shape: Shape, value: float) -> float:
 def slow_kernel_left_out(
     scaled: Sequence[float], counts: Sequence[int], bandwidth: float, low: float = 0.0, high: float = 1.0
 ) -> list[float]:
-    """Return the reflected Gaussian kernel density at every value from the rows of all other values."""
+    """Return the reflected Gaussian kernel density at every value without one row of that value."""
     n = sum(counts)
     densities = []
     for i, x in enumerate(scaled):
         kernels = [
-            counts[j] * math.exp(-((x - centre) ** 2) / (2 * bandwidth**2))
+            (counts[j] - (i == j)) * math.exp(-((x - centre) ** 2) / (2 * bandwidth**2))
             for j, y in enumerate(scaled)
-            if j != i
             for centre in (y, 2 * low - y, 2 * high - y)
         ]
-        densities.append(math.fsum(kernels) / (bandwidth * math.sqrt(2 * math.pi) * max(n - counts[i], 1)))
+        densities.append(math.fsum(kernels) / (bandwidth * math.sqrt(2 * math.pi) * (n - 1)))
     return densities
 
 
 def slow_histogram_left_out(
     scaled: Sequence[float], counts: Sequence[int], cuts: Sequence[float]
 ) -> list[float]:
-    """Return the density of the bin of every value from the rows of all other values, and one more row per bin."""
+    """Return the density of the bin of every value without one row of that value, and with one more row per bin."""
     edges = [0.0, *cuts, 1.0]
     densities = []
-    for i, x in enumerate(scaled):
+    for x in scaled:
         k = next(b for b in range(len(edges) - 1) if x <= edges[b + 1])
-        others = [c for j, (y, c) in enumerate(zip(scaled, counts)) if j != i]
-        inside = [
-            c
-            for j, (y, c) in enumerate(zip(scaled, counts))
-            if j != i and (edges[k] < y <= edges[k + 1] or (k == 0 and y == 0))
-        ]
-        share = (sum(inside) + 1) / (sum(others) + len(edges) - 1)
+        inside = [c for y, c in zip(scaled, counts) if edges[k] < y <= edges[k + 1] or (k == 0 and y == 0)]
+        share = (sum(inside) - 1 + 1) / (sum(counts) - 1 + len(edges) - 1)
         densities.append(share / (edges[k + 1] - edges[k]))
     return densities
 
@@ -121,10 +116,10 @@ def quadrature(shape: Shape, breaks: NDArray[np.float64], n: int = 200) -> NDArr
     """Return the integral of the density between neighbouring breaks by mid-points, without points, float64 (k,)."""
     integrals = []
     ends = np.union1d(breaks, shape.edges)
-    for a, b in zip(breaks[:-1], breaks[1:]):
+    for a, b in itertools.pairwise(breaks):
         total = 0.0
         inner = ends[(ends >= a) & (ends <= b)]
-        for c, d in zip(inner[:-1], inner[1:]):
+        for c, d in itertools.pairwise(inner):
             grid = c + (d - c) * (np.arange(n) + 0.5) / n
             total += float(np.exp(shape.log_density(grid)).mean() * (d - c))
         integrals.append(total)

@@ -31,6 +31,7 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
+from gomea_bn.learning.staged_search import StagedSearch
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
@@ -224,6 +225,10 @@ class BayesNetLearner(LearnerParameters):
                     seed=seed,
                     n_threads=n_threads,
                     callback=callback,
+                ).run()
+            elif problem.first_cuts:
+                result = StagedSearch(
+                    problem, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
                 ).run()
             else:
                 result = algorithm.run(

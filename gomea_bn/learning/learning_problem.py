@@ -57,7 +57,7 @@ __all__ = [
     "merged_library",
     "scored_variables",
     "searched_pairs",
-    "with_first_cuts",
+    "with_cuts",
 ]
 
 SHAPES = ("auto", "uniform", "marginal")
@@ -160,9 +160,11 @@ def learning_problem(
     method, rule = _score(table, options)
     variables, rules = scored_variables(table, options, proposed)
     growth, pricing = library_growth(table, variables, options), None
+    first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
-        variables = with_first_cuts(variables, method, limits)
+        first = first_cuts(variables, method, limits)
+        variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
     scorer = FamilyScorer(variables, method, rule, growth=growth)
     return StructureProblem(
@@ -172,6 +174,7 @@ def learning_problem(
         initial_indegree=options.initial_indegree,
         pricing=pricing,
         pairs=searched_pairs(table, scorer, rules, options.max_candidates) if pairs is None else pairs,
+        first_cuts=first,
     )
 
 
@@ -322,13 +325,14 @@ def _check_required(table: Table, knowledge: ExpertKnowledge | None) -> None:
                 )
 
 
-def with_first_cuts(
-    variables: Sequence[ScoredVariable], method: ScoringMethod, limits: CutLimits
+def with_cuts(
+    variables: Sequence[ScoredVariable], proposed: Mapping[int, Iterable[NDArray[np.float64]]]
 ) -> list[ScoredVariable]:
-    """Return the variables with the cuts of `first_cuts` in their libraries."""
-    proposed = first_cuts(variables, method, limits)
+    """Return the variables with further cuts, by position, in their libraries."""
     return [
-        replace(variable, policies=merged_library(variable.policies, proposed[v])) if v in proposed else variable
+        replace(variable, policies=merged_library(variable.policies, proposed[v]))
+        if v in proposed
+        else variable
         for v, variable in enumerate(variables)
     ]
 
@@ -360,11 +364,7 @@ def learned_cut_points(
 ) -> dict[str, NDArray[np.float64]]:
     """Return the inner cuts of every continuous variable under a genotype, by name."""
     scorer = problem.scorer
-    return {
-        scorer.variables[v].name: scorer.policy(v, index).cut_points
-        for v, index in enumerate(problem.policy_indices(genotype).tolist())
-        if not scorer.variables[v].n_levels
-    }
+    return {scorer.variables[v].name: cuts for v, cuts in problem.cuts(genotype).items()}
 
 
 def learned_shapes(problem: StructureProblem, genotype: NDArray[np.int16]) -> dict[str, Shape]:

@@ -25,18 +25,23 @@ _STARTING_BINS = 5
 _N_CELLS = 100
 # the density on both sides of a gap is higher by this factor somewhere
 _DEPTH = 1.15
+# single rows in a tail look like humps
+_LEAST_SIDE = 0.05
 
 
 def gaps_of_shape(shape: Shape) -> NDArray[np.float64]:
-    """Return the values at which a shape has a minimum between two humps, ascending, float64 (n_gaps,)."""
-    heights = np.concatenate(
-        (shape.left[:1], np.minimum(shape.right[:-1], shape.left[1:]), shape.right[-1:])
-    )
+    """Return the values at which a shape has a minimum between two humps, ascending, float64 (n_gaps,).
+
+    On either side of a gap lies at least a twentieth of the probability.
+    """
+    heights = np.concatenate((shape.left[:1], np.minimum(shape.right[:-1], shape.left[1:]), shape.right[-1:]))
     is_minimum = (heights[1:-1] < heights[:-2]) & (heights[1:-1] <= heights[2:])
     highest_before = np.maximum.accumulate(heights)[:-2]
     highest_after = np.maximum.accumulate(heights[::-1])[::-1][2:]
     is_deep = np.minimum(highest_before, highest_after) > _DEPTH * heights[1:-1]
-    return np.asarray(shape.edges[1:-1][is_minimum & is_deep], np.float64)
+    gaps = shape.edges[1:-1][is_minimum & is_deep]
+    below = shape.distribution(gaps)
+    return np.asarray(gaps[(below >= _LEAST_SIDE) & (below <= 1 - _LEAST_SIDE)], np.float64)
 
 
 def first_cuts(
@@ -57,7 +62,9 @@ def first_cuts(
     limits : CutLimits
         Limits of the cuts; those on rows apply to the rows that are used.
     """
-    free = [v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None]
+    free = [
+        v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None
+    ]
     proposed: dict[int, list[NDArray[np.float64]]] = {v: [] for v in free}
     if len(variables) < 2:
         return proposed
@@ -72,6 +79,10 @@ def first_cuts(
     for v in free:
         if len(cuts[v]):
             proposed[v].append(cuts[v])
+        if _may_be_uniform(variables[v]):
+            jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
+            if jumps is not None and len(jumps.cut_points):
+                proposed[v].append(jumps.cut_points)
     for _ in range(_N_ROUNDS):
         coded = [_coded(variable, rows, cuts.get(v)) for v, variable in enumerate(variables)]
         partners = _partners(coded, method, free)
@@ -92,6 +103,10 @@ def _some_rows(n_rows: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(_ROW_SEED).choice(n_rows, _MOST_ROWS, replace=False))
 
 
+def _may_be_uniform(variable: ScoredVariable) -> bool:
+    return variable.shape is None or False in variable.shape.measures
+
+
 def _starting_cuts(
     variable: ScoredVariable, values: NDArray[np.float64], limits: CutLimits
 ) -> NDArray[np.float64]:
@@ -99,10 +114,9 @@ def _starting_cuts(
 
     There are no cuts if nothing is within the limits. The gaps count only if bins may be uniform.
     """
-    assert variable.shape is not None
     most = limits.max_bins or MAX_CARDINALITY
     starts = [equal_frequency_cuts(values, k) for k in range(min(_STARTING_BINS, most), 1, -1)]
-    if False in variable.shape.measures:
+    if _may_be_uniform(variable) and variable.shape is not None:
         gaps = gaps_of_shape(variable.shape.shape)
         starts.insert(0, gaps[(gaps > values.min()) & (gaps < values.max())])
     for cuts in starts:
@@ -126,7 +140,7 @@ def _coded(
 def _partners(
     coded: Sequence[CodedColumn], method: ScoringMethod, free: Sequence[int]
 ) -> dict[int, list[int]]:
-    """Return up to three variables whose bins gain most from each of the given ones as the only parent; at least one."""
+    """Return up to three variables, at least one, that gain most from each of the given ones as their only parent."""
     n_rows, n = len(coded[0].codes), len(coded)
     discrete = [ScoredVariable(str(v), column.codes, column.cardinality) for v, column in enumerate(coded)]
     scorer = FamilyScorer(discrete, method, score_rule(method, n_rows))

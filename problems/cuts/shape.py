@@ -281,8 +281,8 @@ class ColumnShape:
     ----------
     shape : Shape
     log_likelihood : float
-        Log density of the rows in nats with the range scaled to 1, each row left out together with all rows of the
-        same value, minus the cost of what was chosen from the rows.
+        Log density of the rows in nats with the range scaled to 1, minus (ln n)/2 per effective parameter and the
+        cost of what was chosen from the rows.
     resolution : float
         Least width of structure in the shape, in the units of the data. A bin with more than two rows per distinct
         value must be as wide, so that repeated values cannot gain density.

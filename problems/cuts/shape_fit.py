@@ -1,8 +1,8 @@
 """The shape of a continuous column, fitted to its values.
 
 The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
-weights maximise the likelihood of the rows when each row is left out together with all rows of the same value, so that
-repeated values gain nothing. Bandwidths and bins also have a least width, the resolution of the column.
+weights maximise the likelihood of the rows when each row is left out. Bandwidths and bins have a least width, the
+resolution of the column, which bounds what repeated values can gain.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ _MOST_HISTOGRAM_BINS = 20
 _N_ITERATIONS = 100
 _SQUARES = 16
 _MOST_TAIL_KNOTS = 6
+# a component of a smaller weight has no parameters
+_LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class _Component:
 
     Attributes
     ----------
-    left_out : ndarray of shape (n_distinct,), float64
-        Density of every distinct value without the rows of that value.
+    in_sample, left_out : ndarray of shape (n_distinct,), float64
+        Density of every distinct value, from all rows and without one row of that value.
     at_knots : ndarray of shape (2, n_pieces), float64
         Density at the left and right end of every piece.
     masses : ndarray of shape (n_pieces,), float64
@@ -59,6 +61,7 @@ class _Component:
         Nats that choosing the component from the data costs.
     """
 
+    in_sample: NDArray[np.float64]
     left_out: NDArray[np.float64]
     at_knots: NDArray[np.float64]
     masses: NDArray[np.float64]
@@ -114,7 +117,7 @@ def fit_shape(values: ArrayLike) -> ColumnShape:
     One kernel density has a bandwidth in the units of the data, the other one on the scale asinh((x - median) / half
     the interquartile range), which follows long tails. Both are Gaussian and reflected at the ends of the range. The
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
-    Expectation maximisation finds the weights. The log likelihood is at most that of all rows under the shape.
+    Expectation maximisation finds the weights. The log likelihood before charges is at most that of the shape.
     """
     all_distinct, all_counts = np.unique(_checked(values), return_counts=True)
     is_point = repeated_values(all_distinct, all_counts)
@@ -136,7 +139,7 @@ def fit_shape(values: ArrayLike) -> ColumnShape:
     centre, spread = _quartiles(scaled, counts)
     if spread > 0:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
-    weights, log_likelihood = _mixed(components, counts)
+    weights, of_mixture, charge = _mixed(components, counts)
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
     masses = weights @ np.array([component.masses for component in components])
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
@@ -148,8 +151,8 @@ def fit_shape(values: ArrayLike) -> ColumnShape:
     }
     shape = Shape(edges, heights[0], heights[1], points)
     # groups of rows make long tails look denser than the pieces of the shape are
-    in_sample = float(counts @ shape.log_density(distinct)) + n_smooth * log(span)
-    log_likelihood = min(log_likelihood + n_smooth * log(n_smooth / n_rows), in_sample)
+    of_shape = float(counts @ shape.log_density(distinct)) + n_smooth * log(span)
+    log_likelihood = min(of_mixture + n_smooth * log(n_smooth / n_rows), of_shape) - charge
     log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
     return ColumnShape(shape, log_likelihood, least)
 
@@ -180,22 +183,36 @@ def _edges(knots: NDArray[np.float64], low: float, high: float) -> NDArray[np.fl
     return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
 
 
-def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-    """Return the weights of greatest left-out likelihood, the first at least 1/100, and the log likelihood in nats."""
+def _mixed(
+    components: Sequence[_Component], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return the weights of greatest left-out likelihood, the first at least 1/100, and two numbers of nats.
+
+    These are the log likelihood of all rows, and what the fit is charged: (ln n)/2 for every parameter, and the costs
+    of the components. The number of parameters is the difference between the log likelihoods of all rows and with each
+    row left out, to which a histogram of k bins adds k - 1, plus one per weight.
+    """
     n_rows = counts.sum()
-    densities = np.array([c.left_out * np.exp(-c.cost / n_rows) for c in components])
+    charges = np.array([component.cost for component in components])
+    densities = np.array([component.left_out for component in components])
+    charged = densities * np.exp(-charges / n_rows)[:, None]
     weights = np.full(len(components), 1 / len(components))
     for _ in range(_N_ITERATIONS):
-        shares = densities * weights[:, None]
+        shares = charged * weights[:, None]
         shares /= shares.sum(axis=0)
         weights = (shares * counts).sum(axis=1) / n_rows
+    is_used = weights > _LEAST_WEIGHT
     weights *= 1 - _LEAST_UNIFORM
     weights[0] += _LEAST_UNIFORM
-    return weights, float((counts * np.log(weights @ densities)).sum())
+    in_sample = float((counts * np.log(weights @ np.array([c.in_sample for c in components]))).sum())
+    left_out = float((counts * np.log(weights @ densities)).sum())
+    n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
+    return weights, in_sample, n_parameters * log(n_rows) / 2 + float(charges @ is_used)
 
 
 def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
-    return _Component(np.ones(len(scaled)), np.ones((2, len(knots) - 1)), np.diff(knots))
+    ones = np.ones(len(scaled))
+    return _Component(ones, ones, np.ones((2, len(knots) - 1)), np.diff(knots))
 
 
 def _histogram(
@@ -224,11 +241,12 @@ def _histogram_density(
     code = np.searchsorted(cuts, scaled, side="left")
     rows = np.bincount(code, counts, minlength=n_bins)
     widths = np.diff(np.concatenate(([0.0], cuts, [1.0])))
-    left_out = (rows[code] - counts + 1) / (n_rows - counts + n_bins) / widths[code]
+    left_out = rows[code] / (n_rows - 1 + n_bins) / widths[code]
     density = (rows + 1) / (n_rows + n_bins) / widths
     middles = (knots[:-1] + knots[1:]) / 2
     at_pieces = density[np.searchsorted(cuts, middles, side="left")]
-    return _Component(left_out, np.stack([at_pieces, at_pieces]), at_pieces * np.diff(knots), cost)
+    at_ends = np.stack([at_pieces, at_pieces])
+    return _Component(density[code], left_out, at_ends, at_pieces * np.diff(knots), cost)
 
 
 def _kernel(
@@ -249,7 +267,7 @@ def _kernel(
         at_knots, slope_at_knots = _stretched(knots, scale)
         least /= scale[1]
     low, high = at_knots[0], at_knots[-1]
-    sources, rows, own = _groups(places, counts)
+    sources, rows = _groups(places, counts)
     n_rows, n_sources = rows.sum(), len(sources)
     mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
     weights = np.tile(rows, 3).astype(np.float64)
@@ -257,7 +275,7 @@ def _kernel(
     n_halvings = int(2 * np.log2(largest / least))
     kernels = np.empty((n_sources, 3 * n_sources))
     itself = np.arange(n_sources)
-    best_likelihood, best_bandwidth, best = -np.inf, least, np.ones(n_sources)
+    best_likelihood, best_bandwidth, best = -np.inf, least, np.ones((2, n_sources))
     slope_of_source = slope if n_sources == len(places) else np.interp(sources, places, slope)
     for step in range(n_halvings, -1, -1):
         bandwidth = least * 2 ** (step / 2)
@@ -270,18 +288,21 @@ def _kernel(
             + kernels[itself, itself + n_sources]
             + kernels[itself, itself + 2 * n_sources]
         )
-        left_out = np.maximum(kernels @ weights - own * of_value, 0.0)
-        left_out /= bandwidth * np.sqrt(2 * np.pi) * np.maximum(n_rows - own, 1)
+        sums = kernels @ weights
+        both = np.stack((sums / n_rows, np.maximum(sums - of_value, 0.0) / (n_rows - 1)))
+        both /= bandwidth * np.sqrt(2 * np.pi)
         # a little uniform density, as in the mixture
-        mixed = (1 - _LEAST_UNIFORM) * left_out * slope_of_source + _LEAST_UNIFORM
+        mixed = (1 - _LEAST_UNIFORM) * both[1] * slope_of_source + _LEAST_UNIFORM
         likelihood = float((rows * np.log(mixed)).sum())
         if likelihood > best_likelihood:
-            best_likelihood, best_bandwidth, best = likelihood, bandwidth, left_out
+            best_likelihood, best_bandwidth, best = likelihood, bandwidth, both
     values = _gaussian(at_knots, mirrored, best_bandwidth) @ weights
     values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
-    left_out = best if n_sources == len(places) else np.interp(places, sources, best)
     below = ndtr((at_knots[:, None] - mirrored) / best_bandwidth) @ weights / n_rows
-    return _Component(left_out * slope, np.stack([values[:-1], values[1:]]), np.diff(below))
+    if n_sources < len(places):
+        best = np.stack([np.interp(places, sources, densities) for densities in best])
+    at_ends = np.stack([values[:-1], values[1:]])
+    return _Component(best[0] * slope, best[1] * slope, at_ends, np.diff(below))
 
 
 def _gaussian(
@@ -312,21 +333,16 @@ def _quartiles(scaled: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[
 
 def _groups(
     places: NDArray[np.float64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return at most 256 places, the distinct values or the means of neighbouring ones, with two numbers of rows each.
-
-    These are the rows of the place, and those that are left out together: all of a value, or their mean in a group,
-    where every row counts once.
-    """
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return at most 256 places and their rows: the distinct values, or the means of neighbouring ones."""
     if len(places) <= _MOST_GROUPS:
-        return places, counts, counts.astype(np.float64)
+        return places, counts
     middle = np.cumsum(counts) - counts / 2
     group = np.minimum((middle * (_MOST_GROUPS / counts.sum())).astype(np.int64), _MOST_GROUPS - 1)
     rows = np.bincount(group, counts, minlength=_MOST_GROUPS)
     sums = np.bincount(group, counts * places, minlength=_MOST_GROUPS)
-    squares = np.bincount(group, counts * counts, minlength=_MOST_GROUPS)
     filled = rows > 0
-    return sums[filled] / rows[filled], rows[filled].astype(np.int64), squares[filled] / rows[filled]
+    return sums[filled] / rows[filled], rows[filled].astype(np.int64)
 
 
 def _knots(
@@ -334,7 +350,8 @@ def _knots(
 ) -> NDArray[np.float64]:
     """Return 0, the histogram's cuts, further knots half evenly spaced and half at quantiles of the rows, and 1.
 
-    The shares of the last quantiles at both ends halve down to a single row, to follow long tails. The further knots are at least a quarter of the resolution `width` away from all others.
+    The shares of the last quantiles at both ends halve down to a single row, to follow long tails. The further knots
+    are at least a quarter of the resolution `width` away from all others.
     """
     fixed = np.concatenate(([0.0], cuts, [1.0]))
     most = MOST_PIECES + 1 - len(fixed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -198,9 +199,9 @@ def test_misfits_are_the_densities_of_the_network(uniform: bool) -> None:
     )
     families = [Family((0, 0)), Family((1, 0), ((0, 0),)), Family((2, 0), ((0, 0), (1, 0)))]
     # a point has a probability in any unit
-    scaled = 200 * math.log(np.ptp(x)) + (~np.isin(y, variables[1].shape.shape.point_values)).sum() * math.log(
-        np.ptp(y)
-    )
+    scaled = 200 * math.log(np.ptp(x)) + (
+        ~np.isin(y, variables[1].shape.shape.point_values)
+    ).sum() * math.log(np.ptp(y))
     assert scorer.score(families).sum() == pytest.approx(network.log_density(frame).sum() + scaled, abs=1e-6)
     assert "y" in shapes
 
@@ -236,7 +237,7 @@ def test_kernels_plain_evaluation_and_the_scorer_agree(method: str, uniform: boo
             set_gene(solution, journal, gene, rng.uniform(problem.lower[gene], problem.upper[gene]))
         evaluate_partial(data, solution, journal, rng)
         journal.counts[:] = 0
-        genotype = np.asarray(solution.genotype)
+        genotype = np.asarray(solution.genotype, np.float64)
         objectives, violation = problem.evaluate(genotype)
         assert solution.objectives == pytest.approx(objectives, abs=1e-7)
         assert solution.violation[0] == pytest.approx(violation, abs=1e-12)
@@ -270,7 +271,13 @@ def test_only_repeated_values_give_shaped_bins_a_least_width() -> None:
     problem = boundary_problem(2, "density-bic", uniform=False, limits=CutLimits(min_width=0.4))
     # x has no repeated values, and z has about ten rows per value
     first = problem._columns.first_gene
-    narrow = problem.encode({0: [1.0, 1.001], 1: [2.0, 5.0], 2: [1.5, 3.0, 4.5], 4: [1.0, 2.0]})
+    narrow = problem.encode(
+        {
+            v: np.array(cuts)
+            for v, cuts in enumerate([[1.0, 1.001], [2.0, 5.0], [1.5, 3.0, 4.5], [], [1.0, 2.0]])
+            if cuts
+        }
+    )
     narrow[first[0] : first[1]] = [40.5, 41.5]
     assert problem.evaluate(narrow)[1] == 0.0
     narrow[first[2] : first[3]] = [10.5, 11.5, 20.5]
@@ -279,7 +286,7 @@ def test_only_repeated_values_give_shaped_bins_a_least_width() -> None:
     cuts = problem.cut_points(narrow)[2]
     counts = np.bincount(np.searchsorted(cuts, column_z.values))
     expected = 0.0
-    for k, (a, b) in enumerate(zip(cuts[:-1], cuts[1:]), start=1):
+    for k, (a, b) in enumerate(itertools.pairwise(cuts), start=1):
         values = column_z.values[(column_z.values > a) & (column_z.values <= b)]
         if counts[k] > 2 * len(np.unique(values)) and b - a < column_z.shape.resolution:
             expected += 1 - (b - a) / column_z.shape.resolution

@@ -113,7 +113,12 @@ def random_example(
     variables = [ScoredVariable(str(d), c, r) for d, (c, r) in enumerate(zip(discrete, levels))]
     variables.append(with_cuts(ScoredVariable("x", values, 0, shape=shape)))
     parents = [[], [0], [0, 1]][rng.integers(3)]
-    families: list[list[tuple[int, list[int]]]] = [[], [(2, [])], [(2, [0]), (3, [])], [(2, [3, 4]), (3, [0])]]
+    families: list[list[tuple[int, list[int]]]] = [
+        [],
+        [(2, [])],
+        [(2, [0]), (3, [])],
+        [(2, [3, 4]), (3, [0])],
+    ]
     return Example(variables, parents, families[rng.integers(4)])
 
 
@@ -230,7 +235,9 @@ def test_narrow_bins_are_those_of_the_twin(seed: int, resolution: float) -> None
 def test_zoom_ends_near_the_value_of_the_exact_programme(method: str) -> None:
     rng = np.random.default_rng(3)
     values = rng.gamma(2.0, size=800)
-    parent = (rng.random(800) < np.array([0.1, 0.9, 0.4])[np.searchsorted([1.0, 2.5], values)]).astype(np.int32)
+    parent = (rng.random(800) < np.array([0.1, 0.9, 0.4])[np.searchsorted([1.0, 2.5], values)]).astype(
+        np.int32
+    )
     shape = replace(fit_shape(values), may_be_uniform=False)
     variables = [
         ScoredVariable("p", parent, 2),

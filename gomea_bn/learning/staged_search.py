@@ -1,0 +1,238 @@
+"""Search in stages: over graphs with given cuts, and over graphs and cuts together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.threads import StopFlag
+
+__all__ = ["StagedSearch"]
+
+Cuts = dict[int, NDArray[np.float64]]
+
+# evaluations per gene of the first stage over graphs and cuts; stages double
+_FIRST_PER_GENE = 20
+_FEWEST_EVALUATIONS = 500
+# evaluations over graphs alone per evaluation over graphs and cuts: they take about as long
+_GRAPH_SHARE = 64
+_PATIENT_PER_GENE = 1000
+_PRICING_PASSES = 5
+# reasons why a stage ends by itself, as opposed to limits of the whole search
+_STAGE_ENDS = ("max_evaluations", "max_population_size")
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    """A network apart from the libraries of a problem: arcs (parent, child), and inner cuts by variable."""
+
+    edges: list[tuple[int, int]]
+    cuts: Cuts
+
+
+class StagedSearch:
+    """Search that alternates between graphs with given cuts, and graphs together with cuts.
+
+    Evaluations of graphs with one policy per variable are many times as fast, since most family scores are in the cache
+    and no cuts are priced. They also find edges whose cuts would not last: pricing removes every cut that explains no
+    edge of the present network. In a stage over graphs the variables therefore keep the finer of two cuts, those of the
+    best network and first cuts. The next stage over graphs and cuts starts from the best graph.
+
+    The lengths of the stages depend on numbers of evaluations alone, so that the same number of evaluations gives the
+    same network again.
+
+    Parameters
+    ----------
+    problem : StructureProblem
+        With pricing and first cuts; stages over graphs take turns with the first and the last ones of every variable.
+    algorithm : GOMEA
+        Settings of every stage.
+    limits : Limits
+        Limits of all stages together.
+    seed : int
+    n_threads : int
+    callback : callable, optional
+        Function that receives a `Progress` with the counts of all stages.
+    """
+
+    def __init__(
+        self,
+        problem: StructureProblem,
+        algorithm: GOMEA,
+        limits: Limits,
+        *,
+        seed: int,
+        n_threads: int,
+        callback: Callback | None,
+    ) -> None:
+        self.problem = problem
+        self.first_cuts = {v: cuts for v, cuts in problem.first_cuts.items() if cuts}
+        self.algorithm = algorithm
+        self.limits = limits
+        self.seed = seed
+        self.n_threads = n_threads
+        self.callback = callback
+        self.stages: list[Result] = []
+        self.history: list[HistoryEntry] = []
+        self.statistics: Counter[str] = Counter()
+        self.best, self.objective = _Network([], {}), np.inf
+        # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
+        self._effort = self._effort_at_best = 0.0
+
+    def run(self) -> Result:
+        """Return the best network as a genotype of the problem, with the counts of all stages."""
+        self.stop = StopFlag(self.limits.max_seconds)
+        length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
+        self._stage(self.problem, length, [])
+        turn = 0
+        while not self._ended():
+            cuts = self._stage_cuts(turn)
+            # every other stage over graphs starts without the best graph, which may be hard to leave
+            starts = [_Network(self.best.edges, cuts)] if turn % 2 else []
+            graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * length, starts)
+            if self._ended():
+                break
+            length *= 2
+            self._stage(self.problem, length, [self.best, self._priced(_Network(graph.edges, cuts))])
+            turn += 1
+        return self._result()
+
+    def _stage_cuts(self, turn: int) -> Cuts:
+        """Return the cuts of the next stage over graphs: the best network's, or first cuts if these are more."""
+        cuts = dict(self.best.cuts)
+        for v, first in self.first_cuts.items():
+            candidate = first[turn % len(first)]
+            if len(candidate) > len(cuts[v]):
+                cuts[v] = candidate
+        return cuts
+
+    def _priced(self, network: _Network) -> _Network:
+        """Return a network with the best cuts of one variable after another."""
+        pricer = self.problem.refiner(self.stop.flag)
+        assert pricer is not None
+        generator = np.random.default_rng([self.seed, len(self.stages)])
+        genotype = _genotypes(self.problem, [network])[0]
+        # the pricer itself keeps the policies of the genotype that it improves
+        nothing: NDArray[np.int64] = np.empty(0, np.int64)
+        for _ in range(_PRICING_PASSES):
+            before = genotype
+            genotype = pricer.improved(before, generator, lambda _gene: nothing)
+            if np.array_equal(genotype, before):
+                break
+        return _Network(network.edges, self.problem.cuts(genotype))
+
+    def _stage(self, problem: StructureProblem, length: int, starts: Sequence[_Network]) -> _Network:
+        """Search one problem from some networks for a number of evaluations, and return the best network of the stage.
+
+        If it is better than the best one so far, it replaces that one.
+        """
+        n_eval = sum(stage.n_eval for stage in self.stages)
+        seconds = self.stop.seconds
+        result = self.algorithm.run(
+            problem,
+            self._limits_of_stage(length),
+            random_state=np.random.SeedSequence([self.seed, len(self.stages)]) if self.stages else self.seed,
+            n_jobs=self.n_threads,
+            callback=None if self.callback is None else self._reporter(self.callback),
+            initial=_genotypes(problem, starts) if starts else None,
+        )
+        self.stages.append(result)
+        self.statistics.update(result.statistics)
+        for entry in result.history:
+            if not self.history or entry.objective < self.history[-1].objective:
+                total = replace(entry, seconds=seconds + entry.seconds, n_eval=n_eval + entry.n_eval)
+                self.history.append(total)
+        network = _Network(problem.edges(result.X), problem.cuts(result.X))
+        share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
+        if result.F[0] < self.objective:
+            self.best, self.objective = network, float(result.F[0])
+            self._effort_at_best = self._effort + share * result.history[-1].n_eval
+        self._effort += share * result.n_eval
+        if result.stopped_by not in _STAGE_ENDS:
+            self.stop.raise_for(result.stopped_by)
+        return network
+
+    def _ended(self) -> bool:
+        """Return whether a limit of the whole search is met; its name is then the reason of `stop`."""
+        if not self.stop.reason:
+            limits, n_eval = self.limits, sum(stage.n_eval for stage in self.stages)
+            self.stop.check_deadline()
+            if n_eval >= limits.evaluations:
+                self.stop.raise_for("max_evaluations")
+            elif self.limits.patience is not None and self._effort > max(
+                _PATIENT_PER_GENE * self.problem.n_variables, self.limits.patience * self._effort_at_best
+            ):
+                self.stop.raise_for("patience")
+        return bool(self.stop.reason)
+
+    def _limits_of_stage(self, length: int) -> Limits:
+        """Return the limits of a stage of at most `length` evaluations."""
+        n_eval = sum(stage.n_eval for stage in self.stages)
+        n_generations = sum(stage.n_generations for stage in self.stages)
+        limits = self.limits
+        left = min(float(length), limits.evaluations - n_eval)
+        seconds = None if limits.max_seconds is None else max(limits.max_seconds - self.stop.seconds, 1e-6)
+        generations = None if limits.max_generations is None else limits.max_generations - n_generations
+        return replace(
+            limits,
+            max_seconds=seconds,
+            max_evaluations=max(int(left), 1),
+            max_generations=generations,
+            patience=None,
+        )
+
+    def _reporter(self, callback: Callback) -> Callback:
+        """Return a callback that passes on the progress of one stage with the counts of all stages."""
+        n_eval = sum(stage.n_eval for stage in self.stages)
+        n_generations = sum(stage.n_generations for stage in self.stages)
+        statistics, best = Counter(self.statistics), self.objective
+
+        def report(progress: Progress) -> bool | None:
+            return callback(
+                replace(
+                    progress,
+                    seconds=self.stop.seconds,
+                    n_eval=n_eval + progress.n_eval,
+                    n_generations=n_generations + progress.n_generations,
+                    best=min(best, progress.best),
+                    statistics=dict(statistics + Counter(progress.statistics)),
+                )
+            )
+
+        return report
+
+    def _result(self) -> Result:
+        return Result(
+            X=_genotypes(self.problem, [self.best])[0],
+            F=np.array([self.objective]),
+            n_eval=sum(stage.n_eval for stage in self.stages),
+            n_eval_full=sum(stage.n_eval_full for stage in self.stages),
+            exec_time=self.stop.seconds,
+            time_to_best=self.history[-1].seconds,
+            history=self.history,
+            stopped_by=self.stop.reason,
+            n_generations=sum(stage.n_generations for stage in self.stages),
+            statistics={**self.statistics, "stages": len(self.stages)},
+            extra=self.stages[-1].extra,
+        )
+
+
+def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArray[np.int16]:
+    """Return the genotypes of networks, shape (n, n_genes); their cuts enter the libraries if they are new."""
+    policies = np.zeros((len(networks), problem.n_nodes), np.int64)
+    for v in networks[0].cuts:
+        for k, network in enumerate(networks):
+            policies[k, v] = problem.enter_between_runs(v, network.cuts[v], policies[:k, v].tolist())
+    return np.stack(
+        [
+            problem.genotype(network.edges, of_variables)
+            for network, of_variables in zip(networks, policies.tolist())
+        ]
+    )
