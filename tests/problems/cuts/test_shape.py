@@ -157,8 +157,11 @@ def test_a_point_at_a_cut_belongs_to_the_lower_bin() -> None:
 
 def test_bins_between_neighbouring_floats_have_a_mass_above_zero() -> None:
     cuts = np.array([1.0, np.nextafter(1.0, 2.0), 3.0])
-    assert (UNIFORM.bin_masses(cuts) > 0).all()
-    assert np.isfinite(UNIFORM.log_inside(cuts, cuts)).all()
+    flat = Shape([0.0, 4.0], [0.1], [0.1], {0.0: 0.9})
+    assert np.diff(flat.distribution(cuts))[0] == 0
+    for shape in (UNIFORM, flat):
+        assert (shape.bin_masses(cuts) > 0).all()
+        assert np.isfinite(shape.log_inside(cuts, cuts)).all()
 
 
 @given(SEEDS, st.sampled_from([1.0, 1e-300, 1e290]))

@@ -112,12 +112,28 @@ def test_the_histogram_leaves_out_one_row(seed: int) -> None:
 
 def test_many_squares_of_kernels_stay_exact() -> None:
     """An outlier makes the range so wide that the best bandwidth is far below it."""
+    scaled, counts, knots = scaled_example(1)
+    scaled = np.append(scaled[:-1] * 1e-9, 1.0)
+    least = 5e-11
+    component = shape_fit._kernel(scaled, counts, least, knots)
+    n_halvings = int(2 * math.log2(0.5 / least))
+    twins = [
+        np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), least * 2 ** (step / 2)))
+        for step in range(n_halvings + 1)
+    ]
+    best = max(twins, key=lambda twin: float(counts @ np.log(0.99 * twin + 0.01)))
+    assert component.left_out == pytest.approx(best, rel=1e-9, abs=1e-12)
+
+
+def test_an_outlier_takes_no_density_from_the_other_rows() -> None:
     rng = np.random.default_rng(5)
     inner = np.sort(rng.normal(size=100))
+    alone = fit_shape(inner).shape.log_density(inner).mean()
     for outlier in (1e3, 1e9, 1e13):
         values = np.append(inner, outlier)
-        span = np.ptp(values)
-        log_likelihood = fit_shape(values).log_likelihood / len(values) - math.log(span)
+        fitted = fit_shape(values)
+        assert fitted.shape.log_density(inner).mean() > alone - 0.2
+        log_likelihood = fitted.log_likelihood / len(values) - math.log(np.ptp(values))
         # -1.42 for the normal distribution, minus what the parameters cost
         assert -3 < log_likelihood < -1.4
 
