@@ -11,17 +11,17 @@ import typer
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
+    AutoMaxBins,
+    AutoMaxIndegree,
     CutPoints,
     Data,
     Forbid,
     FormerThreads,
     Jobs,
     Kind,
-    MaxBins,
     MaxCandidates,
     MaxEvaluations,
     MaxGenerations,
-    MaxIndegree,
     MaxLevels,
     MaxSeconds,
     MaxTableCells,
@@ -36,6 +36,7 @@ from gomea_bn.cli.options import (
     Tier,
     Tiers,
     all_cut_points,
+    read_auto,
     read_candidates,
     read_jobs,
     read_kinds,
@@ -75,7 +76,7 @@ def learn(
             "for optimal cuts, otherwise density-bic.",
         ),
     ] = None,
-    max_bins: MaxBins = 15,
+    max_bins: AutoMaxBins = "auto",
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
     shape: Shape = "auto",
@@ -90,7 +91,7 @@ def learn(
         float,
         typer.Option(min=0, help="Cost of an edge under density-bd, as a multiple of ln(columns - 1) nats."),
     ] = 1.0,
-    max_indegree: MaxIndegree = 6,
+    max_indegree: AutoMaxIndegree = "auto",
     max_candidates: MaxCandidates = "auto",
     max_table_cells: MaxTableCells = 1_000_000,
     max_seconds: MaxSeconds = 60.0,
@@ -140,13 +141,13 @@ def learn(
             discretizer,
             scoring_method=scoring_method,
             cut_points=all_cut_points(cut_points or (), cuts),
-            max_bins=max_bins,
+            max_bins=read_auto("--max-bins", max_bins),
             min_width=min_width,
             min_bin_count=min_bin_count,
             shape=shape,
             cut_cost=cut_cost,
             edge_cost=edge_cost,
-            max_indegree=max_indegree,
+            max_indegree=read_auto("--max-indegree", max_indegree),
             max_candidates=read_candidates(max_candidates),
             knowledge=read_knowledge(
                 require=require, forbid=forbid, tier=tier, tiers=tiers, max_table_cells=max_table_cells
@@ -192,7 +193,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     source_sha256 = file_digest(data)
     tell = silent if quiet else say
     tell(table.describe(KIND_OVERRIDE))
-    check_learning(table, options)
+    check_learning(table, LearningOptions.of(learner, table.n_rows))
     seconds = compile_first(compile_kernels, tell)
     tell(announcement(learner, out))
     with printed_warnings():

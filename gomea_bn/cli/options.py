@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = [
     "KIND_OVERRIDE",
     "AsJson",
+    "AutoMaxBins",
+    "AutoMaxIndegree",
     "CutPoints",
     "Data",
     "Forbid",
@@ -46,6 +48,7 @@ __all__ = [
     "Tier",
     "Tiers",
     "all_cut_points",
+    "read_auto",
     "read_candidates",
     "read_cut_points",
     "read_edges",
@@ -63,6 +66,16 @@ __all__ = [
 Data = Annotated[
     Path,
     typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file; its first line holds the column names."),
+]
+AutoMaxBins = Annotated[
+    str,
+    typer.Option(
+        help="Largest number of bins of a continuous column, or auto: it grows with the number of rows."
+    ),
+]
+AutoMaxIndegree = Annotated[
+    str,
+    typer.Option(help="Largest number of parents of a variable, or auto: it grows with the number of rows."),
 ]
 MaxBins = Annotated[int, typer.Option(help="Largest number of bins of a continuous column.")]
 MinWidth = Annotated[
@@ -280,6 +293,15 @@ def read_jobs(jobs: int, threads: int | None) -> int:
     from gomea_bn.runtime.threads import thread_count
 
     return thread_count(renamed("--jobs", jobs, "--threads", threads, 0) or -1)
+
+
+def read_auto(option: str, text: str) -> int | str:
+    """Return a number, or "auto"; other text becomes an error that names the option."""
+    if text == "auto":
+        return text
+    if not text.isdecimal():
+        raise GomeaBnError(f"{option} must be auto or an integer of at least 0, got {text!r}.")
+    return int(text)
 
 
 def read_candidates(text: str) -> int | str | None:

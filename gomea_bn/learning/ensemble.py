@@ -275,7 +275,7 @@ def _check(options: dict[str, Any], table: Table) -> None:
     check_options(learner, GOMEA, auto=True)
     limits_of(learner)
     thread_count(learner.n_jobs)
-    check_learning(table, LearningOptions.of(learner))
+    check_learning(table, LearningOptions.of(learner, table.n_rows))
 
 
 def _fitted_member(

@@ -61,11 +61,12 @@ class BayesNetLearner(LearnerParameters):
         columns only. None: "density-bd" for "optimal" and a table with continuous columns, otherwise "density-bic".
     cut_points : mapping of str to iterable of float, optional
         Inner cuts, in the units of the data, of variables whose bins are fixed.
-    max_bins : int
-        Largest number of bins of a continuous variable, at least 2. Proposed cuts into more bins are ignored, with a
-        warning.
-    max_indegree : int or None
-        Largest number of parents of a variable.
+    max_bins : int or "auto"
+        Largest number of bins of a continuous variable, at least 2. "auto": 1.5 times the cube root of the number of
+        rows, from 10 to 60. Proposed cuts into more bins are ignored, with a warning.
+    max_indegree : int, "auto" or None
+        Largest number of parents of a variable. "auto": log2 of the number of rows minus 2, from 3 to 12. None: no
+        limit.
     knowledge : ExpertKnowledge, optional
         Required and forbidden edges, tiers, and limits that the network must respect.
     pseudo_count : float or "auto"
@@ -205,12 +206,13 @@ class BayesNetLearner(LearnerParameters):
         GomeaBnError
             If the table, an option or a rule is invalid; the message says what to do.
         """
-        options = LearningOptions.of(self)
+        LearningOptions.of(self)
         limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
         check_options(self, GOMEA, auto=True)
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        options = LearningOptions.of(self, table.n_rows)
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()

@@ -20,6 +20,7 @@ from gomea_bn.errors import (
     check_flag,
     check_integer,
     check_number,
+    is_integer,
     nearest,
 )
 from gomea_bn.learning.options import LearnerParameters
@@ -47,6 +48,8 @@ __all__ = [
     "OPTIMAL",
     "SHAPES",
     "LearningOptions",
+    "automatic_bins",
+    "automatic_indegree",
     "check_learning",
     "column_shapes",
     "learned_cut_points",
@@ -69,7 +72,10 @@ OPTIMAL = "optimal"
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`."""
+    """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`.
+
+    Numbers of bins and parents are resolved: see `automatic_bins` and `automatic_indegree`.
+    """
 
     discretizer: str | Discretizer = OPTIMAL
     scoring_method: str | None = None
@@ -91,8 +97,9 @@ class LearningOptions:
 
     def __post_init__(self) -> None:
         check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
-        check_integer("max_bins", self.max_bins, 2, MAX_CARDINALITY)
-        check_integer("max_indegree", self.max_indegree, 0, optional=True)
+        _check_limit("max_bins", self.max_bins, 2, MAX_CARDINALITY)
+        if self.max_indegree is not None:
+            _check_limit("max_indegree", self.max_indegree, 0, None)
         if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
@@ -105,10 +112,23 @@ class LearningOptions:
         check_max_candidates(self.max_candidates)
 
     @classmethod
-    def of(cls, learner: LearnerParameters, **changes: Any) -> LearningOptions:
-        """Return the options that a learner has as parameters, with some of them changed."""
+    def of(cls, learner: LearnerParameters, n_rows: int = 10_000, **changes: Any) -> LearningOptions:
+        """Return the options that a learner has as parameters, with some of them changed.
+
+        Parameters
+        ----------
+        learner : LearnerParameters
+        n_rows : int
+            Number of rows for which "auto" is resolved.
+        **changes
+            Other values of options.
+        """
         parameters = learner.get_params(deep=False)
         common = {name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters}
+        automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
+        for name, number in automatic.items():
+            if isinstance(common[name], str) and common[name] == "auto":
+                common[name] = number
         return cls(**{**common, **changes})
 
     @property
@@ -128,6 +148,26 @@ class LearningOptions:
     def asks_discretizer(self) -> bool:
         """Whether a discretizer proposes cuts during the search."""
         return self.discretizer not in (self.family, OPTIMAL)
+
+
+def automatic_bins(n_rows: int) -> int:
+    """Return the largest number of bins that "auto" allows: 1.5 times the cube root of the rows, from 10 to 60."""
+    return int(np.clip(round(1.5 * n_rows ** (1 / 3)), 10, 60))
+
+
+def automatic_indegree(n_rows: int) -> int:
+    """Return the largest number of parents that "auto" allows: log2 of the rows minus 2, from 3 to 12.
+
+    With more parents most of their configurations have fewer than 4 rows, even if all parents have two values.
+    """
+    return int(np.clip(np.log2(n_rows) - 2, 3, 12))
+
+
+def _check_limit(name: str, value: Any, low: int, high: int | None) -> None:
+    """Raise unless a limit is an integer in a range; the message also names "auto"."""
+    if not is_integer(value) or int(value) < low or (high is not None and int(value) > high):
+        wanted = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
+        raise GomeaBnError([Option(name), f" must be {wanted}, or 'auto', got {value!r:.80}."])
 
 
 def learning_problem(

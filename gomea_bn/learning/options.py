@@ -39,8 +39,8 @@ class LearnerParameters(Parameters):
     """Parameters that learners of one network and of a front share; `BayesNetLearner` describes them."""
 
     cut_points: Mapping[str, Iterable[float]] | None = None
-    max_bins: int = 15
-    max_indegree: int | None = 6
+    max_bins: int | str = "auto"
+    max_indegree: int | str | None = "auto"
     knowledge: ExpertKnowledge | None = None
     pseudo_count: PseudoCount = "auto"
     kinds: Mapping[str, str] | None = None

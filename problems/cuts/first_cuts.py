@@ -24,7 +24,7 @@ _N_PARTNERS = 3
 _STARTING_BINS = 5
 _N_CELLS = 100
 # the density on both sides of a gap is higher by this factor somewhere
-_DEPTH = 1.15
+_DEPTH = 1.5
 # single rows in a tail look like humps
 _LEAST_SIDE = 0.05
 

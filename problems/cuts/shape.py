@@ -281,7 +281,7 @@ class ColumnShape:
     ----------
     shape : Shape
     log_likelihood : float
-        Log density of the rows in nats with the range scaled to 1, minus (ln n)/2 per effective parameter and the
+        Log density of the rows in nats with the range scaled to 1, minus a price per effective parameter and the
         cost of what was chosen from the rows.
     resolution : float
         Least width of structure in the shape, in the units of the data. A bin with more than two rows per distinct

@@ -26,18 +26,24 @@ __all__ = ["fit_shape", "repeated_values", "resolution"]
 
 LEAST_WIDTH = 0.02
 """Resolution as a share of the range, or of twice the range of the middle four fifths of the rows if that is less."""
+LEAST_WIDTH_UNTIED = 0.005
+"""The same for a column with few repeated values."""
 POINT_SHARE = 0.1
 """Smallest share of the rows of a point mass."""
 POINT_RATIO = 5.0
 """Smallest ratio of the rows of a point mass to those of any value that is not one."""
+PARAMETER_PRICE = 1.2
+"""Nats that an effective parameter of a shape costs."""
 MOST_POINTS = 4
 """Largest number of point masses of a column."""
 
+# most rows per distinct value of a column with few repeated values
+_FEW_TIES = 1.1
 _LEAST_UNIFORM = 0.01
 # smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
 _LEAST_SHARE = 1e-100
 _MOST_GROUPS = 256
-_MOST_HISTOGRAM_BINS = 20
+_MOST_HISTOGRAM_BINS = 24
 _N_ITERATIONS = 100
 _SQUARES = 16
 _MOST_TAIL_KNOTS = 6
@@ -89,14 +95,16 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     """Return the least width of structure in a column's density, in the units of the data.
 
     It is twice the median gap between distinct values, and at least 1/50 of the range, or of twice the range of the
-    middle four fifths of the rows if that is smaller.
+    middle four fifths of the rows if that is smaller. With few repeated values the share is 1/200 instead of 1/50.
     """
     span = distinct[-1] - distinct[0]
     cumulated = np.cumsum(counts)
     tenths = np.searchsorted(cumulated, np.array([0.1, 0.9]) * cumulated[-1])
     middle = 2 * (distinct[tenths[1]] - distinct[tenths[0]])
     extent = min(span, middle) if middle > 0 else span
-    return float(max(LEAST_WIDTH * extent, 2 * np.median(np.diff(distinct))))
+    is_tied = cumulated[-1] > _FEW_TIES * len(distinct)
+    share = LEAST_WIDTH if is_tied else LEAST_WIDTH_UNTIED
+    return float(max(share * extent, 2 * np.median(np.diff(distinct))))
 
 
 def fit_shape(values: ArrayLike) -> ColumnShape:
@@ -188,7 +196,7 @@ def _mixed(
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the weights of greatest left-out likelihood, the first at least 1/100, and two numbers of nats.
 
-    These are the log likelihood of all rows, and what the fit is charged: (ln n)/2 for every parameter, and the costs
+    These are the log likelihood of all rows, and what the fit is charged: a price for every parameter, and the costs
     of the components. The number of parameters is the difference between the log likelihoods of all rows and with each
     row left out, to which a histogram of k bins adds k - 1, plus one per weight.
     """
@@ -207,7 +215,7 @@ def _mixed(
     in_sample = float((counts * np.log(weights @ np.array([c.in_sample for c in components]))).sum())
     left_out = float((counts * np.log(weights @ densities)).sum())
     n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
-    return weights, in_sample, n_parameters * log(n_rows) / 2 + float(charges @ is_used)
+    return weights, in_sample, PARAMETER_PRICE * n_parameters + float(charges @ is_used)
 
 
 def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:

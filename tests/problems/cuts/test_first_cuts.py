@@ -50,8 +50,8 @@ def columns(n_rows: int = 400, *, uniform: bool = True) -> list[ScoredVariable]:
     ("edges", "heights", "gaps"),
     [
         ([0, 1, 2], [1.5, 0.5, 1.5], [1.0]),
-        # not lower by the factor 1.15 than both sides
-        ([0, 1, 2], [1.05, 0.95, 1.05], []),
+        # not lower by the factor 1.5 than both sides
+        ([0, 1, 2], [1.4, 1.0, 1.4], []),
         ([0, 1, 2], [3.0, 0.5, 0.55], []),
         ([0, 1, 2], [1.0, 1.0, 1.0], []),
         # ends are no gaps

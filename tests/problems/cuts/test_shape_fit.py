@@ -154,7 +154,7 @@ def test_expectation_maximisation_never_takes_away_from_the_uniform_density() ->
     assert in_sample == pytest.approx(9 * math.log(weights[0] + 5 * weights[1]) + math.log(weights.sum()))
     left_out = 9 * math.log(weights[0] + 4 * weights[1]) + math.log(weights[0])
     # one weight above 1/1000, and its cost
-    assert charge == pytest.approx((in_sample - left_out + 1) * math.log(10) / 2 + 0.1)
+    assert charge == pytest.approx((in_sample - left_out + 1) * shape_fit.PARAMETER_PRICE + 0.1)
 
 
 # ---------------------------------------------------------------- repeated values
@@ -285,7 +285,7 @@ def test_long_tails_have_finite_densities_far_above_uniform(name: str, n_rows: i
     assert promised <= densities.mean()
     new = LONG_TAILED[name](np.random.default_rng(3), 4000)
     new = new[(new >= values.min()) & (new <= values.max())]
-    assert promised - 0.05 < fitted.shape.log_density(new).mean() < promised + 0.5
+    assert promised - 0.1 < fitted.shape.log_density(new).mean() < promised + 0.5
 
 
 @pytest.mark.parametrize(
@@ -329,10 +329,11 @@ def test_units_change_only_the_units() -> None:
     [
         # twice the median gap
         ([0, 1, 2, 3, 10], 2.0),
-        # a fiftieth of the range, where gaps are small
-        (np.linspace(0, 10, 1001), 0.2),
-        # a fiftieth of twice the middle four fifths, where tails are long
-        (np.concatenate((np.linspace(0, 1, 1001), [100.0])), 0.02 * 2 * 0.8),
+        # a share of the range, where gaps are small: a fiftieth if values repeat
+        (np.linspace(0, 10, 5001), 0.05),
+        (np.repeat(np.linspace(0, 10, 5001), 2), 0.2),
+        # the share of twice the middle four fifths, where tails are long
+        (np.concatenate((np.repeat(np.linspace(0, 1, 1001), 2), [100.0])), 0.02 * 2 * 0.8),
     ],
 )
 def test_the_resolution_is_that_of_gaps_and_of_most_rows(values: Any, expected: float) -> None:
