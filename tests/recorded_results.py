@@ -34,6 +34,10 @@ from gomea_bn.problems.continuous import rosenbrock
 from gomea_bn.problems.multi_objective import LOTZ
 
 
+PUBLISHED: dict[str, Any] = {"shape": "uniform", "max_bins": 15, "max_indegree": 6}
+"""Options that repeat the results of versions without shapes."""
+
+
 def table(n_rows: int = 240) -> pd.DataFrame:
     """Return four continuous, one logical and one categorical column that depend on each other."""
     rng = np.random.default_rng(2024)
@@ -77,8 +81,13 @@ def _network(network: Any) -> dict[str, Any]:
     }
 
 
+def _published(**options: Any) -> dict[str, Any]:
+    return _learned(**PUBLISHED, **options)
+
+
 def _learned(**options: Any) -> dict[str, Any]:
-    learner = BayesNetLearner(max_seconds=None, max_evaluations=4_000, random_state=3, **options).fit(table())
+    options = {"max_evaluations": 4_000, **options}
+    learner = BayesNetLearner(max_seconds=None, random_state=3, **options).fit(table())
     return {
         **_network(learner.network_),
         "score": learner.score_,
@@ -95,7 +104,7 @@ def _with_knowledge() -> dict[str, Any]:
         temporal_order=[["group"], ["a", "b"]],
         max_indegree=2,
     )
-    return _learned(knowledge=knowledge, cut_points={"c": [-0.5, 0.0, 0.5]})
+    return _published(knowledge=knowledge, cut_points={"c": [-0.5, 0.0, 0.5]})
 
 
 def _expert() -> ExpertNetwork:
@@ -103,6 +112,7 @@ def _expert() -> ExpertNetwork:
 
 
 def _several(**options: Any) -> Any:
+    options = {"shape": "uniform", **options}
     return ParetoBayesNetLearner(max_seconds=None, max_evaluations=3_000, random_state=5, **options).fit(
         table()
     )
@@ -119,7 +129,7 @@ def _front(**options: Any) -> dict[str, Any]:
 
 
 def _ensemble(**options: Any) -> dict[str, Any]:
-    learner = BayesNetLearner(max_seconds=None, max_evaluations=1_000)
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=1_000, **PUBLISHED)
     ensemble = BayesNetEnsemble(learner, n_networks=3, random_state=7, **options).fit(table())
     return {
         "networks": [_network(network) for network in ensemble.networks_],
@@ -166,7 +176,7 @@ def _tabu(method: Any) -> dict[str, Any]:
 
 def _refined(method: str, **options: Any) -> dict[str, Any]:
     learner = BayesNetLearner(
-        discretizer="equal-frequency", max_seconds=None, max_evaluations=2_000, random_state=3
+        discretizer="equal-frequency", max_seconds=None, max_evaluations=2_000, random_state=3, **PUBLISHED
     ).fit(table())
     result = refine_boundaries(learner.network_, table(), method, random_state=2, **options)
     return {**_network(result.network), "before": result.score_before, "after": result.score_after}
@@ -190,7 +200,8 @@ def _front_files() -> dict[str, Any]:
 
 
 def _network_files() -> dict[str, Any]:
-    learner = BayesNetLearner(max_seconds=None, max_evaluations=2_000, random_state=3).fit(table())
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=2_000, random_state=3, **PUBLISHED)
+    learner.fit(table())
     network = learner.network_
     with tempfile.TemporaryDirectory() as folder:
         network.to_json(Path(folder) / "network.json")
@@ -198,20 +209,23 @@ def _network_files() -> dict[str, Any]:
         network.to_dot(Path(folder) / "network.dot")
         texts = {path.name: path.read_text() for path in Path(folder).iterdir()}
     record = json.loads(texts.pop("network.json"))
-    record["metadata"] = sorted(record["metadata"])
+    record["metadata"] = sorted(set(record["metadata"]) - {"shape"})
     return {"json": record, "summary": network.summary(), **texts}
 
 
 CASES: dict[str, Callable[[], Any]] = {
-    "learner, optimal": _learned,
-    "learner, equal frequency": lambda: _learned(discretizer="equal-frequency"),
-    "learner, equal width": lambda: _learned(discretizer="equal-width"),
-    "learner, mdl": lambda: _learned(discretizer="mdl"),
-    "learner, bayesian": lambda: _learned(discretizer="bayesian"),
+    "learner": lambda: _learned(max_evaluations=40_000),
+    "learner, marginal": lambda: _learned(shape="marginal", max_evaluations=40_000),
+    "learner, optimal": _published,
+    "learner, equal frequency": lambda: _published(discretizer="equal-frequency"),
+    "learner, equal width": lambda: _published(discretizer="equal-width"),
+    "learner, mdl": lambda: _published(discretizer="mdl"),
+    "learner, bayesian": lambda: _published(discretizer="bayesian"),
     "learner, knowledge": _with_knowledge,
     "front": _front,
     "front, expert": lambda: _front(expert=_expert()),
     "front, optimal": lambda: _front(discretizer="optimal"),
+    "front, shapes": lambda: _front(shape="auto"),
     "ensemble": _ensemble,
     "ensemble, bootstrap": lambda: _ensemble(resampling="bootstrap"),
     "trap": lambda: _result(Trap(20), GOMEA(linkage=LinkageTree("mi")), max_evaluations=20_000),

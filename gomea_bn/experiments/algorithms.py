@@ -28,14 +28,17 @@ FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
 rows: the result of a learner without errors. One floor has the published smoothing, the other that of the learner's
 default."""
 
+_PUBLISHED: dict[str, Any] = {"shape": "uniform", "max_bins": 15, "max_indegree": 6}
+
 GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
-    "EW": {"discretizer": "equal-width", "pseudo_count": 1.0},
-    "EF": {"discretizer": "equal-frequency", "pseudo_count": 1.0},
-    "EF-AIC": {"discretizer": "equal-frequency", "penalty": "aic", "pseudo_count": 8.0},
-    "BD": {"discretizer": "bayesian", "pseudo_count": 1.0},
+    "EW": {"discretizer": "equal-width", "pseudo_count": 1.0, **_PUBLISHED},
+    "EF": {"discretizer": "equal-frequency", "pseudo_count": 1.0, **_PUBLISHED},
+    "EF-AIC": {"discretizer": "equal-frequency", "penalty": "aic", "pseudo_count": 8.0, **_PUBLISHED},
+    "BD": {"discretizer": "bayesian", "pseudo_count": 1.0, **_PUBLISHED},
     "optimal": {"discretizer": "optimal"},
 }
-"""Options of `BayesNetLearner` by name. EF-AIC is our setting for prediction; "optimal" is the learner's default."""
+"""Options of `BayesNetLearner` by name; bins are uniform inside as published, and numbers of bins and parents do not
+depend on the rows. EF-AIC is our setting for prediction; "optimal" is the learner's default."""
 
 EVALUATIONS_PER_ORDER = 2_000
 """Number of evaluations that counts as one random order of LDBN, which evaluates no networks, if evaluations are
