@@ -37,7 +37,7 @@ class BoundaryProblem(RealDefaults):
     Parameters
     ----------
     variables : sequence of ScoredVariable
-        With one policy each, whose number of bins is kept.
+        With one policy each, whose number of bins is kept. Bins stay uniform or shaped inside as under that policy.
     parents : sequence of sequences of int
         Parents of every variable.
     method : ScoringMethod
@@ -71,7 +71,8 @@ class BoundaryProblem(RealDefaults):
         limits: CutLimits,
         movable: Sequence[int] | None = None,
     ) -> None:
-        self.variables = tuple(variables)
+        scorer = FamilyScorer(variables, method, rule)
+        self.variables = tuple(_with_measure(variable, scorer, v) for v, variable in enumerate(variables))
         self.parents = [sorted(members) for members in parents]
         self.method = method
         self.rule = rule
@@ -109,11 +110,11 @@ class BoundaryProblem(RealDefaults):
         min_tied_width, shape_constant = np.zeros(len(variables)), np.zeros(len(variables))
         interval_score = IntervalScore(method, rule)
         for v, column in self._sorted.items():
-            shape, n_bins = variables[v].shape, len(self._given_cuts[v]) + 1
+            shape, n_bins = self.variables[v].shape, len(self._given_cuts[v]) + 1
             if shape is None:
                 continue
             min_tied_width[v] = shape.resolution / (column.high - column.low)
-            shaped[v] = self._scorer.is_shaped[self._scorer.view(v)]
+            shaped[v] = shape.measures == (True,)
             if shaped[v]:
                 min_width[v] = 0.0
                 problem = CutProblem(column, Neighbourhood(), interval_score, shape)
@@ -206,6 +207,14 @@ class BoundaryProblem(RealDefaults):
         indices = np.zeros(self.n_variables, np.int64)
         decode(self._columns, np.asarray(genotype, np.float64), indices)
         return np.array([-scores.sum()]), float(shortfall(self._columns, indices))
+
+
+def _with_measure(variable: ScoredVariable, scorer: FamilyScorer, v: int) -> ScoredVariable:
+    """Return a variable whose bins are always uniform or always shaped inside, as under its policy."""
+    if variable.shape is None:
+        return variable
+    shaped = bool(scorer.is_shaped[scorer.view(v)])
+    return replace(variable, shape=replace(variable.shape, may_be_uniform=not shaped, may_be_shaped=shaped))
 
 
 def _compressed(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

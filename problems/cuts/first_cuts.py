@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.policies import equal_frequency_cuts
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod, score_rule
@@ -24,17 +24,24 @@ _N_PARTNERS = 3
 _STARTING_BINS = 5
 _N_CELLS = 100
 # the density on both sides of a gap is higher by this factor somewhere
-_DEPTH = 1.15
+_DEPTH = 1.5
+# single rows in a tail look like humps
+_LEAST_SIDE = 0.05
 
 
 def gaps_of_shape(shape: Shape) -> NDArray[np.float64]:
-    """Return the values at which a shape has a minimum between two humps, ascending, float64 (n_gaps,)."""
+    """Return the values at which a shape has a minimum between two humps, ascending, float64 (n_gaps,).
+
+    On either side of a gap lies at least a twentieth of the probability.
+    """
     heights = np.concatenate((shape.left[:1], np.minimum(shape.right[:-1], shape.left[1:]), shape.right[-1:]))
     is_minimum = (heights[1:-1] < heights[:-2]) & (heights[1:-1] <= heights[2:])
     highest_before = np.maximum.accumulate(heights)[:-2]
     highest_after = np.maximum.accumulate(heights[::-1])[::-1][2:]
     is_deep = np.minimum(highest_before, highest_after) > _DEPTH * heights[1:-1]
-    return np.asarray(shape.edges[1:-1][is_minimum & is_deep], np.float64)
+    gaps = shape.edges[1:-1][is_minimum & is_deep]
+    below = shape.distribution(gaps)
+    return np.asarray(gaps[(below >= _LEAST_SIDE) & (below <= 1 - _LEAST_SIDE)], np.float64)
 
 
 def first_cuts(
@@ -44,7 +51,8 @@ def first_cuts(
 
     A search that starts from quantiles sees little dependence between columns whose levels overlap. These cuts come
     from the gaps of the shape, and from three rounds in which every variable gets the best cuts for the three variables
-    that depend on it most, each by itself, given the bins of the round before. At most 2,000 rows are used.
+    that depend on it most, each by itself, given the bins of the round before. At most 2,000 rows are used. A variable
+    whose bins can only be shaped starts from quantiles instead of gaps, so that its cuts depend on ranks alone.
 
     Parameters
     ----------
@@ -52,7 +60,7 @@ def first_cuts(
     method : ScoringMethod
         A density score.
     limits : CutLimits
-        Limits of the cuts.
+        Limits of the cuts; those on rows apply to the rows that are used.
     """
     free = [
         v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None
@@ -67,12 +75,14 @@ def first_cuts(
     rule = score_rule(method, len(rows), n_variables=len(variables))
     interval_score = IntervalScore(method, rule)
     columns = SortedColumns(lambda v: values[v])
-    cuts = {v: _starting_cuts(variables[v], values[v]) for v in free}
+    cuts = {v: _starting_cuts(variables[v], values[v], limits) for v in free}
     for v in free:
-        proposed[v].append(cuts[v])
-        jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
-        if jumps is not None and len(jumps.cut_points):
-            proposed[v].append(jumps.cut_points)
+        if len(cuts[v]):
+            proposed[v].append(cuts[v])
+        if _may_be_uniform(variables[v]):
+            jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
+            if jumps is not None and len(jumps.cut_points):
+                proposed[v].append(jumps.cut_points)
     for _ in range(_N_ROUNDS):
         coded = [_coded(variable, rows, cuts.get(v)) for v, variable in enumerate(variables)]
         partners = _partners(coded, method, free)
@@ -93,12 +103,27 @@ def _some_rows(n_rows: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(_ROW_SEED).choice(n_rows, _MOST_ROWS, replace=False))
 
 
-def _starting_cuts(variable: ScoredVariable, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the gaps of the variable's shape, or the cuts of five bins of equal frequency if it has none."""
-    assert variable.shape is not None
-    gaps = gaps_of_shape(variable.shape.shape)
-    gaps = gaps[(gaps > values.min()) & (gaps < values.max())]
-    return gaps if len(gaps) else equal_frequency_cuts(values, _STARTING_BINS)
+def _may_be_uniform(variable: ScoredVariable) -> bool:
+    return variable.shape is None or False in variable.shape.measures
+
+
+def _starting_cuts(
+    variable: ScoredVariable, values: NDArray[np.float64], limits: CutLimits
+) -> NDArray[np.float64]:
+    """Return the first of these cuts within the limits: the gaps of the shape, five or fewer bins of equal frequency.
+
+    There are no cuts if nothing is within the limits. The gaps count only if bins may be uniform.
+    """
+    most = limits.max_bins or MAX_CARDINALITY
+    starts = [equal_frequency_cuts(values, k) for k in range(min(_STARTING_BINS, most), 1, -1)]
+    if _may_be_uniform(variable) and variable.shape is not None:
+        gaps = gaps_of_shape(variable.shape.shape)
+        starts.insert(0, gaps[(gaps > values.min()) & (gaps < values.max())])
+    for cuts in starts:
+        rows = np.bincount(coded_bins(values, cuts).codes, minlength=len(cuts) + 1)
+        if 0 < len(cuts) < most and rows.min() >= limits.min_bin_count:
+            return cuts
+    return np.empty(0)
 
 
 def _coded(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -65,22 +66,30 @@ class Shape:
                 f"A shape must have 1 to {MOST_PIECES} pieces with one edge more than heights, got {len(self.edges)} "
                 f"edges, {len(self.left)} left and {len(self.right)} right heights."
             )
-        if not (np.diff(self.edges) > 0).all() or not np.isfinite(self.edges[-1] - self.edges[0]):
+        if not (self.edges[1:] > self.edges[:-1]).all():
             raise GomeaBnError(
                 f"The edges of a shape must increase strictly, got {self.edges.tolist()!r:.80}."
             )
+        # Python's floats overflow without a warning
+        if not isfinite(self.high - self.low):
+            raise GomeaBnError(
+                f"The range of a shape must be finite, got edges from {self.low:g} to {self.high:g}."
+            )
         if not ((self.left > 0).all() and (self.right > 0).all()):
             raise GomeaBnError("The heights of a shape must be above 0.")
-        items = sorted((float(value), float(mass)) for value, mass in (points or {}).items())
-        self.point_values = _numbers([value for value, _ in items], "points")
-        self.point_masses = _numbers([mass for _, mass in items], "points")
-        if len(items) and not (
+        if points is not None and not isinstance(points, Mapping):
+            raise GomeaBnError(f"The points of a shape must map values to probabilities, got {points!r:.80}.")
+        values = _numbers(list(points or ()), "points")
+        order = np.argsort(values)
+        self.point_values = _numbers(values[order], "points")
+        self.point_masses = _numbers(_numbers(list((points or {}).values()), "points")[order], "points")
+        if len(values) and not (
             self.low <= self.point_values[0]
             and self.point_values[-1] <= self.high
             and (self.point_masses > 0).all()
         ):
             raise GomeaBnError(
-                f"The points of a shape must lie in its range and have probabilities above 0, got {dict(items)!r:.80}."
+                f"The points of a shape must lie in its range and have probabilities above 0, got {self.points!r:.80}."
             )
         if abs(self._below[-1] + self.point_masses.sum() - 1) > _MASS_TOLERANCE:
             raise GomeaBnError(
@@ -252,7 +261,12 @@ class Shape:
         return self.to_content() == other.to_content()
 
     def __hash__(self) -> int:
-        return hash((self.edges.tobytes(), self.left.tobytes(), self.right.tobytes()))
+        # numbers instead of bytes: 0 and -0 are equal
+        return hash((*self.edges.tolist(), *self.left.tolist(), *self.right.tolist()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a copy is checked again, and its arrays are read-only again
+        return Shape.from_content, (self.to_content(),)
 
     def __repr__(self) -> str:
         points = f", {len(self.point_values)} point masses" if len(self.point_values) else ""
@@ -267,7 +281,7 @@ class ColumnShape:
     ----------
     shape : Shape
     log_likelihood : float
-        Log density of the rows in nats with the range scaled to 1, minus (ln n)/2 per effective parameter and the
+        Log density of the rows in nats with the range scaled to 1, minus a price per effective parameter and the
         cost of what was chosen from the rows.
     resolution : float
         Least width of structure in the shape, in the units of the data. A bin with more than two rows per distinct
@@ -295,7 +309,7 @@ def _numbers(values: ArrayLike, part: str) -> NDArray[np.float64]:
     """Return finite numbers as a read-only array, float64 (n,)."""
     try:
         numbers = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"The {part} of a shape must be numbers, got {values!r:.80}.") from error
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise GomeaBnError(f"The {part} of a shape must be a list of finite numbers, got {values!r:.80}.")

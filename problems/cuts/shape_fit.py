@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import isfinite, log
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -38,9 +40,13 @@ MOST_POINTS = 4
 # most rows per distinct value of a column with few repeated values
 _FEW_TIES = 1.1
 _LEAST_UNIFORM = 0.01
+# smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
+_LEAST_SHARE = 1e-100
 _MOST_GROUPS = 256
 _MOST_HISTOGRAM_BINS = 24
 _N_ITERATIONS = 100
+_SQUARES = 16
+_MOST_TAIL_KNOTS = 6
 # a component of a smaller weight has no parameters
 _LEAST_WEIGHT = 1e-3
 
@@ -55,6 +61,8 @@ class _Component:
         Density of every distinct value, from all rows and without one row of that value.
     at_knots : ndarray of shape (2, n_pieces), float64
         Density at the left and right end of every piece.
+    masses : ndarray of shape (n_pieces,), float64
+        Probability of every piece.
     cost : float
         Nats that choosing the component from the data costs.
     """
@@ -62,6 +70,7 @@ class _Component:
     in_sample: NDArray[np.float64]
     left_out: NDArray[np.float64]
     at_knots: NDArray[np.float64]
+    masses: NDArray[np.float64]
     cost: float = 0.0
 
 
@@ -86,7 +95,7 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     """Return the least width of structure in a column's density, in the units of the data.
 
     It is twice the median gap between distinct values, and at least 1/50 of the range, or of twice the range of the
-    middle four fifths of the rows if that is smaller.
+    middle four fifths of the rows if that is smaller. With few repeated values the share is 1/200 instead of 1/50.
     """
     span = distinct[-1] - distinct[0]
     cumulated = np.cumsum(counts)
@@ -98,7 +107,7 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     return float(max(share * extent, 2 * np.median(np.diff(distinct))))
 
 
-def fit_shape(values: NDArray[np.float64], point_values: NDArray[np.float64] | None = None) -> ColumnShape:
+def fit_shape(values: ArrayLike, point_values: NDArray[np.float64] | None = None) -> ColumnShape:
     """Return the shape of a column.
 
     Parameters
@@ -108,14 +117,19 @@ def fit_shape(values: NDArray[np.float64], point_values: NDArray[np.float64] | N
     point_values : ndarray of shape (n_points,), float64, optional
         Values that are point masses; by default those of `repeated_values`. Each must occur, as must two other values.
 
+    Raises
+    ------
+    GomeaBnError
+        For values that are not finite numbers, are all equal, or have a range beyond float64.
+
     Notes
     -----
     One kernel density has a bandwidth in the units of the data, the other one on the scale asinh((x - median) / half
     the interquartile range), which follows long tails. Both are Gaussian and reflected at the ends of the range. The
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
-    Expectation maximisation finds the weights.
+    Expectation maximisation finds the weights. The log likelihood before charges is at most that of the shape.
     """
-    all_distinct, all_counts = np.unique(values, return_counts=True)
+    all_distinct, all_counts = np.unique(_checked(values), return_counts=True)
     if point_values is None:
         is_point = repeated_values(all_distinct, all_counts)
     else:
@@ -125,9 +139,11 @@ def fit_shape(values: NDArray[np.float64], point_values: NDArray[np.float64] | N
     least = resolution(distinct, counts)
     span = high - low
     # on [0, 1]
-    scaled, width = (distinct - low) / span, min(least / span, 0.5)
+    scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)
     histogram_cuts, histogram_cost = _histogram(scaled, counts, width)
-    knots = _knots(scaled, counts, histogram_cuts, width)
+    edges = _edges(_knots(scaled, counts, histogram_cuts, width), low, high)
+    # where floats are coarse the edges are not exactly at the knots
+    knots = (edges - low) / span
     components = [
         _uniform(scaled, knots),
         _kernel(scaled, counts, width, knots),
@@ -136,28 +152,58 @@ def fit_shape(values: NDArray[np.float64], point_values: NDArray[np.float64] | N
     centre, spread = _quartiles(scaled, counts)
     if spread > 0:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
-    weights, log_likelihood = _mixed(components, counts)
+    weights, of_mixture, charge = _mixed(components, counts)
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
+    masses = weights @ np.array([component.masses for component in components])
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
-    total = float(np.sum(np.diff(knots) * heights.sum(axis=0) / 2))
-    heights *= n_smooth / n_rows / total
+    # lines between distant knots would hold more than the mixture does in the tails
+    heights *= masses / masses.sum() * (n_smooth / n_rows) / (np.diff(knots) * heights.sum(axis=0) / 2)
     points = {
         float(value): float(count / n_rows)
         for value, count in zip(all_distinct[is_point], all_counts[is_point], strict=True)
     }
-    log_likelihood += n_smooth * log(n_smooth / n_rows)
+    shape = Shape(edges, heights[0], heights[1], points)
+    # groups of rows make long tails look denser than the pieces of the shape are
+    of_shape = float(counts @ shape.log_density(distinct)) + n_smooth * log(span)
+    log_likelihood = min(of_mixture + n_smooth * log(n_smooth / n_rows), of_shape) - charge
     log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
-    edges = low + knots * span
-    edges[0], edges[-1] = low, high
-    return ColumnShape(Shape(edges, heights[0], heights[1], points), log_likelihood, least)
+    return ColumnShape(shape, log_likelihood, least)
 
 
-def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-    """Return the weights of greatest left-out likelihood, the first at least 1/100, and the log likelihood in nats.
+def _checked(values: ArrayLike) -> NDArray[np.float64]:
+    """Return the values of a column as an array, float64 (n_rows,)."""
+    try:
+        checked = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(f"The values of a column must be numbers, got {values!r:.80}.") from error
+    if checked.ndim != 1 or not np.isfinite(checked).all():
+        raise GomeaBnError(f"The values of a column must be a list of finite numbers, got {values!r:.80}.")
+    if len(checked) == 0 or checked.min() == checked.max():
+        raise GomeaBnError(
+            "A constant column has no shape; it needs at least two distinct values, got "
+            f"{checked[:1].tolist()!r}."
+        )
+    # Python's floats overflow without a warning
+    low, high = float(checked.min()), float(checked.max())
+    if not isfinite(high - low):
+        raise GomeaBnError(f"The range of a column must be finite, got values from {low:g} to {high:g}.")
+    return checked
 
-    The log likelihood is that of all rows minus (ln n)/2 for every parameter. The number of parameters is the
-    difference between the log likelihoods of all rows and with each row left out, to which a histogram of k bins adds
-    k - 1, plus one per weight.
+
+def _edges(knots: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """Return the knots in the units of the data, float64 (n_pieces + 1,), without those that rounding makes equal."""
+    inner = np.unique(low + knots[1:-1] * (high - low))
+    return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
+
+
+def _mixed(
+    components: Sequence[_Component], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return the weights of greatest left-out likelihood, the first at least 1/100, and two numbers of nats.
+
+    These are the log likelihood of all rows, and what the fit is charged: a price for every parameter, and the costs
+    of the components. The number of parameters is the difference between the log likelihoods of all rows and with each
+    row left out, to which a histogram of k bins adds k - 1, plus one per weight.
     """
     n_rows = counts.sum()
     charges = np.array([component.cost for component in components])
@@ -174,12 +220,12 @@ def _mixed(components: Sequence[_Component], counts: NDArray[np.int64]) -> tuple
     in_sample = float((counts * np.log(weights @ np.array([c.in_sample for c in components]))).sum())
     left_out = float((counts * np.log(weights @ densities)).sum())
     n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
-    return weights, in_sample - PARAMETER_PRICE * n_parameters - float(charges @ is_used)
+    return weights, in_sample, PARAMETER_PRICE * n_parameters + float(charges @ is_used)
 
 
 def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
     ones = np.ones(len(scaled))
-    return _Component(ones, ones, np.ones((2, len(knots) - 1)))
+    return _Component(ones, ones, np.ones((2, len(knots) - 1)), np.diff(knots))
 
 
 def _histogram(
@@ -212,7 +258,8 @@ def _histogram_density(
     density = (rows + 1) / (n_rows + n_bins) / widths
     middles = (knots[:-1] + knots[1:]) / 2
     at_pieces = density[np.searchsorted(cuts, middles, side="left")]
-    return _Component(density[code], left_out, np.stack([at_pieces, at_pieces]), cost)
+    at_ends = np.stack([at_pieces, at_pieces])
+    return _Component(density[code], left_out, at_ends, at_pieces * np.diff(knots), cost)
 
 
 def _kernel(
@@ -225,7 +272,7 @@ def _kernel(
     """Return the kernel density of the best bandwidth, on the given scale (centre, spread) if there is one.
 
     Bandwidths fall from half of the range by factors of the square root of 2, so that each matrix of kernels is the
-    square of the one before.
+    square of the one before. Squares double the rounding error, so that every sixteenth matrix is computed afresh.
     """
     places, at_knots, slope, slope_at_knots = scaled, knots, np.ones(len(scaled)), np.ones(len(knots))
     if scale is not None:
@@ -239,12 +286,16 @@ def _kernel(
     weights = np.tile(rows, 3).astype(np.float64)
     largest = max((high - low) / 2, least)
     n_halvings = int(2 * np.log2(largest / least))
-    kernels = np.exp(-(((sources[:, None] - mirrored) / (least * 2 ** (n_halvings / 2))) ** 2) / 2)
+    kernels = np.empty((n_sources, 3 * n_sources))
     itself = np.arange(n_sources)
     best_likelihood, best_bandwidth, best = -np.inf, least, np.ones((2, n_sources))
     slope_of_source = slope if n_sources == len(places) else np.interp(sources, places, slope)
     for step in range(n_halvings, -1, -1):
         bandwidth = least * 2 ** (step / 2)
+        if (n_halvings - step) % _SQUARES:
+            kernels *= kernels
+        else:
+            kernels = _gaussian(sources, mirrored, bandwidth)
         of_value = (
             kernels[itself, itself]
             + kernels[itself, itself + n_sources]
@@ -258,12 +309,22 @@ def _kernel(
         likelihood = float((rows * np.log(mixed)).sum())
         if likelihood > best_likelihood:
             best_likelihood, best_bandwidth, best = likelihood, bandwidth, both
-        kernels *= kernels
-    values = np.exp(-(((at_knots[:, None] - mirrored) / best_bandwidth) ** 2) / 2) @ weights
+    values = _gaussian(at_knots, mirrored, best_bandwidth) @ weights
     values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
+    below = ndtr((at_knots[:, None] - mirrored) / best_bandwidth) @ weights / n_rows
     if n_sources < len(places):
         best = np.stack([np.interp(places, sources, densities) for densities in best])
-    return _Component(best[0] * slope, best[1] * slope, np.stack([values[:-1], values[1:]]))
+    at_ends = np.stack([values[:-1], values[1:]])
+    return _Component(best[0] * slope, best[1] * slope, at_ends, np.diff(below))
+
+
+def _gaussian(
+    positions: NDArray[np.float64], centres: NDArray[np.float64], bandwidth: float
+) -> NDArray[np.float64]:
+    """Return exp(-(distance / bandwidth)^2 / 2), float64 (n_positions, n_centres)."""
+    # the square of a huge distance is infinite, and its kernel 0
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(-(((positions[:, None] - centres) / bandwidth) ** 2) / 2), np.float64)
 
 
 def _stretched(
@@ -271,7 +332,7 @@ def _stretched(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return values on the scale asinh((x - centre) / spread), and the derivative of the scale."""
     centre, spread = scale
-    return np.arcsinh((values - centre) / spread), 1 / np.sqrt((values - centre) ** 2 + spread**2)
+    return np.arcsinh((values - centre) / spread), 1 / np.hypot(values - centre, spread)
 
 
 def _quartiles(scaled: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[float, float]:
@@ -302,14 +363,19 @@ def _knots(
 ) -> NDArray[np.float64]:
     """Return 0, the histogram's cuts, further knots half evenly spaced and half at quantiles of the rows, and 1.
 
-    The further knots are at least a quarter of the resolution `width` away from all others.
+    The shares of the last quantiles at both ends halve down to a single row, to follow long tails. The further knots
+    are at least a quarter of the resolution `width` away from all others.
     """
     fixed = np.concatenate(([0.0], cuts, [1.0]))
     most = MOST_PIECES + 1 - len(fixed)
     n_even = most // 2
     n_quantiles = most - n_even
     cumulated = np.cumsum(counts)
-    steps = np.arange(1, n_quantiles + 1) / (n_quantiles + 1)
+    n_tail = min(_MOST_TAIL_KNOTS, int(np.log2(max(cumulated[-1] / n_quantiles, 1))))
+    n_middle = n_quantiles - 2 * n_tail
+    middle = np.arange(1, n_middle + 1) / (n_middle + 1)
+    tail = middle[0] / 2 ** np.arange(1, n_tail + 1)
+    steps = np.concatenate((tail, middle, 1 - tail))
     quantiles = scaled[np.searchsorted(cumulated, steps * cumulated[-1])]
     further = np.sort(np.concatenate((np.arange(1, n_even + 1) / (n_even + 1), quantiles)))
     knots = fixed.tolist()

@@ -1,0 +1,285 @@
+"""Networks whose continuous variables have shapes inside their bins: densities, samples, files, equality, errors."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from network_examples import slow_code, small_network
+from scipy.stats import chisquare, kstest
+from shape_oracles import random_shape, slow_log_density, slow_mass
+from shaped_examples import shaped_network, shaped_table
+from wrong_input import untyped
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.shape import Shape
+
+PARTS: dict[str, Any] = {
+    "cut_points": {"height": [1.0, 2.5]},
+    "support": {"height": (0.0, 4.0)},
+    "levels": {"rain": ["no", "yes"]},
+    "tables": {"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
+}
+# half of the probability below 1, a point at the cut 2.5
+SHAPE = Shape([0.0, 1.0, 4.0], [2.0, 0.2], [2.0, 0.2], {2.5: 0.35})
+
+
+def build(**changes: Any) -> DiscretizedBayesNet:
+    return DiscretizedBayesNet(
+        ["rain", "height"], [("rain", "height")], **{**PARTS, "shapes": {"height": SHAPE}, **changes}
+    )
+
+
+def random_network(seed: int, n_variables: int = 4) -> DiscretizedBayesNet:
+    """A random network in which about half of the continuous variables have a random shape."""
+    rng = np.random.default_rng(seed)
+    plain = small_network(seed, n_variables)
+    support, cut_points, shapes = plain.support, plain.cut_points, {}
+    for name in support:
+        if rng.random() < 0.5:
+            shape = random_shape(int(rng.integers(1000)))
+            shapes[name], support[name] = shape, (shape.low, shape.high)
+            # some cuts at points
+            candidates = np.concatenate((shape.point_values, rng.uniform(shape.low, shape.high, 6)))
+            candidates = np.unique(candidates[(candidates > shape.low) & (candidates < shape.high)])
+            inner = rng.choice(candidates, len(cut_points[name]), replace=False)
+            cut_points[name] = np.sort(inner)
+    return DiscretizedBayesNet(
+        plain.names,
+        plain.edges,
+        cut_points=cut_points,
+        support=support,
+        levels=plain.levels,
+        tables=plain.tables,
+        shapes=shapes,
+        metadata={"seed": seed},
+    )
+
+
+# ---------------------------------------------------------------- densities
+
+
+def test_log_density_by_hand() -> None:
+    rows = pd.DataFrame(
+        {"height": [0.5, 1.0, 1.5, 2.5, 3.0, -7.0, 9.0], "rain": ["no", "no", "no", "yes", "no", "yes", "no"]}
+    )
+    # probabilities of the bins under the shape: 0.5, 0.075 and the point, 0.075
+    expected = [
+        0.25 * 0.5 * 0.5 / 0.5,
+        0.25 * 0.5 * 0.5 / 0.5,
+        0.25 * 0.25 * 0.05 / 0.425,
+        0.75 * 0.9 * 0.35 / 0.425,
+        0.25 * 0.25 * 0.05 / 0.075,
+        0.75 * 0.1 * 0.5 / 0.5,
+        0.25 * 0.25 * 0.05 / 0.075,
+    ]
+    assert np.exp(build().log_density(rows)) == pytest.approx(expected)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30)
+def test_log_density_equals_the_plain_twin(seed: int) -> None:
+    network = random_network(seed)
+    frame = network.sample(12, seed)
+    for name, shape in network.shapes.items():
+        points = [*shape.points, shape.low, shape.high][:5]
+        frame.loc[: len(points) - 1, name] = points
+    expected = []
+    for _, row in frame.iterrows():
+        codes = {name: slow_code(network, name, row[name]) for name in network.names}
+        total = 0.0
+        for name in network.names:
+            cell = tuple(codes[other] for other in (*network.parents(name), name))
+            total += math.log(network.tables[name][cell])
+            if name in network.levels:
+                continue
+            edges = [network.support[name][0], *network.cut_points[name].tolist(), network.support[name][1]]
+            low, high = edges[codes[name] : codes[name] + 2]
+            if name in network.shapes:
+                shape = network.shapes[name]
+                total += slow_log_density(shape, row[name]) - math.log(slow_mass(shape, low, high))
+            else:
+                total -= math.log(high - low)
+        expected.append(total)
+    assert network.log_density(frame) == pytest.approx(expected, abs=1e-7)
+    terms = network.log_density_terms(frame)
+    assert sum(terms.values()) == pytest.approx(expected, abs=1e-7)
+
+
+def nodes(network: DiscretizedBayesNet, name: str) -> tuple[list[Any], list[float]]:
+    """Values and weights whose weighted sum is the integral over a variable, or the sum over levels and points."""
+    if name in network.levels:
+        return list(network.levels[name]), [1.0] * len(network.levels[name])
+    shape = network.shapes.get(name)
+    ends = [*network.support[name], *network.cut_points[name].tolist()]
+    if shape is not None:
+        ends += shape.edges.tolist()
+    values: list[float] = []
+    weights: list[float] = []
+    # two Gauss-Legendre nodes are exact for lines
+    for low, high in itertools.pairwise(np.unique(ends).tolist()):
+        middle, half = (low + high) / 2, (high - low) / 2
+        values += [middle - half / math.sqrt(3), middle + half / math.sqrt(3)]
+        weights += [half, half]
+    points = list(shape.points) if shape is not None else []
+    return values + points, weights + [1.0] * len(points)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_density_integrates_to_one(seed: int) -> None:
+    network = random_network(seed, 3)
+    axes = [nodes(network, name) for name in network.names]
+    rows = list(itertools.product(*(values for values, _ in axes)))
+    weights = np.array([math.prod(w) for w in itertools.product(*(weights for _, weights in axes))])
+    densities = np.exp(network.log_density(pd.DataFrame(rows, columns=list(network.names))))
+    assert float(densities @ weights) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_the_density_of_a_child_integrates_to_one_for_every_configuration() -> None:
+    network = build()
+    values, weights = nodes(network, "height")
+    for level, probability in (("no", 0.25), ("yes", 0.75)):
+        frame = pd.DataFrame({"rain": level, "height": values})
+        densities = np.exp(network.log_density(frame))
+        assert float(densities @ np.array(weights)) == pytest.approx(probability)
+
+
+# ---------------------------------------------------------------- samples
+
+
+def test_samples_follow_the_density() -> None:
+    network = build()
+    frame = network.sample(20_000, 1)
+    for level, row in (("no", [0.5, 0.25, 0.25]), ("yes", [0.1, 0.9, 0.0])):
+        heights = frame.loc[frame["rain"] == level, "height"].to_numpy()
+        codes = np.searchsorted([1.0, 2.5], heights, side="left")
+        counts = np.bincount(codes, minlength=3)
+        cells = np.array(row) > 0
+        assert (counts[~cells] == 0).all()
+        assert chisquare(counts[cells], np.array(row)[cells] * len(heights)).pvalue > 0.001
+        at_point = (heights == 2.5).mean()
+        assert at_point == pytest.approx(row[1] * 0.35 / 0.425, abs=0.02)
+        # inside its bin the density is flat
+        assert kstest(heights[codes == 0], "uniform").pvalue > 0.001
+        between = heights[(codes == 1) & (heights < 2.5)]
+        assert kstest((between - 1) / 1.5, "uniform").pvalue > 0.001
+
+
+def test_samples_of_a_shape_differ_from_uniform_ones_inside_a_bin() -> None:
+    steep = Shape([0.0, 4.0], [1.9], [0.1])
+    parts: dict[str, Any] = {
+        "cut_points": {"x": []}, "support": {"x": (0.0, 4.0)}, "levels": {}, "tables": {"x": [1.0]},
+    }  # fmt: skip
+    for shapes, is_uniform in (({}, True), ({"x": steep}, False)):
+        values = DiscretizedBayesNet(["x"], [], **parts, shapes=shapes).sample(2000, 3)["x"]
+        assert (kstest(values / 4, "uniform").pvalue > 0.001) == is_uniform
+        assert ((values >= 0) & (values <= 4)).all()
+    assert kstest(steep.distribution(values), "uniform").pvalue > 0.001
+
+
+# ---------------------------------------------------------------- files, copies, equality
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30)
+def test_json_gives_back_every_bit(seed: int) -> None:
+    network = random_network(seed)
+    back = DiscretizedBayesNet.from_json(network.to_json())
+    assert back == network
+    assert list(back.shapes) == list(network.shapes)
+    for name, shape in network.shapes.items():
+        assert back.shapes[name].edges.tobytes() == shape.edges.tobytes()
+        assert back.shapes[name].points == shape.points
+    assert back.to_json() == network.to_json()
+
+
+def test_a_fitted_network_survives_a_file(tmp_path: Any) -> None:
+    table = shaped_table()
+    network = shaped_network(table)
+    network.to_json(tmp_path / "net.json")
+    back = DiscretizedBayesNet.from_json(tmp_path / "net.json")
+    assert back == network
+    frame = network.sample(50, 1)
+    assert back.log_density(frame).tolist() == network.log_density(frame).tolist()
+    assert back.sample(50, 1).equals(frame)
+
+
+def test_files_without_shapes_are_uniform_inside_bins() -> None:
+    content = json.loads(build().to_json())
+    for entry in content["variables"]:
+        entry.pop("shape", None)
+    old = DiscretizedBayesNet.from_json(json.dumps(content))
+    assert old == build(shapes=None)
+    assert old.shapes == {}
+    assert "shape" not in build(shapes={}).to_json()
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ([], "variable 'height': A shape must be an object, got list"),
+        ({"edges": [0, 4], "left": [1]}, "variable 'height': A shape must have a field 'right'"),
+        ({"edges": [0, 4], "left": [1], "right": [2]}, "variable 'height': .* total probability 1, got 1.5"),
+        ({"edges": [0, 5], "left": [1], "right": [1]}, r"shapes\['height'\] must have the support"),
+    ],
+)
+def test_bad_shapes_in_files_are_refused_by_name(shape: Any, message: str) -> None:
+    content = json.loads(build().to_json())
+    content["variables"][1]["shape"] = shape
+    with pytest.raises(GomeaBnError, match=message):
+        DiscretizedBayesNet.from_json(json.dumps(content))
+
+
+def test_a_shape_of_a_discrete_variable_in_a_file_is_refused() -> None:
+    content = json.loads(build().to_json())
+    content["variables"][0]["shape"] = SHAPE.to_content()
+    with pytest.raises(GomeaBnError, match="shapes must not have an entry for 'rain', which is discrete"):
+        DiscretizedBayesNet.from_json(json.dumps(content))
+
+
+def test_shapes_count_for_equality() -> None:
+    network = build()
+    assert network == build()
+    assert hash(network) == hash(build())
+    assert network != build(shapes=None)
+    assert network != build(shapes={"height": Shape([0, 4], [1], [1])})
+    assert build(shapes={}) == build(shapes=None)
+
+
+def test_copies_are_equal_and_read_only() -> None:
+    network = build()
+    for copied in (pickle.loads(pickle.dumps(network)), copy.deepcopy(network)):
+        assert copied == network
+        assert copied.shapes == {"height": SHAPE}
+        with pytest.raises(ValueError, match="read-only"):
+            copied.shapes["height"].edges[0] = 1.0
+    network.shapes.clear()
+    assert network.shapes == {"height": SHAPE}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"rain": SHAPE}, "shapes must not have an entry for 'rain', which is discrete"),
+        ({"heigth": SHAPE}, "shapes: unknown variable 'heigth'.*height"),
+        ({"height": SHAPE.to_content()}, r"shapes\['height'\] must be a Shape, got dict"),
+        (
+            {"height": Shape([0, 5], [1], [1])},
+            r"shapes\['height'\] must have the support of the variable \(0.0, 4.0\), got \(0.0, 5.0\)",
+        ),
+        ([SHAPE], "shapes must map variable names to values, got list"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(shapes: object, message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        build(shapes=untyped(shapes))

@@ -1,0 +1,388 @@
+"""Fitted shapes: left-out densities against slow twins, repeated values, point masses, long tails, odd scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from shape_oracles import quadrature, slow_histogram_left_out, slow_kernel_left_out
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts import shape_fit
+from gomea_bn.problems.cuts.shape_fit import fit_shape, repeated_values, resolution
+
+Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
+
+ROUNDED: dict[str, Draw] = {
+    "normal": lambda rng, n: rng.normal(size=n).round(1),
+    "gamma": lambda rng, n: rng.gamma(2.0, 2.0, n).round(1),
+    "uniform": lambda rng, n: rng.random(n).round(2),
+}
+LONG_TAILED: dict[str, Draw] = {
+    "lognormal": lambda rng, n: np.exp(2 * rng.normal(size=n)),
+    "cauchy": lambda rng, n: rng.standard_cauchy(n),
+    "outlier": lambda rng, n: np.append(rng.normal(size=n - 1), 1e4),
+}
+
+
+def scaled_example(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Distinct values on [0, 1], the rows of each, and knots."""
+    rng = np.random.default_rng(seed)
+    scaled = np.unique(rng.beta(2, 5, 30).round(3))
+    scaled = (scaled - scaled[0]) / (scaled[-1] - scaled[0])
+    return scaled, rng.integers(1, 6, len(scaled)), np.linspace(0, 1, 9)
+
+
+def gain(values: NDArray[np.float64]) -> float:
+    """Mean left-out log density above that of the uniform density, in nats per row."""
+    return fit_shape(values).log_likelihood / len(values)
+
+
+# ---------------------------------------------------------------- components of the mixture
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_kernel_leaves_out_one_row(seed: int) -> None:
+    """The bandwidth is the one of the twin whose likelihood is largest, and densities are the twin's."""
+    scaled, counts, knots = scaled_example(seed)
+    least = 0.05
+    component = shape_fit._kernel(scaled, counts, least, knots)
+    n_halvings = int(2 * math.log2(0.5 / least))
+    twins = [
+        np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), least * 2 ** (step / 2)))
+        for step in range(n_halvings + 1)
+    ]
+    likelihoods = [float(counts @ np.log(0.99 * twin + 0.01)) for twin in twins]
+    best = int(np.argmax(likelihoods))
+    assert component.left_out == pytest.approx(twins[best], rel=1e-9, abs=1e-12)
+    bandwidth = least * 2 ** (best / 2)
+    centres = np.concatenate((scaled, -scaled, 2 - scaled))
+    rows = np.tile(counts, 3)
+
+    def density(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        kernels = np.exp(-(((values[:, None] - centres) / bandwidth) ** 2) / 2) @ rows
+        return np.asarray(kernels / (bandwidth * math.sqrt(2 * math.pi) * counts.sum()))
+
+    at_knots = density(knots)
+    assert component.in_sample == pytest.approx(density(scaled))
+    assert component.at_knots[0] == pytest.approx(at_knots[:-1])
+    assert component.at_knots[1] == pytest.approx(at_knots[1:])
+    below = [
+        sum(c * math.erf((knot - y) / bandwidth / math.sqrt(2)) / 2 for y, c in zip(centres, rows))
+        / counts.sum()
+        for knot in knots
+    ]
+    assert component.masses == pytest.approx(np.diff(below))
+
+
+def test_the_stretched_kernel_is_that_of_stretched_values() -> None:
+    scaled, counts, knots = scaled_example(7)
+    centre, spread, least = 0.3, 0.1, 0.02
+    component = shape_fit._kernel(scaled, counts, least, knots, (centre, spread))
+    stretched = np.arcsinh((scaled - centre) / spread)
+    slope = 1 / np.sqrt((scaled - centre) ** 2 + spread**2)
+    low, high = math.asinh(-centre / spread), math.asinh((1 - centre) / spread)
+    twins = []
+    for step in range(int(2 * math.log2((high - low) / 2 / (least / spread))) + 1):
+        bandwidth = least / spread * 2 ** (step / 2)
+        twins.append(
+            np.array(slow_kernel_left_out(stretched.tolist(), counts.tolist(), bandwidth, low, high)) * slope
+        )
+    best = max(twins, key=lambda twin: float(counts @ np.log(0.99 * twin + 0.01)))
+    assert component.left_out == pytest.approx(best, rel=1e-9, abs=1e-12)
+    assert component.masses.sum() == pytest.approx(1.0, abs=1e-2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_histogram_leaves_out_one_row(seed: int) -> None:
+    scaled, counts, knots = scaled_example(seed)
+    cuts = np.array([0.125, 0.5])
+    component = shape_fit._histogram_density(scaled, counts, cuts, knots, 0.0)
+    twin = slow_histogram_left_out(scaled.tolist(), counts.tolist(), cuts.tolist())
+    assert component.left_out == pytest.approx(twin)
+    assert component.masses.sum() == pytest.approx(1.0)
+    assert (component.at_knots[0] == component.at_knots[1]).all()
+
+
+def test_many_squares_of_kernels_stay_exact() -> None:
+    """An outlier makes the range so wide that the best bandwidth is far below it."""
+    scaled, counts, knots = scaled_example(1)
+    scaled = np.append(scaled[:-1] * 1e-9, 1.0)
+    least = 5e-11
+    component = shape_fit._kernel(scaled, counts, least, knots)
+    n_halvings = int(2 * math.log2(0.5 / least))
+    twins = [
+        np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), least * 2 ** (step / 2)))
+        for step in range(n_halvings + 1)
+    ]
+    best = max(twins, key=lambda twin: float(counts @ np.log(0.99 * twin + 0.01)))
+    assert component.left_out == pytest.approx(best, rel=1e-9, abs=1e-12)
+
+
+def test_an_outlier_takes_no_density_from_the_other_rows() -> None:
+    rng = np.random.default_rng(5)
+    inner = np.sort(rng.normal(size=100))
+    alone = fit_shape(inner).shape.log_density(inner).mean()
+    for outlier in (1e3, 1e9, 1e13):
+        values = np.append(inner, outlier)
+        fitted = fit_shape(values)
+        assert fitted.shape.log_density(inner).mean() > alone - 0.2
+        log_likelihood = fitted.log_likelihood / len(values) - math.log(np.ptp(values))
+        # -1.42 for the normal distribution, minus what the parameters cost
+        assert -3 < log_likelihood < -1.4
+
+
+def test_expectation_maximisation_never_takes_away_from_the_uniform_density() -> None:
+    ones = np.ones((2, 1))
+    components = [
+        shape_fit._Component(np.array([1.0, 1.0]), np.array([1.0, 1.0]), ones, np.ones(1)),
+        shape_fit._Component(np.array([5.0, 1.0]), np.array([4.0, 1e-300]), ones, np.ones(1), cost=0.1),
+        shape_fit._Component(np.array([4.0, 4.0]), np.array([4.0, 4.0]), ones, np.ones(1), cost=1e6),
+    ]
+    weights, in_sample, charge = shape_fit._mixed(components, np.array([9, 1]))
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[0] >= 0.01
+    assert weights[2] < 1e-12
+    # the weights of greatest left-out likelihood are (2 / 15, 13 / 15), apart from the cost
+    assert weights[1] == pytest.approx(13 / 15 * 0.99, abs=0.02)
+    assert in_sample == pytest.approx(9 * math.log(weights[0] + 5 * weights[1]) + math.log(weights.sum()))
+    left_out = 9 * math.log(weights[0] + 4 * weights[1]) + math.log(weights[0])
+    # one weight above 1/1000, and its cost
+    assert charge == pytest.approx((in_sample - left_out + 1) * shape_fit.PARAMETER_PRICE + 0.1)
+
+
+# ---------------------------------------------------------------- repeated values
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_shuffled_ties_hardly_change_the_density_of_new_rows(name: str) -> None:
+    """Rows that are spread over the step of rounding again change the mean density by at most 0.05 nats."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        values = ROUNDED[name](rng, 600)
+        step = float(np.median(np.diff(np.unique(values))))
+        jittered = values + rng.uniform(-0.49, 0.49, len(values)) * step
+        tied, spread = fit_shape(values).shape, fit_shape(jittered).shape
+        new = ROUNDED[name](rng, 3000) + rng.uniform(-0.5, 0.5, 3000) * step
+        new = new[(new > max(tied.low, spread.low)) & (new < min(tied.high, spread.high))]
+        assert tied.log_density(new).mean() == pytest.approx(spread.log_density(new).mean(), abs=0.05)
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.parametrize("n_copies", [2, 10])
+def test_repeated_rows_buy_no_density(name: str, n_copies: int) -> None:
+    values = np.random.default_rng(12).permutation(ROUNDED[name](np.random.default_rng(3), 300))
+    continuous = values + np.random.default_rng(4).uniform(-0.4, 0.4, len(values)) * 1e-3
+    for column in (values, continuous):
+        few, many = fit_shape(column).shape, fit_shape(np.repeat(column, n_copies)).shape
+        assert many.log_density(column).mean() < few.log_density(column).mean() + 0.1
+
+
+def test_coarser_rounding_never_makes_a_column_denser() -> None:
+    values = np.random.default_rng(6).normal(size=500)
+    exact = fit_shape(values).log_likelihood / 500 - math.log(np.ptp(values))
+    for step in (0.05, 0.1, 0.25, 0.5, 1.0):
+        rounded = np.round(values / step) * step
+        density = fit_shape(rounded).log_likelihood / 500 - math.log(np.ptp(rounded))
+        assert density < exact + 0.05
+
+
+def test_few_distinct_values_never_gain_beyond_their_frequencies() -> None:
+    """What two to five repeated values gain is at most what unequal frequencies are worth in a histogram."""
+    rng = np.random.default_rng(1)
+    for n_distinct in (2, 3, 5):
+        for _ in range(5):
+            shares = rng.dirichlet(np.ones(n_distinct))
+            values = rng.choice(n_distinct, 400, p=shares).astype(np.float64)
+            if len(np.unique(values)) < 2 or fit_shape(values).shape.points:
+                continue
+            frequencies = np.unique(values, return_counts=True)[1] / 400
+            at_most = math.log(n_distinct) + float(frequencies @ np.log(frequencies))
+            assert gain(values) < at_most + 0.05
+
+
+# ---------------------------------------------------------------- point masses
+
+
+@pytest.mark.parametrize(
+    ("counts", "is_point"),
+    [
+        ([1] * 90 + [10], [False] * 90 + [True]),
+        ([1] * 91 + [9], [False] * 91 + [False]),
+        ([2] * 40 + [10], [False] * 40 + [True]),
+        ([2] * 40 + [9], [False] * 41),
+        ([20, 1, 20, *[1] * 60], [True, False, True, *[False] * 60]),
+        ([50, 20, 4, *[1] * 60], [True, True, False, *[False] * 60]),
+        # the second is not five times as frequent as the third, nor the first as the second
+        ([50, 20, 9, *[1] * 60], [False] * 63),
+        # five candidates are too many
+        ([20] * 5 + [1] * 20, [False] * 25),
+        ([20] * 4 + [1] * 20, [True] * 4 + [False] * 20),
+        # two distinct values stay for the density
+        ([50, 1], [False, False]),
+        ([50, 1, 1], [True, False, False]),
+        ([50, 40, 1], [False, False, False]),
+    ],
+)
+def test_point_masses_are_frequent_and_far_above_the_rest(counts: list[int], is_point: list[bool]) -> None:
+    assert repeated_values(np.arange(len(counts), dtype=np.float64), np.array(counts)).tolist() == is_point
+
+
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=30), st.randoms(use_true_random=False))
+def test_point_masses_go_by_counts_alone(counts: list[int], random: Any) -> None:
+    """Neither the values nor their order count."""
+    n = len(counts)
+    order = random.sample(range(n), n)
+    straight = repeated_values(np.arange(n, dtype=np.float64), np.array(counts))
+    shuffled = repeated_values(np.exp(np.arange(n, dtype=np.float64)), np.array(counts)[order])
+    assert shuffled.tolist() == straight[order].tolist()
+
+
+def test_points_have_their_share_of_the_rows_after_any_increasing_transform() -> None:
+    rng = np.random.default_rng(8)
+    values = np.where(rng.random(500) < 0.4, 0.0, rng.gamma(2.0, 1.0, 500))
+    values[:60] = 3.0
+    shares = [float((values == point).mean()) for point in (0.0, 3.0)]
+    for transform in (np.asarray, np.exp, np.cbrt, lambda x: -x):
+        fitted = fit_shape(transform(values))
+        expected = {float(transform(np.array([point]))[0]): s for point, s in zip((0.0, 3.0), shares)}
+        assert fitted.shape.points == expected
+        assert fitted.measures == (True,)
+        smooth = quadrature(fitted.shape, np.array([fitted.shape.low, fitted.shape.high]))
+        assert smooth == pytest.approx(1 - sum(shares), abs=1e-4)
+
+
+def test_points_count_with_their_probability() -> None:
+    rng = np.random.default_rng(9)
+    dense = rng.random(300)
+    dense[:2] = 0.0, 1.0
+    values = np.concatenate((dense, np.full(100, 0.5)))
+    smooth = fit_shape(dense).log_likelihood
+    expected = smooth + 300 * math.log(0.75) + 100 * math.log(0.25)
+    assert fit_shape(values).log_likelihood == pytest.approx(expected, abs=1e-6)
+
+
+# ---------------------------------------------------------------- long tails, samples, resolution
+
+
+@pytest.mark.parametrize("name", LONG_TAILED)
+@pytest.mark.parametrize("n_rows", [200, 3000])
+def test_long_tails_have_finite_densities_far_above_uniform(name: str, n_rows: int) -> None:
+    values = LONG_TAILED[name](np.random.default_rng(2), n_rows)
+    fitted = fit_shape(values)
+    densities = fitted.shape.log_density(values)
+    assert np.isfinite(densities).all()
+    uniform = -math.log(np.ptp(values))
+    assert densities.mean() > uniform + 1.0
+    # the likelihood promises no more than the shape has for the rows, nor than it has for new ones
+    promised = fitted.log_likelihood / n_rows + uniform
+    assert promised <= densities.mean()
+    new = LONG_TAILED[name](np.random.default_rng(3), 4000)
+    new = new[(new >= values.min()) & (new <= values.max())]
+    assert promised - 0.1 < fitted.shape.log_density(new).mean() < promised + 0.5
+
+
+@pytest.mark.parametrize(
+    ("draw", "entropy"),
+    [
+        (lambda rng, n: rng.normal(size=n), 0.5 * math.log(2 * math.pi * math.e)),
+        (lambda rng, n: rng.random(n), 0.0),
+        (lambda rng, n: rng.exponential(size=n), 1.0),
+        (lambda rng, n: np.where(rng.random(n) < 0.5, 0, 9) + rng.normal(size=n), 2.112),
+    ],
+    ids=["normal", "uniform", "exponential", "two modes"],
+)
+def test_new_rows_have_nearly_the_true_density(draw: Draw, entropy: float) -> None:
+    fitted = fit_shape(draw(np.random.default_rng(0), 1000))
+    new = draw(np.random.default_rng(1), 5000)
+    new = new[(new > fitted.shape.low) & (new < fitted.shape.high)]
+    assert fitted.shape.log_density(new).mean() == pytest.approx(-entropy, abs=0.06)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=20)
+def test_shuffled_rows_give_the_same_numbers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random(400) < 0.2, 1.0, rng.normal(size=400).round(int(rng.integers(1, 9))))
+    first, second = fit_shape(values), fit_shape(rng.permutation(values))
+    assert first.shape == second.shape
+    assert (first.log_likelihood, first.resolution) == (second.log_likelihood, second.resolution)
+
+
+def test_units_change_only_the_units() -> None:
+    values = np.random.default_rng(4).gamma(2.0, size=300)
+    first, second = fit_shape(values), fit_shape(1024 * values)
+    assert second.shape.edges == pytest.approx(1024 * first.shape.edges)
+    assert second.shape.left == pytest.approx(first.shape.left)
+    assert second.log_likelihood == pytest.approx(first.log_likelihood)
+    assert second.resolution == pytest.approx(1024 * first.resolution)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        # twice the median gap
+        ([0, 1, 2, 3, 10], 2.0),
+        # a share of the range, where gaps are small: a fiftieth if values repeat
+        (np.linspace(0, 10, 5001), 0.05),
+        (np.repeat(np.linspace(0, 10, 5001), 2), 0.2),
+        # the share of twice the middle four fifths, where tails are long
+        (np.concatenate((np.repeat(np.linspace(0, 1, 1001), 2), [100.0])), 0.02 * 2 * 0.8),
+    ],
+)
+def test_the_resolution_is_that_of_gaps_and_of_most_rows(values: Any, expected: float) -> None:
+    distinct, counts = np.unique(np.asarray(values, np.float64), return_counts=True)
+    assert resolution(distinct, counts) == pytest.approx(expected, rel=0.01)
+
+
+# ---------------------------------------------------------------- extreme input
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0, 1.0],
+        [0, 1] * 50,
+        [0.0] * 99 + [1.0],
+        [1.0, np.nextafter(1.0, 2.0)] * 5,
+        1 + 2.220446049250313e-16 * np.arange(7),
+        1e16 + 2 * np.arange(9),
+        np.arange(10) * 5e-324,
+        np.random.default_rng(0).normal(size=60) * 1e-310,
+        np.random.default_rng(0).normal(size=60) * 1e300,
+        [1e-300, 2e-300, 3e-300, 1e300],
+        np.append(np.random.default_rng(0).normal(size=60), 1e200),
+        np.append(np.zeros(20), [1.0, 1e300]),
+        np.arange(30),
+    ],
+)
+def test_columns_of_any_scale_have_a_shape(values: Any) -> None:
+    column = np.asarray(values, np.float64)
+    fitted = fit_shape(values)
+    assert (fitted.shape.low, fitted.shape.high) == (column.min(), column.max())
+    assert np.isfinite(fitted.log_likelihood)
+    assert np.isfinite(fitted.shape.log_density(column)).all()
+    assert fitted.resolution > 0
+    assert fitted.shape.distribution([column.max()]) == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, 1.0], r"constant column has no shape; it needs at least two distinct values, got \[1.0\]"),
+        ([], r"at least two distinct values, got \[\]"),
+        ([0.0, np.nan], r"must be a list of finite numbers, got \[0.0, nan\]"),
+        ([[0.0, 1.0]], "must be a list of finite numbers"),
+        (["a", "b"], r"must be numbers, got \['a', 'b'\]"),
+        ([-1.7e308, 1.7e308], r"range of a column must be finite, got values from -1.7e\+308 to 1.7e\+308"),
+    ],
+)
+def test_columns_without_a_shape_are_refused(values: Any, message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        fit_shape(values)

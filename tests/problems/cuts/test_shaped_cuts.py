@@ -1,0 +1,278 @@
+"""Cuts of columns whose bins may have a shape inside: best cuts against brute force, scores against slow twins."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from oracles import make_scorer
+from shape_oracles import slow_is_too_fine, slow_score, with_cuts
+
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, has_narrow_bin
+from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.cuts.shape import ColumnShape, Shape
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+METHODS = ("density-bic", "density-bd")
+MEASURES = {"uniform": (True, False), "shaped": (False, True), "auto": (True, True)}
+
+
+@dataclass
+class Example:
+    """A continuous variable x, the last one, with discrete parents and with children that share spouses."""
+
+    variables: list[ScoredVariable]
+    parents: list[int]
+    children: list[tuple[int, list[int]]]
+
+    @property
+    def x(self) -> ScoredVariable:
+        return self.variables[-1]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return np.asarray(self.x.values, np.float64)
+
+    def problem(self, method: str, penalty: str | float = "bic") -> CutProblem:
+        chosen = scoring_method(method)
+        score = IntervalScore(chosen, score_rule(chosen, len(self.x.values), penalty=penalty))
+        coded = [CodedColumn(v.values.astype(np.uint8), v.n_levels) for v in self.variables[:-1]]
+        families = tuple(
+            CodedFamily(coded[c], tuple(coded[s] for s in spouses)) for c, spouses in self.children
+        )
+        around = Neighbourhood(tuple(coded[p] for p in self.parents), families)
+        return CutProblem(SortedColumn(self.values), around, score, self.x.shape)
+
+    def families(self) -> list[Family]:
+        x = len(self.variables) - 1
+        own = Family((x, 0), tuple((p, 0) for p in self.parents))
+        return [own, *(Family((c, 0), ((x, 0), *((s, 0) for s in spouses))) for c, spouses in self.children)]
+
+    def slow_value(
+        self,
+        cuts: tuple[float, ...],
+        method: str,
+        penalty: str | float = "bic",
+        shaped: bool | None = None,
+    ) -> float:
+        variables = [*self.variables[:-1], with_cuts(self.x, *cuts)]
+        own, *of_children = self.families()
+        score = slow_score(variables, own, method, penalty=penalty, shaped=shaped)
+        return score + math.fsum(slow_score(variables, f, method, penalty=penalty) for f in of_children)
+
+    def slow_optimum(self, limits: CutLimits, method: str, penalty: str | float) -> float:
+        """The largest score over all sets of mid-points and measures that the limits allow."""
+        values = self.values
+        distinct = np.unique(values)
+        middles = ((distinct[:-1] + distinct[1:]) / 2).tolist()
+        shape = self.x.shape
+        scores = []
+        for k in range(limits.min_bins - 1, min(limits.max_bins or 99, len(distinct))):
+            for cuts in itertools.combinations(middles, k):
+                widths = np.diff([distinct[0], *cuts, distinct[-1]])
+                rows = np.bincount(bin_codes(values, np.array(cuts)), minlength=k + 1)
+                if k and rows.min() < limits.min_bin_count:
+                    continue
+                if slow_is_too_fine(values.tolist(), cuts, shape.resolution):
+                    continue
+                for shaped in shape.measures:
+                    if shaped or not k or widths.min() >= limits.min_width * np.ptp(values):
+                        scores.append(self.slow_value(cuts, method, penalty, shaped))
+        return max(scores, default=-math.inf)
+
+
+def random_example(
+    seed: int, n_rows: int, n_distinct: int, measures: str = "auto", resolution: float | None = None
+) -> Example:
+    """A dependent column with ties; the likelihood of its shape is near that of uniform bins."""
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(2, 4, 5).tolist()
+    values = rng.choice(np.unique(rng.normal(size=n_distinct)), n_rows)
+    values[:2] = -3.0, 3.0
+    shift = (values > 0).astype(np.int32)
+    discrete = [((rng.integers(0, r, n_rows) + shift) % r).astype(np.int32) for r in levels]
+    uniform, shaped = MEASURES[measures]
+    shape = ColumnShape(
+        Shape([-3.0, 3.0], [1.0], [1.0]),
+        log_likelihood=float(rng.uniform(0, 0.5) * n_rows),
+        resolution=float(rng.choice([0.0, 0.3, 1.0])) if resolution is None else resolution,
+        may_be_uniform=uniform,
+        may_be_shaped=shaped,
+    )
+    variables = [ScoredVariable(str(d), c, r) for d, (c, r) in enumerate(zip(discrete, levels))]
+    variables.append(with_cuts(ScoredVariable("x", values, 0, shape=shape)))
+    parents = [[], [0], [0, 1]][rng.integers(3)]
+    families: list[list[tuple[int, list[int]]]] = [
+        [],
+        [(2, [])],
+        [(2, [0]), (3, [])],
+        [(2, [3, 4]), (3, [0])],
+    ]
+    return Example(variables, parents, families[rng.integers(4)])
+
+
+# ---------------------------------------------------------------- best cuts
+
+
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(METHODS),
+    st.sampled_from(sorted(MEASURES)),
+    st.sampled_from([0.05, "bic"]),
+    st.sampled_from([(1, None), (1, 15), (2, 4), (3, 3)]),
+    st.sampled_from([(0.0, 0), (1e-3, 1), (0.1, 2)]),
+)
+@settings(max_examples=80)
+def test_optimum_equals_brute_force_over_cuts_and_measures(
+    seed: int,
+    method: str,
+    measures: str,
+    penalty: str | float,
+    bins: tuple[int, int | None],
+    floors: tuple[float, int],
+) -> None:
+    example = random_example(seed, 24, 7, measures)
+    limits = CutLimits(*bins, *floors)
+    problem = example.problem(method, penalty)
+    optimum = problem.optimal(limits)
+    best = example.slow_optimum(limits, method, penalty)
+    if optimum is None:
+        assert best == -math.inf
+        return
+    assert optimum.value == pytest.approx(best, abs=1e-8)
+    # uniform bins below the least width may be better still, but nothing chooses them
+    assert problem.value(optimum.cut_points) >= optimum.value - 1e-8
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("measures", sorted(MEASURES))
+def test_both_measures_are_chosen_somewhere(method: str, measures: str) -> None:
+    """The examples above are worth something: under "auto" the likelihood of the shape decides."""
+    chosen = set()
+    for seed in range(20):
+        example = random_example(seed, 24, 7, measures)
+        optimum = example.problem(method, 0.05).optimal(CutLimits())
+        assert optimum is not None
+        cuts = tuple(optimum.cut_points.tolist())
+        shaped = example.slow_value(cuts, method, 0.05, shaped=True)
+        chosen.add(optimum.value == pytest.approx(shaped, abs=1e-8))
+    assert chosen == {"uniform": {False}, "shaped": {True}, "auto": {False, True}}[measures]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("measures", sorted(MEASURES))
+def test_value_of_any_cuts_is_that_of_the_families_and_of_the_scorer(method: str, measures: str) -> None:
+    for seed in range(12):
+        example = random_example(seed, 60, 30, measures)
+        problem = example.problem(method)
+        rng = np.random.default_rng(seed)
+        for n_cuts in (0, 1, 3, 6):
+            cuts = tuple(np.sort(rng.uniform(-2.9, 2.9, n_cuts)).tolist())
+            value = problem.value(np.array(cuts))
+            assert value == pytest.approx(example.slow_value(cuts, method), abs=1e-8)
+            scorer = make_scorer([*example.variables[:-1], with_cuts(example.x, *cuts)], method)
+            assert scorer.score(example.families()).sum() == pytest.approx(value, abs=1e-8)
+
+
+@pytest.mark.parametrize("measures", ["shaped", "auto"])
+def test_layers_change_nothing_where_the_number_of_bins_has_no_term(measures: str) -> None:
+    for seed in range(10):
+        example = random_example(seed, 200, 60, measures)
+        problem = example.problem("density-bic", 1.0)
+        limits = [CutLimits(max_bins=most, min_width=0.01) for most in (None, 61)]
+        free, layered = (problem.optimal(limit) for limit in limits)
+        assert free is not None
+        assert layered is not None
+        assert free.value == pytest.approx(layered.value, abs=1e-8)
+        assert free.cut_points.tolist() == layered.cut_points.tolist()
+
+
+def test_shaped_bins_may_be_narrow_unless_values_repeat() -> None:
+    rng = np.random.default_rng(0)
+    parent = np.repeat([0, 1, 0], 100).astype(np.int32)
+    # the middle bin is a millionth wide
+    inner = 1.0 + 1e-6 * np.repeat([0, 1, 2], 100) + 1e-8 * rng.random(300)
+    for n_copies, is_cut in ((1, True), (3, False)):
+        values = np.append(np.repeat(inner, n_copies), [0.0, 50.0, 100.0])
+        codes = np.append(np.repeat(parent, n_copies), [0, 0, 0]).astype(np.int32)
+        shape = replace(fit_shape(values), may_be_uniform=False, resolution=0.01)
+        variables = [
+            ScoredVariable("p", codes, 2),
+            with_cuts(ScoredVariable("x", values, 0, shape=shape)),
+        ]
+        optimum = Example(variables, [0], []).problem("density-bd").optimal(CutLimits(min_width=1e-3))
+        assert optimum is not None
+        inside = (optimum.cut_points > 1.0) & (optimum.cut_points < 1.00001)
+        assert inside.sum() == (2 if is_cut else 1)
+
+
+@given(st.integers(0, 5000), st.floats(0.0, 2.0))
+def test_narrow_bins_are_those_of_the_twin(seed: int, resolution: float) -> None:
+    rng = np.random.default_rng(seed)
+    column = SortedColumn(rng.integers(0, 12, 40) / 4)
+    cuts = np.unique(rng.choice(column.cuts, rng.integers(0, 5)))
+    edges = np.concatenate(([column.low], cuts, [column.high]))
+    below = np.concatenate(([0], column.rows_below(cuts), [40]))
+    distinct = np.concatenate(
+        ([0], np.searchsorted(column.distinct, cuts, side="right"), [len(column.distinct)])
+    )
+    slow = slow_is_too_fine(column.values.tolist(), cuts.tolist(), resolution)
+    assert has_narrow_bin(edges, below, distinct, resolution) == slow
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_zoom_ends_near_the_value_of_the_exact_programme(method: str) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.gamma(2.0, size=800)
+    parent = (rng.random(800) < np.array([0.1, 0.9, 0.4])[np.searchsorted([1.0, 2.5], values)]).astype(
+        np.int32
+    )
+    shape = replace(fit_shape(values), may_be_uniform=False)
+    variables = [
+        ScoredVariable("p", parent, 2),
+        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
+    ]
+    problem = Example(variables, [0], []).problem(method)
+    exact, zoomed = problem.optimal(CutLimits(), n_cells=1000), problem.optimal(CutLimits(), n_cells=100)
+    assert exact is not None
+    assert zoomed is not None
+    assert exact.value - 0.5 < zoomed.value <= exact.value + 1e-9
+    assert zoomed.value == pytest.approx(problem.value(zoomed.cut_points), abs=1e-8)
+    assert set(zoomed.cut_points.tolist()) <= set(problem.column.cuts.tolist())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("transform", [np.exp, np.cbrt, lambda x: x**3, lambda x: np.argsort(np.argsort(x))])
+@pytest.mark.parametrize("n_cells", [40, 1000])
+def test_best_cuts_of_shaped_bins_depend_on_ranks_alone(
+    method: str, transform: Callable[[NDArray[np.float64]], NDArray[np.float64]], n_cells: int
+) -> None:
+    rng = np.random.default_rng(5)
+    parent = rng.integers(0, 3, 400).astype(np.int32)
+    values = rng.normal(size=400) + parent
+    child = ((values > 1).astype(np.int32) + rng.integers(0, 2, 400).astype(np.int32)) % 2
+    codes = []
+    for column in (values, np.asarray(transform(values), np.float64)):
+        shape = replace(fit_shape(column), may_be_uniform=False)
+        variables = [
+            ScoredVariable("p", parent, 3),
+            ScoredVariable("c", child, 2),
+            with_cuts(ScoredVariable("x", column, 0, shape=shape)),
+        ]
+        problem = Example(variables, [0], [(1, [])]).problem(method)
+        optimum = problem.optimal(CutLimits(min_width=0.05), n_cells=n_cells)
+        assert optimum is not None
+        assert len(optimum.cut_points) > 0
+        codes.append(bin_codes(column, optimum.cut_points).tolist())
+    assert codes[0] == codes[1]
