@@ -116,7 +116,9 @@ class BoundaryProblem(RealDefaults):
             min_tied_width[v] = shape.resolution / (column.high - column.low)
             shaped[v] = shape.measures == (True,)
             if shaped[v]:
-                min_width[v] = 0.0
+                # the cuts of bins that can only be shaped depend on the order of the values alone
+                if not shape.may_be_uniform:
+                    min_width[v] = 0.0
                 problem = CutProblem(column, Neighbourhood(), interval_score, shape)
                 shape_constant[v] = problem.shape_term(n_bins) + interval_score.weight * n_bins
         self._columns = BoundaryColumns(

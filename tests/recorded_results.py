@@ -33,7 +33,6 @@ from gomea_bn.problems.benchmarks import MaxCut, Trap
 from gomea_bn.problems.continuous import rosenbrock
 from gomea_bn.problems.multi_objective import LOTZ
 
-
 PUBLISHED: dict[str, Any] = {"shape": "uniform", "max_bins": 15, "max_indegree": 6}
 """Options that repeat the results of versions without shapes."""
 

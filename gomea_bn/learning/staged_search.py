@@ -104,9 +104,19 @@ class StagedSearch:
             turn += 1
         return self._result()
 
+    @property
+    def _has_required_edges(self) -> bool:
+        lacks = self.problem.edge_rules.allowed[:, :, 0]
+        return not bool(lacks[np.triu_indices(len(lacks), 1)].all())
+
     def _stage_cuts(self, turn: int) -> Cuts:
-        """Return the cuts of the next stage over graphs: the best network's, or first cuts if these are more."""
+        """Return the cuts of the next stage over graphs: the best network's, or first cuts if these are more.
+
+        With required edges they are the best network's, since tables of more bins might exceed the limit on cells.
+        """
         cuts = dict(self.best.cuts)
+        if self._has_required_edges:
+            return cuts
         for v, first in self.first_cuts.items():
             candidate = first[turn % len(first)]
             if len(candidate) > len(cuts[v]):

@@ -121,7 +121,9 @@ def _starting_cuts(
         starts.insert(0, gaps[(gaps > values.min()) & (gaps < values.max())])
     for cuts in starts:
         rows = np.bincount(coded_bins(values, cuts).codes, minlength=len(cuts) + 1)
-        if 0 < len(cuts) < most and rows.min() >= limits.min_bin_count:
+        widths = np.diff(np.concatenate(([values.min()], cuts, [values.max()])))
+        is_wide = not _may_be_uniform(variable) or widths.min() >= limits.min_width * np.ptp(values)
+        if 0 < len(cuts) < most and rows.min() >= limits.min_bin_count and is_wide:
             return cuts
     return np.empty(0)
 

@@ -213,6 +213,11 @@ class CutProblem:
         return has_narrow_bin(cells.edges, cells.below, edges_distinct, self._resolution)
 
     @property
+    def _ignores_width(self) -> bool:
+        """Return whether cuts depend on the order of the values alone, as those of bins that can only be shaped."""
+        return self.shape is not None and not self.shape.may_be_uniform
+
+    @property
     def _resolution(self) -> float:
         return 0.0 if self.shape is None else self.shape.resolution
 
@@ -327,8 +332,7 @@ class CutProblem:
             bin_cost=self._bin_cost - own_weight,
             log_range=log(span),
             shaped=shaped,
-            # the cuts of shaped bins depend on the order of the values alone
-            min_width=0.0 if shaped else limits.min_width * span,
+            min_width=0.0 if self._ignores_width else limits.min_width * span,
             min_tied_width=0.0 if any_width else self._resolution,
             distinct=np.concatenate(([0], distinct, [len(self.column.distinct)])).astype(np.int64),
             min_rows=limits.min_bin_count,
