@@ -66,6 +66,8 @@ __all__ = [
 SHAPES = ("auto", "uniform", "marginal")
 """How columns may be distributed inside their bins: the values of the option `shape`."""
 
+# pricing adds finer cuts to the first libraries where they pay
+_MOST_FIRST_BINS = 15
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
 
@@ -337,8 +339,10 @@ def scored_variables(
             policy = fixed_policy(column.name, column.values, fixed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
         else:
-            policies = policy_library(column.values, options.family, options.max_bins)
-            if options.discretizer == OPTIMAL:
+            is_priced = options.discretizer == OPTIMAL
+            most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
+            policies = policy_library(column.values, options.family, most)
+            if is_priced:
                 policies = _within_limits(policies, column.values, options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
