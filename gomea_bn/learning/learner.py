@@ -96,7 +96,8 @@ class BayesNetLearner(LearnerParameters):
         Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats. Without it, tables with few
         rows and many columns yield edges between independent variables.
     min_width : float
-        Smallest width of a bin under "optimal", as a fraction of the range of the column.
+        Smallest width of a bin under "optimal", as a fraction of the range of the column. It does not apply with
+        ``shape="marginal"``, since the cuts then depend on the order of the values alone.
     min_bin_count : int
         Smallest number of rows in a bin under "optimal".
     max_candidates : int, "auto" or None
@@ -140,7 +141,8 @@ class BayesNetLearner(LearnerParameters):
     stopped_by_ : str
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
-        Counts of scored families, cache hits and priced variables. With a discretizer also the number of rounds, of
+        Counts of scored families, cache hits and priced variables. With "optimal" cuts and shapes also the number of
+        stages, see Notes. With a discretizer also the number of rounds, of
         its runs, of its runs that the time limit cut short, and of cuts that entered a library.
     n_candidate_pairs_ : int
         Number of pairs of variables that the search could join.
@@ -154,6 +156,9 @@ class BayesNetLearner(LearnerParameters):
 
     Notes
     -----
+    With "optimal" cuts and shapes the search takes turns between graphs with given cuts, and graphs together with cuts.
+    All limits apply to the stages together; `patience` counts 64 evaluations of graphs with given cuts as one.
+
     A constant column becomes a root with a single level: it has no edges, and `log_density` refuses rows with another
     value in it. `gomea_bn.read_table` warns of such columns.
 

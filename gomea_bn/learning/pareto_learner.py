@@ -191,7 +191,8 @@ class ParetoBayesNetLearner(LearnerParameters):
     max_complexity: float | None = None
     expert_sample_size: int = 4096
     algorithm: MOGOMEA | None = None
-    max_bins: int = 9
+    max_bins: int | str = 9
+    max_indegree: int | str | None = 6
     pseudo_count: float = 1.0
     patience: float | None = None
 
@@ -363,7 +364,7 @@ def front_problem(
         max_parameters=max_parameters,
         random_repair=learner.random_repair,
         initial_indegree=learner.initial_indegree,
-        pricing=None if growth is None else _pricing(table.n_rows, learner),
+        pricing=None if growth is None else _pricing(table.n_rows, learning),
         pairs=searched_pairs(table, scorer, rules, learning.max_candidates),
     )
     return problem
@@ -384,7 +385,7 @@ def _search_space(
                 ".",
             ]
         )
-    learning = LearningOptions.of(learner)
+    learning = LearningOptions.of(learner, table.n_rows)
     check_integer("expert_sample_size", learner.expert_sample_size, 2, _LARGEST_SAMPLE)
     check_number("max_complexity", learner.max_complexity, 0, above=True, optional=True)
     variables, rules = scored_variables(table, learning)
@@ -405,7 +406,7 @@ def _search_space(
     return learning, variables, rules, float(limit)
 
 
-def _pricing(n_rows: int, options: ParetoBayesNetLearner) -> Pricing:
+def _pricing(n_rows: int, options: LearningOptions) -> Pricing:
     """Return the pricing of cuts for a front: by the log density minus several prices per free parameter."""
     method = scoring_method("density-bic")
     prices = [share * log(n_rows) / 2 for share in _PRICES]

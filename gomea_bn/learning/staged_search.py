@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.runtime.threads import StopFlag, Workers
 
 __all__ = ["StagedSearch"]
 
@@ -90,18 +90,23 @@ class StagedSearch:
         """Return the best network as a genotype of the problem, with the counts of all stages."""
         self.stop = StopFlag(self.limits.max_seconds)
         length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
-        self._stage(self.problem, length, [])
         turn = 0
-        while not self._ended():
-            cuts = self._stage_cuts(turn)
-            # every other stage over graphs starts without the best graph, which may be hard to leave
-            starts = [_Network(self.best.edges, cuts)] if turn % 2 else []
-            graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * length, starts)
-            if self._ended():
-                break
-            length *= 2
-            self._stage(self.problem, length, [self.best, self._priced(_Network(graph.edges, cuts))])
-            turn += 1
+        starts: list[_Network] = []
+        with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
+            while True:
+                self._stage(self.problem, length, starts)
+                if self._ended():
+                    break
+                cuts = self._stage_cuts(turn)
+                # every other stage over graphs starts without the best graph, which may be hard to leave
+                starts = [_Network(self.best.edges, cuts)] if turn % 2 else []
+                graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * length, starts)
+                if self._ended():
+                    break
+                starts = [self.best, self._priced(_Network(graph.edges, cuts))]
+                if self._ended():
+                    break
+                length, turn = 2 * length, turn + 1
         return self._result()
 
     @property
@@ -128,15 +133,16 @@ class StagedSearch:
         pricer = self.problem.refiner(self.stop.flag)
         assert pricer is not None
         generator = np.random.default_rng([self.seed, len(self.stages)])
-        genotype = _genotypes(self.problem, [network])[0]
+        passes = [_genotypes(self.problem, [network])[0]]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
-        for _ in range(_PRICING_PASSES):
-            before = genotype
-            genotype = pricer.improved(before, generator, lambda _gene: nothing)
-            if np.array_equal(genotype, before):
-                break
-        return _Network(network.edges, self.problem.cuts(genotype))
+
+        def price(_thread: int, _block: int) -> None:
+            if len(passes) == 1 or not np.array_equal(passes[-1], passes[-2]):
+                passes.append(pricer.improved(passes[-1], generator, lambda _gene: nothing))
+
+        self.workers.run(price, _PRICING_PASSES, n_threads=1, inline=False, n_certain=0)
+        return _Network(network.edges, self.problem.cuts(passes[-1]))
 
     def _stage(self, problem: StructureProblem, length: int, starts: Sequence[_Network]) -> _Network:
         """Search one problem from some networks for a number of evaluations, and return the best network of the stage.

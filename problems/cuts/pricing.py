@@ -28,6 +28,7 @@ _LEAST_CAPACITY = 24
 # pricing one variable takes about as long as this number of evaluations
 _EVALUATIONS_PER_PRICE = 200
 _FREE_ROUNDS = 5
+_FEW_BINS = 15
 _MOST_REMEMBERED = 1 << 16
 
 
@@ -229,9 +230,17 @@ class CutPricer:
         if most_bins < 1:
             return present
         limits = self.pricing.limits
-        limits = CutLimits(1, most_bins, limits.min_width, limits.min_bin_count)
         self.n_priced += 1
-        best = cut_problem.optimal(limits, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop)
+        # the time of a dynamic programme grows with the number of bins: many are tried only where they may pay
+        few_bins = min(most_bins, _FEW_BINS)
+        steps = sorted({few_bins, most_bins}) if len(present) < few_bins else [most_bins]
+        for n_bins in steps:
+            allowed = CutLimits(1, n_bins, limits.min_width, limits.min_bin_count)
+            best = cut_problem.optimal(
+                allowed, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop
+            )
+            if best is not None and len(best.cut_points) + 1 < n_bins:
+                break
         if self.stop[0]:
             return None
         if best is None or not _is_better(cut_problem, best.cut_points, present):

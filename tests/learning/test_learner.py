@@ -44,7 +44,7 @@ def test_the_strong_edges_are_found_and_the_run_is_described(mixed, fitted):
     assert objectives == sorted(objectives, reverse=True)
     assert -objectives[-1] == fitted.score_
     counts = {"families_scored", "cache_hits", "variables_priced", "prices_known", "policies_entered"}
-    assert set(fitted.statistics_) == counts
+    assert set(fitted.statistics_) == counts | {"stages"}
     assert fitted.network_.metadata["n_eval"] == 3000
 
 
@@ -191,8 +191,8 @@ def test_one_seed_gives_one_network_at_any_number_of_threads(mixed):
         assert run.score_ == runs[0].score_
         assert [e.n_eval for e in run.history_] == [e.n_eval for e in runs[0].history_]
         assert run.n_generations_ == runs[0].n_generations_
-    other = BayesNetLearner(max_evaluations=300, random_state=4).fit(mixed)
-    assert other.network_ != BayesNetLearner(max_evaluations=300, random_state=3).fit(mixed).network_
+    others = [BayesNetLearner(max_evaluations=60, random_state=seed).fit(mixed) for seed in range(4)]
+    assert any(other.network_ != others[0].network_ for other in others)
 
 
 def test_one_seed_gives_one_network_in_two_processes(mixed, tmp_path):
