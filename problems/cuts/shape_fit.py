@@ -42,7 +42,8 @@ _FEW_TIES = 1.1
 _LEAST_UNIFORM = 0.01
 # smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
 _LEAST_SHARE = 1e-100
-_MOST_GROUPS = 256
+_MOST_GROUPS = 512
+_MOST_JUDGED = 256
 _MOST_HISTOGRAM_ROWS = 5_000
 _MOST_HISTOGRAM_BINS = 24
 _N_ITERATIONS = 100
@@ -154,7 +155,7 @@ def fit_shape(values: ArrayLike, point_values: NDArray[np.float64] | None = None
     centre, spread = _quartiles(scaled, counts)
     if spread > 0:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
-    weights, of_mixture, charge = _mixed(components, counts)
+    weights, of_mixture, charge = _best_mixture(components, counts)
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
     masses = weights @ np.array([component.masses for component in components])
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
@@ -198,10 +199,21 @@ def _edges(knots: NDArray[np.float64], low: float, high: float) -> NDArray[np.fl
     return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
 
 
-def _mixed(
+def _best_mixture(
     components: Sequence[_Component], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], float, float]:
+    """Return what `_mixed` returns, for all components or for those that cost nothing, whichever is better."""
+    costs = np.array([component.cost for component in components])
+    mixtures = [_mixed(components, counts, taking_part) for taking_part in (costs == 0, costs >= 0)]
+    return max(mixtures, key=lambda mixture: mixture[1] - mixture[2])
+
+
+def _mixed(
+    components: Sequence[_Component], counts: NDArray[np.int64], takes_part: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], float, float]:
     """Return the weights of greatest left-out likelihood, the first at least 1/100, and two numbers of nats.
+
+    A component that does not take part has the weight 0.
 
     These are the log likelihood of all rows, and what the fit is charged: a price for every parameter, and the costs
     of the components. The number of parameters is the difference between the log likelihoods of all rows and with each
@@ -211,7 +223,7 @@ def _mixed(
     charges = np.array([component.cost for component in components])
     densities = np.array([component.left_out for component in components])
     charged = densities * np.exp(-charges / n_rows)[:, None]
-    weights = np.full(len(components), 1 / len(components))
+    weights = takes_part / takes_part.sum()
     # some of very many values are enough for the weights
     step = -(-len(counts) // _MOST_WEIGHED)
     some, rows = charged[:, ::step], counts[::step]
@@ -291,40 +303,40 @@ def _kernel(
         at_knots, slope_at_knots = _stretched(knots, scale)
         least /= scale[1]
     low, high = at_knots[0], at_knots[-1]
-    sources, rows = _groups(places, counts)
+    sources, rows, group = _groups(places, counts)
     n_rows, n_sources = rows.sum(), len(sources)
     mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
     weights = np.tile(rows, 3).astype(np.float64)
+    # actual values, not the means of groups: several rows at one place would look like a peak
+    judged = np.arange(0, len(places), -(-len(places) // _MOST_JUDGED))
+    judged_rows = np.add.reduceat(counts, judged)
+    itself, own = np.arange(len(judged)), group[judged]
     largest = max((high - low) / 2, least)
     n_halvings = int(2 * np.log2(largest / least))
-    kernels = np.empty((n_sources, 3 * n_sources))
-    itself = np.arange(n_sources)
-    best_likelihood, best_bandwidth, best = -np.inf, least, np.ones((2, n_sources))
-    slope_of_source = slope if n_sources == len(places) else np.interp(sources, places, slope)
+    kernels = np.empty((len(judged), 3 * n_sources))
+    best_likelihood, best_bandwidth, best = -np.inf, least, np.ones((2, len(judged)))
     for step in range(n_halvings, -1, -1):
         bandwidth = least * 2 ** (step / 2)
         if (n_halvings - step) % _SQUARES:
             kernels *= kernels
         else:
-            kernels = _gaussian(sources, mirrored, bandwidth)
+            kernels = _gaussian(places[judged], mirrored, bandwidth)
         of_value = (
-            kernels[itself, itself]
-            + kernels[itself, itself + n_sources]
-            + kernels[itself, itself + 2 * n_sources]
+            kernels[itself, own] + kernels[itself, own + n_sources] + kernels[itself, own + 2 * n_sources]
         )
         sums = kernels @ weights
         both = np.stack((sums / n_rows, np.maximum(sums - of_value, 0.0) / (n_rows - 1)))
         both /= bandwidth * np.sqrt(2 * np.pi)
         # a little uniform density, as in the mixture
-        mixed = (1 - _LEAST_UNIFORM) * both[1] * slope_of_source + _LEAST_UNIFORM
-        likelihood = float((rows * np.log(mixed)).sum())
+        mixed = (1 - _LEAST_UNIFORM) * both[1] * slope[judged] + _LEAST_UNIFORM
+        likelihood = float((judged_rows * np.log(mixed)).sum())
         if likelihood > best_likelihood:
             best_likelihood, best_bandwidth, best = likelihood, bandwidth, both
     values = _gaussian(at_knots, mirrored, best_bandwidth) @ weights
     values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
     below = ndtr((at_knots[:, None] - mirrored) / best_bandwidth) @ weights / n_rows
-    if n_sources < len(places):
-        best = np.stack([np.interp(places, sources, densities) for densities in best])
+    if len(judged) < len(places):
+        best = np.stack([np.interp(places, places[judged], densities) for densities in best])
     at_ends = np.stack([values[:-1], values[1:]])
     return _Component(best[0] * slope, best[1] * slope, at_ends, np.diff(below))
 
@@ -357,16 +369,20 @@ def _quartiles(scaled: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[
 
 def _groups(
     places: NDArray[np.float64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return at most 256 places and their rows: the distinct values, or the means of neighbouring ones."""
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return at most 512 places, their rows, and the position of the place that stands for every distinct value.
+
+    The places are the distinct values, or the means of neighbouring ones.
+    """
     if len(places) <= _MOST_GROUPS:
-        return places, counts
+        return places, counts, np.arange(len(places))
     middle = np.cumsum(counts) - counts / 2
     group = np.minimum((middle * (_MOST_GROUPS / counts.sum())).astype(np.int64), _MOST_GROUPS - 1)
-    rows = np.bincount(group, counts, minlength=_MOST_GROUPS)
-    sums = np.bincount(group, counts * places, minlength=_MOST_GROUPS)
-    filled = rows > 0
-    return sums[filled] / rows[filled], rows[filled].astype(np.int64)
+    # a value with very many rows leaves groups empty
+    group = np.cumsum(np.concatenate(([0], np.diff(group) > 0))).astype(np.int64)
+    rows = np.bincount(group, counts)
+    means = np.bincount(group, counts * places) / rows
+    return means, rows.astype(np.int64), group
 
 
 def _knots(
