@@ -32,7 +32,7 @@ POINT_SHARE = 0.1
 """Smallest share of the rows of a point mass."""
 POINT_RATIO = 5.0
 """Smallest ratio of the rows of a point mass to those of any value that is not one."""
-PARAMETER_PRICE = 1.2
+PARAMETER_PRICE = 1.5
 """Nats that an effective parameter of a shape costs."""
 MOST_POINTS = 4
 """Largest number of point masses of a column."""
