@@ -145,7 +145,9 @@ def test_expectation_maximisation_never_takes_away_from_the_uniform_density() ->
         shape_fit._Component(np.array([5.0, 1.0]), np.array([4.0, 1e-300]), ones, np.ones(1), cost=0.1),
         shape_fit._Component(np.array([4.0, 4.0]), np.array([4.0, 4.0]), ones, np.ones(1), cost=1e6),
     ]
-    weights, in_sample, charge = shape_fit._mixed(components, np.array([9, 1]), np.ones(len(components), np.bool_))
+    weights, in_sample, charge = shape_fit._mixed(
+        components, np.array([9, 1]), np.ones(len(components), np.bool_)
+    )
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] >= 0.01
     assert weights[2] < 1e-12
