@@ -98,7 +98,7 @@ def test_dependent_columns_get_cuts_that_show_the_dependence() -> None:
     assert sorted(proposed) == [0, 1]
     # in the gap, and half-way between the two means
     assert any(len(cuts) == 1 and 2 < cuts[0] < 6 for cuts in proposed[0])
-    assert any(len(cuts) <= 3 and ((cuts > 0.3) & (cuts < 1.7)).any() for cuts in proposed[1])
+    assert any(len(cuts) <= 4 and ((cuts > 0.3) & (cuts < 1.7)).any() for cuts in proposed[1])
     assert all((np.diff(cuts) > 0).all() for v in proposed for cuts in proposed[v])
 
 
