@@ -1,0 +1,161 @@
+"""The search in stages: over graphs with given cuts, and over graphs and cuts together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import BayesNetLearner, ExpertKnowledge
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.limits import Limits, Progress, Result
+from gomea_bn.simulation.random_networks import random_network
+
+
+def exclusive_or(n_rows: int = 400) -> pd.DataFrame:
+    """Three columns of two bells each; the third is high if one of the others is, so that no pair is dependent."""
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(2, size=(2, n_rows))
+    levels = np.stack([first, second, first ^ second], axis=1)
+    values = 4.0 * levels + rng.normal(scale=0.6, size=(n_rows, 3))
+    return pd.DataFrame(values, columns=["first", "second", "either"])
+
+
+@pytest.fixture(scope="module")
+def problem() -> StructureProblem:
+    return learning_problem(read_table(exclusive_or()), LearningOptions())
+
+
+def staged(frame: pd.DataFrame, limits: Limits, **options: Any) -> tuple[StagedSearch, Result]:
+    problem = learning_problem(read_table(frame), LearningOptions(**options))
+    search = StagedSearch(problem, GOMEA(), limits, seed=1, n_threads=1, callback=None)
+    return search, search.run()
+
+
+def test_edges_are_found_whose_columns_are_independent_in_pairs() -> None:
+    frame = exclusive_or().assign(noise=np.random.default_rng(4).normal(size=400))
+    learner = BayesNetLearner(max_evaluations=30_000, max_seconds=None, random_state=1).fit(frame)
+    skeleton = {frozenset(edge) for edge in learner.network_.edges}
+    # the two parents of a column that depends on both need no edge between them
+    assert len(skeleton) == 2
+    assert not any("noise" in pair for pair in skeleton)
+    assert [len(learner.network_.cut_points[str(name)]) for name in frame] == [1, 1, 1, 0]
+
+
+def test_the_result_is_the_best_of_all_stages_with_the_counts_of_all() -> None:
+    frame = random_network(12, random_state=4).sample(300, 4)
+    search, result = staged(frame, Limits(max_evaluations=104_000))
+    assert len(search.stages) >= 3
+    assert result.n_eval == sum(stage.n_eval for stage in search.stages) == 104_000
+    assert result.n_generations == sum(stage.n_generations for stage in search.stages)
+    assert result.F[0] == min(stage.F[0] for stage in search.stages)
+    assert result.statistics["stages"] == len(search.stages)
+    assert result.stopped_by == "max_evaluations"
+    assert result.history[-1].objective == result.F[0]
+    assert all(before.objective > after.objective for before, after in pairwise(result.history))
+    assert all(before.n_eval < after.n_eval for before, after in pairwise(result.history))
+    best = next(k for k, stage in enumerate(search.stages) if stage.F[0] == result.F[0])
+    before_best = sum(stage.n_eval for stage in search.stages[:best])
+    assert best > 0
+    assert result.history[-1].n_eval == before_best + search.stages[best].history[-1].n_eval
+
+
+def test_stages_of_graphs_take_the_finer_cuts() -> None:
+    search, _ = staged(exclusive_or(), Limits(max_evaluations=600))
+    no_cuts: dict[int, Any] = {v: np.empty(0) for v in range(3)}
+    search.best = replace(search.best, cuts=no_cuts)
+    for turn in range(5):
+        for v, cuts in search._stage_cuts(turn).items():
+            first = search.first_cuts[v]
+            assert cuts is first[turn % len(first)]
+    fine = {v: np.linspace(0.5, 3.5, 12) for v in range(3)}
+    search.best = replace(search.best, cuts=fine)
+    assert search._stage_cuts(0) == fine
+
+
+def test_stages_of_graphs_keep_the_best_cuts_if_edges_are_required() -> None:
+    knowledge = ExpertKnowledge(required_edges=[("first", "either")])
+    search, _ = staged(exclusive_or(), Limits(max_evaluations=600), knowledge=knowledge)
+    search.best = replace(search.best, cuts={v: np.empty(0) for v in range(3)})
+    assert all(len(cuts) == 0 for cuts in search._stage_cuts(0).values())
+
+
+def test_the_genotype_has_the_score_of_the_result() -> None:
+    search, result = staged(exclusive_or(), Limits(max_evaluations=20_000))
+    problem = search.problem
+    parents: list[list[int]] = [[], [], []]
+    for parent, child in problem.edges(result.X):
+        parents[child].append(parent)
+    policies = problem.policy_indices(result.X).tolist()
+    families = [Family((v, policies[v]), tuple((p, policies[p]) for p in parents[v])) for v in range(3)]
+    assert problem.scorer.score(families, use_cache=False).sum() == pytest.approx(-result.F[0], abs=1e-8)
+
+
+def test_stages_of_graphs_take_a_small_share_of_the_patience() -> None:
+    search, result = staged(exclusive_or(), Limits(patience=3.0))
+    assert result.stopped_by == "patience"
+    together = sum(stage.n_eval for stage in search.stages[::2])
+    assert together < result.n_eval / 4
+    # at least 1,000 evaluations per gene, in the units of patience
+    assert together + (result.n_eval - together) / 64 > 1_000 * search.problem.n_variables
+
+
+def test_progress_has_the_counts_of_all_stages() -> None:
+    reports: list[Progress] = []
+
+    def note(progress: Progress) -> bool:
+        reports.append(progress)
+        return progress.n_eval > 50_000
+
+    learner = BayesNetLearner(max_seconds=None, patience=50.0, callback=note, random_state=1)
+    learner.fit(exclusive_or())
+    assert learner.stopped_by_ == "callback"
+    assert all(before.n_eval <= after.n_eval for before, after in pairwise(reports))
+    assert all(before.best >= after.best for before, after in pairwise(reports))
+    assert reports[-1].best == -learner.score_
+
+
+def test_required_edges_stay_within_their_limit_on_cells() -> None:
+    rng = np.random.default_rng(5)
+    frame = exclusive_or().assign(third=lambda f: f["first"] + rng.normal(size=400))
+    knowledge = ExpertKnowledge(
+        required_edges=[("first", "either"), ("second", "either"), ("third", "either")], max_table_cells=17
+    )
+    learner = BayesNetLearner(
+        knowledge=knowledge, max_evaluations=20_000, max_seconds=None, random_state=1
+    ).fit(frame)
+    assert set(knowledge.required_edges) <= set(learner.network_.edges)
+    assert learner.network_.tables["either"].size <= 17
+
+
+def test_a_problem_with_given_cuts_scores_as_the_whole_problem(problem: StructureProblem) -> None:
+    cuts = {v: first[0] for v, first in problem.first_cuts.items()}
+    given = problem.with_cuts(cuts)
+    assert given.n_variables == problem.n_edge_genes
+    policies = [problem.enter_between_runs(v, points, []) for v, points in cuts.items()]
+    ours = Family((2, 0), ((0, 0), (1, 0)))
+    same = Family((2, policies[2]), ((0, policies[0]), (1, policies[1])))
+    assert given.scorer.score([ours]) == pytest.approx(problem.scorer.score([same]))
+    assert all(np.array_equal(given.cuts(np.zeros(3, np.int16))[v], points) for v, points in cuts.items())
+
+
+def test_cuts_that_enter_a_full_library_replace_the_last_policy_that_is_not_in_use() -> None:
+    problem = learning_problem(read_table(exclusive_or()), LearningOptions())
+    first = problem.scorer.library(0)[0]
+    entered = [problem.enter_between_runs(0, np.array([0.01 * k + 0.5]), []) for k in range(70)]
+    last = len(problem.scorer.library(0)) - 1
+    assert entered[-1] == last
+    assert problem.enter_between_runs(0, np.array([3.7]), [last, last - 1]) == last - 2
+    assert problem.scorer.library(0)[0] is first
+    with pytest.raises(GomeaBnError, match="cannot leave"):
+        problem.scorer.leave(0, 0)
