@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,11 @@ from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
+from gomea_bn.learning.search_rounds import SearchRounds
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.texts import counted
 
 __all__ = ["DiscretizerSearch"]
@@ -98,7 +97,6 @@ class DiscretizerSearch:
         self.limits = limits
         self.seed = seed
         self.n_threads = n_threads
-        self.callback = callback
         self.discretizers = proposers(options.discretizer, max_bins=options.max_bins, random_state=seed)
         self.fixed = sorted(options.cut_points or ())
         self.entered: dict[str, list[NDArray[np.float64]]] = {
@@ -109,18 +107,17 @@ class DiscretizerSearch:
         self.discretizer_seconds = 0.0
         # number of evaluations at which the discretizer runs next
         self.next_run_at = _FIRST_PER_GENE * problem.n_variables
-        self.rounds: list[Result] = []
-        self.history: list[HistoryEntry] = []
-        self.statistics: Counter[str] = Counter(
-            discretizer_runs=0, discretizer_cut_short=0, policies_entered=0
-        )
+        self.callback = callback
         self.best = _Best(np.inf, [], {})
 
     def run(self) -> tuple[StructureProblem, Result]:
         """Return the problem of the last round, and the best of all rounds as a result of that problem."""
         # compile before the clock starts
         self.discretizers[0].compile()
-        self.stop = StopFlag(self.limits.max_seconds)
+        self.rounds = SearchRounds(self.limits, self.seed, self.callback)
+        self.statistics = self.rounds.statistics
+        self.statistics.update(discretizer_runs=0, discretizer_cut_short=0, policies_entered=0)
+        self.stop = self.rounds.stop
         problem = self.problem
         initial: NDArray[np.int16] | None = None
         with self.stop.catching_interrupts():
@@ -129,18 +126,20 @@ class DiscretizerSearch:
                 starts = (self.best.cuts, *({**self.best.cuts, **cuts} for cuts in proposed))
                 initial = np.stack([_genotype(problem, self.best.edges, cuts) for cuts in starts])
         self._warn()
-        return problem, self._result(problem)
+        genotype = _genotype(problem, self.best.edges, self.best.cuts)
+        statistics = {"rounds": len(self.rounds.results)}
+        return problem, self.rounds.result(genotype, self.best.objective, statistics)
 
     def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> list[CutsByName] | None:
         """Search until the discretizer proposes cuts that no library has; return them, or None to end the search."""
-        n_eval, seconds = sum(r.n_eval for r in self.rounds), self.stop.seconds
+        n_eval, began = self.rounds.n_eval, self.stop.seconds
         run = GomeaRun(
             self.algorithm,
             problem,
-            self._limits_left(),
-            random_state=np.random.SeedSequence([self.seed, len(self.rounds)]) if self.rounds else self.seed,
+            self.rounds.limits_left(),
+            random_state=self.rounds.random_state,
             n_jobs=self.n_threads,
-            callback=None if self.callback is None else self._reporter(self.callback),
+            callback=self.rounds.reporter(self.best.objective),
             initial=initial,
         )
         proposed = None
@@ -155,13 +154,7 @@ class DiscretizerSearch:
                 proposed = self._new_cuts(problem, settled=bool(ended))
             if ended and (proposed is None or ended not in _SETTLED):
                 self.stop.raise_for(ended)
-        result = run.result()
-        self.rounds.append(result)
-        self.statistics.update(result.statistics)
-        for entry in result.history:
-            if not self.history or entry.objective < self.history[-1].objective:
-                total = replace(entry, seconds=seconds + entry.seconds, n_eval=n_eval + entry.n_eval)
-                self.history.append(total)
+        self.rounds.note(run.result(), began)
         return None if self.stop.reason else proposed
 
     def _note_best(self, problem: StructureProblem, result: Result) -> None:
@@ -245,54 +238,6 @@ class DiscretizerSearch:
                     n_new += 1
         self.statistics["policies_entered"] += n_new
         return usable if n_new else None
-
-    def _limits_left(self) -> Limits:
-        """Return the limits minus the counts of the rounds so far; each round evaluates at least one network."""
-        limits = self.limits
-        seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
-        if seconds is not None:
-            seconds = max(seconds - self.stop.seconds, 1e-6)
-        if evaluations is not None:
-            evaluations -= sum(r.n_eval for r in self.rounds)
-        if generations is not None:
-            generations -= sum(r.n_generations for r in self.rounds)
-        return replace(limits, max_seconds=seconds, max_evaluations=evaluations, max_generations=generations)
-
-    def _reporter(self, callback: Callback) -> Callback:
-        """Return a callback that passes on the progress of one round with the counts of all rounds."""
-        n_eval = sum(r.n_eval for r in self.rounds)
-        n_generations = sum(r.n_generations for r in self.rounds)
-        statistics, best = Counter(self.statistics), self.best.objective
-
-        def report(progress: Progress) -> bool | None:
-            return callback(
-                replace(
-                    progress,
-                    seconds=self.stop.seconds,
-                    n_eval=n_eval + progress.n_eval,
-                    n_generations=n_generations + progress.n_generations,
-                    best=min(best, progress.best),
-                    statistics=dict(statistics + Counter(progress.statistics)),
-                )
-            )
-
-        return report
-
-    def _result(self, problem: StructureProblem) -> Result:
-        """Return the best network as a genotype of the problem of the last round, with the counts of all rounds."""
-        return Result(
-            X=_genotype(problem, self.best.edges, self.best.cuts),
-            F=np.array([self.best.objective]),
-            n_eval=sum(r.n_eval for r in self.rounds),
-            n_eval_full=sum(r.n_eval_full for r in self.rounds),
-            exec_time=self.stop.seconds,
-            time_to_best=self.history[-1].seconds,
-            history=self.history,
-            stopped_by=self.stop.reason,
-            n_generations=sum(r.n_generations for r in self.rounds),
-            statistics={**self.statistics, "rounds": len(self.rounds)},
-            extra=self.rounds[-1].extra,
-        )
 
     def _warn(self) -> None:
         """Warn if cuts were too many to be used, and if the result depends on the clock."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.learning.search_rounds import SearchRounds
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.threads import StopFlag, Workers
+from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.threads import Workers
 
 __all__ = ["StagedSearch"]
 
@@ -79,16 +79,15 @@ class StagedSearch:
         self.seed = seed
         self.n_threads = n_threads
         self.callback = callback
-        self.stages: list[Result] = []
-        self.history: list[HistoryEntry] = []
-        self.statistics: Counter[str] = Counter()
         self.best, self.objective = _Network([], {}), np.inf
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
         self._effort = self._effort_at_best = 0.0
 
     def run(self) -> Result:
         """Return the best network as a genotype of the problem, with the counts of all stages."""
-        self.stop = StopFlag(self.limits.max_seconds)
+        self.rounds = SearchRounds(self.limits, self.seed, self.callback)
+        self.stages = self.rounds.results
+        self.stop = self.rounds.stop
         length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
         turn = 0
         starts: list[_Network] = []
@@ -107,7 +106,8 @@ class StagedSearch:
                 if self._ended():
                     break
                 length, turn = 2 * length, turn + 1
-        return self._result()
+        genotype = _genotypes(self.problem, [self.best])[0]
+        return self.rounds.result(genotype, self.objective, {"stages": len(self.stages)})
 
     @property
     def _has_required_edges(self) -> bool:
@@ -149,22 +149,16 @@ class StagedSearch:
 
         If it is better than the best one so far, it replaces that one.
         """
-        n_eval = sum(stage.n_eval for stage in self.stages)
-        seconds = self.stop.seconds
+        began = self.stop.seconds
         result = self.algorithm.run(
             problem,
             self._limits_of_stage(length),
-            random_state=np.random.SeedSequence([self.seed, len(self.stages)]) if self.stages else self.seed,
+            random_state=self.rounds.random_state,
             n_jobs=self.n_threads,
-            callback=None if self.callback is None else self._reporter(self.callback),
+            callback=self.rounds.reporter(self.objective),
             initial=_genotypes(problem, starts) if starts else None,
         )
-        self.stages.append(result)
-        self.statistics.update(result.statistics)
-        for entry in result.history:
-            if not self.history or entry.objective < self.history[-1].objective:
-                total = replace(entry, seconds=seconds + entry.seconds, n_eval=n_eval + entry.n_eval)
-                self.history.append(total)
+        self.rounds.note(result, began)
         network = _Network(problem.edges(result.X), problem.cuts(result.X))
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
         if result.F[0] < self.objective:
@@ -178,9 +172,8 @@ class StagedSearch:
     def _ended(self) -> bool:
         """Return whether a limit of the whole search is met; its name is then the reason of `stop`."""
         if not self.stop.reason:
-            limits, n_eval = self.limits, sum(stage.n_eval for stage in self.stages)
             self.stop.check_deadline()
-            if n_eval >= limits.evaluations:
+            if self.rounds.n_eval >= self.limits.evaluations:
                 self.stop.raise_for("max_evaluations")
             elif self.limits.patience is not None and self._effort > max(
                 _PATIENT_PER_GENE * self.problem.n_variables, self.limits.patience * self._effort_at_best
@@ -190,54 +183,9 @@ class StagedSearch:
 
     def _limits_of_stage(self, length: int) -> Limits:
         """Return the limits of a stage of at most `length` evaluations."""
-        n_eval = sum(stage.n_eval for stage in self.stages)
-        n_generations = sum(stage.n_generations for stage in self.stages)
-        limits = self.limits
-        left = min(float(length), limits.evaluations - n_eval)
-        seconds = None if limits.max_seconds is None else max(limits.max_seconds - self.stop.seconds, 1e-6)
-        generations = None if limits.max_generations is None else limits.max_generations - n_generations
-        return replace(
-            limits,
-            max_seconds=seconds,
-            max_evaluations=max(int(left), 1),
-            max_generations=generations,
-            patience=None,
-        )
-
-    def _reporter(self, callback: Callback) -> Callback:
-        """Return a callback that passes on the progress of one stage with the counts of all stages."""
-        n_eval = sum(stage.n_eval for stage in self.stages)
-        n_generations = sum(stage.n_generations for stage in self.stages)
-        statistics, best = Counter(self.statistics), self.objective
-
-        def report(progress: Progress) -> bool | None:
-            return callback(
-                replace(
-                    progress,
-                    seconds=self.stop.seconds,
-                    n_eval=n_eval + progress.n_eval,
-                    n_generations=n_generations + progress.n_generations,
-                    best=min(best, progress.best),
-                    statistics=dict(statistics + Counter(progress.statistics)),
-                )
-            )
-
-        return report
-
-    def _result(self) -> Result:
-        return Result(
-            X=_genotypes(self.problem, [self.best])[0],
-            F=np.array([self.objective]),
-            n_eval=sum(stage.n_eval for stage in self.stages),
-            n_eval_full=sum(stage.n_eval_full for stage in self.stages),
-            exec_time=self.stop.seconds,
-            time_to_best=self.history[-1].seconds,
-            history=self.history,
-            stopped_by=self.stop.reason,
-            n_generations=sum(stage.n_generations for stage in self.stages),
-            statistics={**self.statistics, "stages": len(self.stages)},
-            extra=self.stages[-1].extra,
-        )
+        left = self.rounds.limits_left()
+        evaluations = length if left.max_evaluations is None else min(length, left.max_evaluations)
+        return replace(left, max_evaluations=max(evaluations, 1), patience=None)
 
 
 def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArray[np.int16]:

@@ -1,0 +1,130 @@
+"""What searches of several runs share: their limits, the counts of all runs, progress reports and the result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.threads import StopFlag
+
+__all__ = ["SearchRounds"]
+
+
+class SearchRounds:
+    """The runs of one search, and what they have in common.
+
+    Parameters
+    ----------
+    limits : Limits
+        Limits of all runs together.
+    seed : int
+        Seed of the first run; those of the others follow from it.
+    callback : callable, optional
+        Function that receives a `Progress` with the counts of all runs.
+
+    Attributes
+    ----------
+    stop : StopFlag
+        Its clock starts with the object.
+    results : list of Result
+        Results of the runs that have ended.
+    history : list of HistoryEntry
+        Improvements over all runs.
+    statistics : Counter
+        Sums over the runs.
+    """
+
+    def __init__(self, limits: Limits, seed: int, callback: Callback | None) -> None:
+        self.limits = limits
+        self.seed = seed
+        self.callback = callback
+        self.stop = StopFlag(limits.max_seconds)
+        self.results: list[Result] = []
+        self.history: list[HistoryEntry] = []
+        self.statistics: Counter[str] = Counter()
+
+    @property
+    def n_eval(self) -> int:
+        """Number of evaluations of the runs that have ended."""
+        return sum(result.n_eval for result in self.results)
+
+    @property
+    def n_generations(self) -> int:
+        """Number of generations of the runs that have ended."""
+        return sum(result.n_generations for result in self.results)
+
+    @property
+    def random_state(self) -> int | np.random.SeedSequence:
+        """Seed of the next run."""
+        return np.random.SeedSequence([self.seed, len(self.results)]) if self.results else self.seed
+
+    def limits_left(self) -> Limits:
+        """Return the limits minus the counts of the runs so far; `patience` is that of the whole search."""
+        limits = self.limits
+        seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
+        if seconds is not None:
+            seconds = max(seconds - self.stop.seconds, 1e-6)
+        if evaluations is not None:
+            evaluations -= self.n_eval
+        if generations is not None:
+            generations -= self.n_generations
+        return replace(limits, max_seconds=seconds, max_evaluations=evaluations, max_generations=generations)
+
+    def reporter(self, best: float) -> Callback | None:
+        """Return a callback that passes on the progress of the next run with the counts of all runs.
+
+        Parameters
+        ----------
+        best : float
+            Least objective of the runs so far.
+        """
+        callback = self.callback
+        if callback is None:
+            return None
+        n_eval, n_generations = self.n_eval, self.n_generations
+        statistics = Counter(self.statistics)
+
+        def report(progress: Progress) -> bool | None:
+            return callback(
+                replace(
+                    progress,
+                    seconds=self.stop.seconds,
+                    n_eval=n_eval + progress.n_eval,
+                    n_generations=n_generations + progress.n_generations,
+                    best=min(best, progress.best),
+                    statistics=dict(statistics + Counter(progress.statistics)),
+                )
+            )
+
+        return report
+
+    def note(self, result: Result, began: float) -> None:
+        """Add the result of a run that began at a number of seconds on the clock of `stop`."""
+        n_eval = self.n_eval
+        self.results.append(result)
+        self.statistics.update(result.statistics)
+        for entry in result.history:
+            if not self.history or entry.objective < self.history[-1].objective:
+                total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
+                self.history.append(total)
+
+    def result(self, x: NDArray[np.int16], objective: float, statistics: Mapping[str, int]) -> Result:
+        """Return the result of all runs, with the best genotype and its objective, and further statistics."""
+        return Result(
+            X=x,
+            F=np.array([objective]),
+            n_eval=self.n_eval,
+            n_eval_full=sum(result.n_eval_full for result in self.results),
+            exec_time=self.stop.seconds,
+            time_to_best=self.history[-1].seconds,
+            history=self.history,
+            stopped_by=self.stop.reason,
+            n_generations=self.n_generations,
+            statistics={**self.statistics, **statistics},
+            extra=self.results[-1].extra,
+        )
