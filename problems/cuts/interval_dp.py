@@ -247,9 +247,9 @@ class CutProblem:
         """
         best: OptimalCuts | None = None
         for shaped in self._measures:
-            found = self._optimal(limits, n_cells, incumbent, stop, shaped=shaped)
-            if found is not None and (best is None or found.value > best.value):
-                best = found
+            optimum = self._optimal(limits, n_cells, incumbent, stop, shaped=shaped)
+            if optimum is not None and (best is None or optimum.value > best.value):
+                best = optimum
         return best
 
     def _optimal(

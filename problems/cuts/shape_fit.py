@@ -310,7 +310,7 @@ def _kernel(
     # actual values, not the means of groups: several rows at one place would look like a peak
     judged = np.arange(0, len(places), -(-len(places) // _MOST_JUDGED))
     judged_rows = np.add.reduceat(counts, judged)
-    itself, own = np.arange(len(judged)), group[judged]
+    itself, own_group = np.arange(len(judged)), group[judged]
     largest = max((high - low) / 2, least)
     n_halvings = int(2 * np.log2(largest / least))
     kernels = np.empty((len(judged), 3 * n_sources))
@@ -322,7 +322,9 @@ def _kernel(
         else:
             kernels = _gaussian(places[judged], mirrored, bandwidth)
         of_value = (
-            kernels[itself, own] + kernels[itself, own + n_sources] + kernels[itself, own + 2 * n_sources]
+            kernels[itself, own_group]
+            + kernels[itself, own_group + n_sources]
+            + kernels[itself, own_group + 2 * n_sources]
         )
         sums = kernels @ weights
         both = np.stack((sums / n_rows, np.maximum(sums - of_value, 0.0) / (n_rows - 1)))

@@ -44,7 +44,7 @@ def test_members_of_an_ensemble_with_uniform_bins_have_no_shapes(table):
 
 
 def nearly_all_points(n_rows):
-    """Return a table whose "x" has only three values beside its point mass."""
+    """Return a table whose "x" has only three values besides its point mass."""
     x = np.zeros(n_rows)
     x[:3] = 1.0, 2.5, 3.0
     return pd.DataFrame({"x": x, "y": np.random.default_rng(0).normal(size=n_rows)})
