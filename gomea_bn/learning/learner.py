@@ -211,6 +211,7 @@ class BayesNetLearner(LearnerParameters):
         GomeaBnError
             If the table, an option or a rule is invalid; the message says what to do.
         """
+        # wrong options are an error before the table is read
         LearningOptions.of(self)
         limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)

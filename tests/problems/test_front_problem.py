@@ -233,8 +233,8 @@ def test_objectives_count_shapes_and_point_masses(seed):
         distance = expert_distance(expert, network, n_samples=256, random_state=seed)
         assert solution.objectives[2] == pytest.approx(distance, abs=1e-10)
         same = draw_expert_sample(network, 256, seed)
-        own = FrontProblem(problem.scorer, problem.edge_rules, ["expert_distance"], expert=same)
-        assert full(own, solution.genotype).objectives[0] == pytest.approx(0.0, abs=1e-12)
+        itself = FrontProblem(problem.scorer, problem.edge_rules, ["expert_distance"], expert=same)
+        assert full(itself, solution.genotype).objectives[0] == pytest.approx(0.0, abs=1e-12)
     assert used == {(False, ("rain", "tail")), (True, ("rain", "tail"))}
 
 

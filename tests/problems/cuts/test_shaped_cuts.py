@@ -56,8 +56,11 @@ class Example:
 
     def families(self) -> list[Family]:
         x = len(self.variables) - 1
-        own = Family((x, 0), tuple((p, 0) for p in self.parents))
-        return [own, *(Family((c, 0), ((x, 0), *((s, 0) for s in spouses))) for c, spouses in self.children)]
+        family = Family((x, 0), tuple((p, 0) for p in self.parents))
+        return [
+            family,
+            *(Family((c, 0), ((x, 0), *((s, 0) for s in spouses))) for c, spouses in self.children),
+        ]
 
     def slow_value(
         self,
