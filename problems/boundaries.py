@@ -113,12 +113,12 @@ class BoundaryProblem(RealDefaults):
             shape, n_bins = self.variables[v].shape, len(self._given_cuts[v]) + 1
             if shape is None:
                 continue
-            min_tied_width[v] = shape.resolution / (column.high - column.low)
             shaped[v] = shape.measures == (True,)
-            if shaped[v]:
-                # the cuts of bins that can only be shaped depend on the order of the values alone
-                if not shape.may_be_uniform:
-                    min_width[v] = 0.0
+            if not shaped[v]:
+                min_tied_width[v] = shape.resolution / (column.high - column.low)
+            else:
+                # what shaped bins gain depends on the order of the values alone
+                min_width[v] = 0.0
                 problem = CutProblem(column, Neighbourhood(), interval_score, shape)
                 shape_constant[v] = problem.shape_term(n_bins) + interval_score.weight * n_bins
         self._columns = BoundaryColumns(

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts.interval_dp import has_narrow_bin
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import (
@@ -142,17 +141,18 @@ class _RankedColumn:
         constants: dict[bool, float] = {}
         if True in self._measures:
             constants[True] = self._shaped(policy, counts)
-        if False in self._measures and not (constants and self._is_too_fine(edges, ends)):
+        if False in self._measures and not (constants and self._is_too_narrow(edges, ends)):
             constants[False] = float(-_log_width_sum(counts, edges))
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
         return float(constants[shaped] - cost), shaped
 
-    def _is_too_fine(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
-        """Return whether repeated values make up a bin that is narrower than the resolution of the column."""
+    def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
+        """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
         below = np.concatenate(([0], ends, [len(self.ranked)]))
-        resolution = 0.0 if self._shape is None else self._shape.resolution
-        return has_narrow_bin(edges, below, self._distinct_before[below], resolution)
+        return self._shape is not None and self._shape.is_too_narrow(
+            edges, below, self._distinct_before[below]
+        )
 
     def _shaped(self, policy: Policy, counts: NDArray[np.int64]) -> float:
         """Return the constant of shaped bins without the cost of the cuts, in nats.

@@ -129,12 +129,16 @@ def quadrature(shape: Shape, breaks: NDArray[np.float64], n: int = 200) -> NDArr
 # ---------------------------------------------------------------- scores of shaped bins
 
 
-def slow_is_too_fine(values: Sequence[float], cuts: Sequence[float], resolution: float) -> bool:
-    """Return whether a bin with more than two rows per distinct value is narrower than the resolution."""
+def slow_is_too_narrow(
+    values: Sequence[float], cuts: Sequence[float], resolution: float, min_width: float = 0.0
+) -> bool:
+    """Return whether a bin is too narrow, with a least width for all and one for more than two rows per value."""
     edges = [min(values), *cuts, max(values)]
     for k, (a, b) in enumerate(itertools.pairwise(edges)):
         inside = [v for v in values if a < v <= b or (k == 0 and v == a)]
-        if len(cuts) and b - a < resolution and len(inside) > 2 * len(set(inside)):
+        if len(cuts) and b - a < (
+            max(resolution, min_width) if len(inside) > 2 * len(set(inside)) else min_width
+        ):
             return True
     return False
 
@@ -164,7 +168,8 @@ def slow_score(
         return of_measure[shaped]
     allowed = set(child.shape.measures)
     cuts = child.policies[family.child[1]].cut_points.tolist()
-    if len(allowed) > 1 and slow_is_too_fine(child.values.tolist(), cuts, child.shape.resolution):
+    limits = child.shape.resolution, child.shape.min_uniform_width
+    if len(allowed) > 1 and slow_is_too_narrow(child.values.tolist(), cuts, *limits):
         allowed.discard(False)
     return max(of_measure[measure] for measure in allowed)
 

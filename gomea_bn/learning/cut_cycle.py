@@ -16,7 +16,7 @@ from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, has_narrow_bin
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
@@ -275,7 +275,7 @@ class CutCycle:
         edges = np.concatenate(([column.low], cuts, [column.high]))
         distinct = np.searchsorted(column.distinct, edges, side="right")
         distinct[0] = 0
-        if shape is not None and has_narrow_bin(edges, below, distinct, shape.resolution):
+        if shape is not None and shape.is_too_narrow(edges, below, distinct):
             return False
         return bool((np.diff(edges) >= self.limits.min_width * (column.high - column.low)).all())
 

@@ -96,8 +96,8 @@ class BayesNetLearner(LearnerParameters):
         Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats. Without it, tables with few
         rows and many columns yield edges between independent variables.
     min_width : float
-        Smallest width of a bin under "optimal", as a fraction of the range of the column. It does not apply with
-        ``shape="marginal"``, since the cuts then depend on the order of the values alone.
+        Smallest width of a bin that is uniform inside under "optimal", as a fraction of the range of the column. Bins
+        that have the shape of their column may be narrower, since only the order of the values decides their cuts.
     min_bin_count : int
         Smallest number of rows in a bin under "optimal".
     max_candidates : int, "auto" or None

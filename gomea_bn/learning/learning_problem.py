@@ -34,7 +34,7 @@ from gomea_bn.problems.cuts.policies import (
     fixed_policy,
     policy_library,
 )
-from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
+from gomea_bn.problems.cuts.pricing import Pricing, library_capacity, pricing_cells
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU, ScoreRule
@@ -207,7 +207,7 @@ def learning_problem(
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
         first = first_cuts(variables, method, limits)
         variables = with_cuts(variables, first)
-        pricing = Pricing(limits, [IntervalScore(method, rule)])
+        pricing = Pricing(limits, [IntervalScore(method, rule)], pricing_cells(options.max_bins))
     scorer = FamilyScorer(variables, method, rule, growth=growth)
     return StructureProblem(
         scorer,
@@ -228,8 +228,12 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
     if options.shape == "uniform":
         return {}
     return {
-        name: replace(shape, may_be_uniform=options.shape == "auto")
-        for name, shape in table_shapes(table).items()
+        name: replace(
+            fitted,
+            may_be_uniform=options.shape == "auto",
+            min_uniform_width=options.min_width * (fitted.shape.high - fitted.shape.low),
+        )
+        for name, fitted in table_shapes(table).items()
     }
 
 

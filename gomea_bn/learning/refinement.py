@@ -124,8 +124,9 @@ def refine_boundaries(
         Largest number of bins of a variable if bin counts are free; smaller where a table would exceed a million
         cells. Used by "dp", and by a discretizer that is given by name and has such an option.
     min_width : float
-        Width of the narrowest bin, as a fraction of the variable's range. The network's bins may be narrower, and stay
-        if no allowed cuts score higher. A discretizer's narrower bins are joined with a neighbour.
+        Width of the narrowest bin that is uniform inside, as a fraction of the variable's range. The network's bins may
+        be narrower, and stay if no allowed cuts score higher. A discretizer's narrower bins are joined with a
+        neighbour.
     min_bin_count : int
         Smallest number of rows of a bin. A discretizer's bins with fewer are joined with a neighbour.
     max_seconds : float, optional
@@ -159,8 +160,8 @@ def refine_boundaries(
     unbounded density.
 
     A variable with a shape keeps one, which is fitted to the data; its bins have no least width. All other variables
-    are uniform inside their bins. If the metadata say that the network was learned with ``shape="auto"``, "dp" and
-    "rv-gomea" make no bins with more than two rows per distinct value that are narrower than structure in the shape.
+    are uniform inside their bins. If the metadata say that the network was learned with ``shape="auto"``, uniform
+    bins of "dp" and "rv-gomea" with more than two rows per distinct value are as wide as structure in the shape.
     """
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")

@@ -173,8 +173,11 @@ class StagedSearch:
         """Return whether a limit of the whole search is met; its name is then the reason of `stop`."""
         if not self.stop.reason:
             self.stop.check_deadline()
+            generations = self.limits.max_generations
             if self.rounds.n_eval >= self.limits.evaluations:
                 self.stop.raise_for("max_evaluations")
+            elif generations is not None and self.rounds.n_generations >= generations:
+                self.stop.raise_for("max_generations")
             elif self.limits.patience is not None and self._effort > max(
                 _PATIENT_PER_GENE * self.problem.n_variables, self.limits.patience * self._effort_at_best
             ):

@@ -60,7 +60,7 @@ def first_cuts(
     method : ScoringMethod
         A density score.
     limits : CutLimits
-        Limits of the cuts; those on rows apply to the rows that are used.
+        Limits of the cuts; those on rows and widths apply to the rows that are used.
     """
     free = [
         v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None
@@ -121,9 +121,7 @@ def _starting_cuts(
         starts.insert(0, gaps[(gaps > values.min()) & (gaps < values.max())])
     for cuts in starts:
         rows = np.bincount(coded_bins(values, cuts).codes, minlength=len(cuts) + 1)
-        widths = np.diff(np.concatenate(([values.min()], cuts, [values.max()])))
-        is_wide = not _may_be_uniform(variable) or widths.min() >= limits.min_width * np.ptp(values)
-        if 0 < len(cuts) < most and rows.min() >= limits.min_bin_count and is_wide:
+        if 0 < len(cuts) < most and rows.min() >= limits.min_bin_count:
             return cuts
     return np.empty(0)
 

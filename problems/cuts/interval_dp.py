@@ -28,7 +28,7 @@ from gomea_bn.problems.kernels.intervals import Cells, IntervalRule, IntervalWor
 from gomea_bn.problems.kernels.score import DIRICHLET, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scores import ScoringMethod
 
-__all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts", "has_narrow_bin"]
+__all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts"]
 
 N_CELLS = 400
 
@@ -43,7 +43,8 @@ class CutLimits:
         Smallest and largest number of bins; equal for a fixed number. ``max_bins=None`` sets no limit; if the score
         has no term in the number of bins, the dynamic programme then needs no layer per number.
     min_width : float
-        Width of the narrowest bin as a fraction of the column's range. With 0, ties make the density unbounded.
+        Width of the narrowest bin that is uniform inside, as a fraction of the column's range. With 0, ties make the
+        density unbounded.
     min_bin_count : int
         Smallest number of rows of a bin.
 
@@ -201,25 +202,16 @@ class CutProblem:
         limits = CutLimits(n_bins, n_bins, 0.0, 0)
         values = []
         for shaped in self._measures:
-            if len(self._measures) > 1 and not shaped and self._has_narrow_bin(cells, distinct):
+            if len(self._measures) > 1 and not shaped and self._is_too_narrow(cells, distinct):
                 continue
             work = self._run(cells, distinct, limits, n_bins, NO_STOP, shaped=shaped, any_width=True)
             values.append(float(work.values[n_bins, n_bins]) + self.layer_term(n_bins, shaped=shaped))
         return max(values)
 
-    def _has_narrow_bin(self, cells: Cells, distinct: NDArray[np.int64]) -> bool:
-        """Return whether repeated values make up a bin that is narrower than the resolution of the column."""
+    def _is_too_narrow(self, cells: Cells, distinct: NDArray[np.int64]) -> bool:
+        """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
         edges_distinct = np.concatenate(([0], distinct, [len(self.column.distinct)]))
-        return has_narrow_bin(cells.edges, cells.below, edges_distinct, self._resolution)
-
-    @property
-    def _ignores_width(self) -> bool:
-        """Return whether cuts depend on the order of the values alone, as those of bins that can only be shaped."""
-        return self.shape is not None and not self.shape.may_be_uniform
-
-    @property
-    def _resolution(self) -> float:
-        return 0.0 if self.shape is None else self.shape.resolution
+        return self.shape is not None and self.shape.is_too_narrow(cells.edges, cells.below, edges_distinct)
 
     def optimal(
         self,
@@ -327,13 +319,17 @@ class CutProblem:
         """
         span = self.column.high - self.column.low
         own_weight = self.score.weight if shaped and not self.score.bayesian else 0.0
+        least_width = limits.min_width * span
+        if self.shape is not None:
+            least_width = max(least_width, 0.0 if any_width else self.shape.min_uniform_width)
         rule = IntervalRule(
             table=self.score.table,
             bin_cost=self._bin_cost - own_weight,
             log_range=log(span),
             shaped=shaped,
-            min_width=0.0 if self._ignores_width else limits.min_width * span,
-            min_tied_width=0.0 if any_width else self._resolution,
+            # what shaped bins gain depends on the order of the values alone
+            min_width=0.0 if shaped else least_width,
+            min_tied_width=0.0 if shaped or any_width or self.shape is None else self.shape.resolution,
             distinct=np.concatenate(([0], distinct, [len(self.column.distinct)])).astype(np.int64),
             min_rows=limits.min_bin_count,
             n_layers=n_layers,
@@ -347,21 +343,3 @@ class CutProblem:
         )
         best_intervals(cells, self._counts.tables.shift, rule, work)
         return work
-
-
-def has_narrow_bin(
-    edges: NDArray[np.float64], below: NDArray[np.int64], distinct: NDArray[np.int64], resolution: float
-) -> bool:
-    """Return whether repeated values make up a bin that is narrower than the resolution of its column.
-
-    Parameters
-    ----------
-    edges : ndarray of shape (n_bins + 1,), float64
-        Ends of the bins.
-    below, distinct : ndarray of shape (n_bins + 1,), int64
-        Number of rows, and of distinct values, up to every edge.
-    resolution : float
-        In the units of the data.
-    """
-    is_tied = np.diff(below) > 2 * np.diff(distinct)
-    return bool((is_tied & (np.diff(edges) < resolution)).any()) and len(edges) > 2

@@ -284,11 +284,13 @@ class ColumnShape:
         Log density of the rows in nats with the range scaled to 1, minus a price per effective parameter and the
         cost of what was chosen from the rows.
     resolution : float
-        Least width of structure in the shape, in the units of the data. A bin with more than two rows per distinct
-        value must be as wide, so that repeated values cannot gain density.
+        Least width of structure in the shape, in the units of the data. A uniform bin with more than two rows per
+        distinct value must be as wide, so that repeated values cannot gain density.
     may_be_uniform, may_be_shaped : bool
         Whether bins may be uniform inside, and whether they may have the shape. If both, the better one for the cuts is
         taken. A shape with point masses excludes uniform bins, since a density and a probability do not compare.
+    min_uniform_width : float
+        Width of the narrowest bin that is uniform inside, in the units of the data.
     """
 
     shape: Shape
@@ -296,6 +298,7 @@ class ColumnShape:
     resolution: float
     may_be_uniform: bool = True
     may_be_shaped: bool = True
+    min_uniform_width: float = 0.0
 
     @property
     def measures(self) -> tuple[bool, ...]:
@@ -303,6 +306,22 @@ class ColumnShape:
         if len(self.shape.point_values) and self.may_be_shaped:
             return (True,)
         return (*((False,) if self.may_be_uniform else ()), *((True,) if self.may_be_shaped else ()))
+
+    def is_too_narrow(
+        self, edges: NDArray[np.float64], below: NDArray[np.int64], distinct: NDArray[np.int64]
+    ) -> bool:
+        """Return whether some of several bins is too narrow to be uniform inside.
+
+        Parameters
+        ----------
+        edges : ndarray of shape (n_bins + 1,), float64
+            Ends of the bins.
+        below, distinct : ndarray of shape (n_bins + 1,), int64
+            Number of rows, and of distinct values, up to every edge.
+        """
+        is_tied = np.diff(below) > 2 * np.diff(distinct)
+        least = np.where(is_tied, max(self.resolution, self.min_uniform_width), self.min_uniform_width)
+        return len(edges) > 2 and bool((np.diff(edges) < least).any())
 
 
 def _numbers(values: ArrayLike, part: str) -> NDArray[np.float64]:

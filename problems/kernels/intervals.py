@@ -20,6 +20,7 @@ __all__ = [
     "absorb",
     "best_intervals",
     "fill_cells",
+    "interval_gains",
 ]
 
 
@@ -130,6 +131,44 @@ def absorb(
 
 
 @kernel
+def _interval_gain(cells: Cells, a: int, b: int, score: float, rule: IntervalRule) -> float:
+    """Return the gain of the interval between two edges whose tables score `score`; -inf if a limit forbids it."""
+    width = cells.edges[b] - cells.edges[a]
+    rows = cells.below[b] - cells.below[a]
+    if not (a == 0 and b == cells.edges.shape[0] - 1):
+        if width < rule.min_width or width <= 0.0 or rows < rule.min_rows:
+            return -inf
+        if width < rule.min_tied_width and rows > 2 * (rule.distinct[b] - rule.distinct[a]):
+            return -inf
+    gain = score - rule.bin_cost
+    if rule.shaped:
+        return gain - rule.table[rows]
+    return gain - rows * (log(width) - rule.log_range)
+
+
+@kernel
+def interval_gains(
+    cells: Cells,
+    shift: NDArray[np.int64],
+    rule: IntervalRule,
+    counts: NDArray[np.int32],
+    gains: NDArray[np.float64],
+) -> None:
+    """Fill ``gains[a, b]`` with the gain of the interval between edges a < b, and all other entries with -inf.
+
+    `counts` is all 0 between calls, as in `best_intervals`; `gains` has shape (n_cells + 1, n_cells + 1).
+    """
+    n_cells = cells.edges.shape[0] - 1
+    gains[:] = -inf
+    for a in range(n_cells):
+        score = 0.0
+        for b in range(a + 1, n_cells + 1):
+            score += absorb(cells, b - 1, shift, rule.table, counts)
+            gains[a, b] = _interval_gain(cells, a, b, score, rule)
+        counts[:] = 0
+
+
+@kernel
 def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, work: IntervalWork) -> None:
     """Fill ``work.values`` and ``work.origin``; layer k holds partitions into k intervals (or layer 0 into any).
 
@@ -137,8 +176,7 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
     The one interval that is the whole range is always allowed.
     """
     values, origin, counts = work.values, work.origin, work.counts
-    edges, below = cells.edges, cells.below
-    n_cells = edges.shape[0] - 1
+    n_cells = cells.edges.shape[0] - 1
     n_layers = rule.n_layers
     values[:] = -inf
     values[0, 0] = 0.0
@@ -157,18 +195,9 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
         score = 0.0
         for b in range(a + 1, n_cells + 1):
             score += absorb(cells, b - 1, shift, rule.table, counts)
-            width = edges[b] - edges[a]
-            rows = below[b] - below[a]
-            if not (a == 0 and b == n_cells):
-                if width < rule.min_width or width <= 0.0 or rows < rule.min_rows:
-                    continue
-                if width < rule.min_tied_width and rows > 2 * (rule.distinct[b] - rule.distinct[a]):
-                    continue
-            gain = score - rule.bin_cost
-            if rule.shaped:
-                gain -= rule.table[rows]
-            else:
-                gain -= rows * (log(width) - rule.log_range)
+            gain = _interval_gain(cells, a, b, score, rule)
+            if gain == -inf:
+                continue
             if n_layers == 0:
                 if values[0, a] + gain > values[0, b]:
                     values[0, b] = values[0, a] + gain

@@ -110,6 +110,15 @@ def test_stages_of_graphs_take_a_small_share_of_the_patience() -> None:
     assert together + (result.n_eval - together) / 64 > 1_000 * search.problem.n_variables
 
 
+@pytest.mark.parametrize("generations", range(1, 31))
+def test_any_number_of_generations_ends_the_search(generations: int) -> None:
+    # 29 generations are used up exactly when a stage ends by its number of evaluations
+    limits = Limits(max_generations=generations, patience=None)
+    _, result = staged(exclusive_or(60), limits)
+    assert result.stopped_by == "max_generations"
+    assert result.n_generations == generations
+
+
 def test_progress_has_the_counts_of_all_stages() -> None:
     reports: list[Progress] = []
 

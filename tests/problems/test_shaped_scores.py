@@ -267,28 +267,31 @@ def test_the_measure_of_the_first_cuts_stays() -> None:
         assert shaped_inside == (first.shape.measures == (True,))
 
 
-def test_only_repeated_values_give_shaped_bins_a_least_width() -> None:
-    problem = boundary_problem(2, "density-bic", uniform=False, limits=CutLimits(min_width=0.4))
-    # x has no repeated values, and z has about ten rows per value
+@pytest.mark.parametrize("may_be_shaped", [False, True])
+def test_repeated_values_give_bins_a_least_width_if_they_are_uniform(may_be_shaped: bool) -> None:
+    limits = CutLimits(min_width=0.4 if may_be_shaped else 1e-3)
+    given = boundary_problem(2, "density-bic", uniform=False, limits=limits)
+    variables = [
+        replace(v, shape=replace(v.shape, may_be_uniform=not may_be_shaped, may_be_shaped=may_be_shaped))
+        if v.shape is not None and not v.shape.shape.points
+        else v
+        for v in given.variables
+    ]
+    problem = BoundaryProblem(variables, given.parents, given.method, given.rule, limits)
+    # z has about ten rows per value, and x has no repeated values
     first = problem._columns.first_gene
-    narrow = problem.encode(
-        {
-            v: np.array(cuts)
-            for v, cuts in enumerate([[1.0, 1.001], [2.0, 5.0], [1.5, 3.0, 4.5], [], [1.0, 2.0]])
-            if cuts
-        }
-    )
-    narrow[first[0] : first[1]] = [40.5, 41.5]
-    assert problem.evaluate(narrow)[1] == 0.0
-    narrow[first[2] : first[3]] = [10.5, 11.5, 20.5]
-    violation = problem.evaluate(narrow)[1]
+    genotype = problem.sample(np.random.default_rng(0), 1)[0]
+    genotype[first[0] : first[1]] = [40.5, 60.5]
+    genotype[first[2] : first[3]] = [10.5, 11.5, 20.5]
     column_z = problem.variables[2]
-    cuts = problem.cut_points(narrow)[2]
-    counts = np.bincount(np.searchsorted(cuts, column_z.values))
+    assert column_z.shape is not None
+    edges = np.concatenate(
+        ([column_z.values.min()], problem.cut_points(genotype)[2], [column_z.values.max()])
+    )
     expected = 0.0
-    for k, (a, b) in enumerate(itertools.pairwise(cuts), start=1):
-        values = column_z.values[(column_z.values > a) & (column_z.values <= b)]
-        if counts[k] > 2 * len(np.unique(values)) and b - a < column_z.shape.resolution:
+    for k, (a, b) in enumerate(itertools.pairwise(edges)):
+        values = column_z.values[((column_z.values > a) | (k == 0)) & (column_z.values <= b)]
+        if len(values) > 2 * len(np.unique(values)) and b - a < column_z.shape.resolution:
             expected += 1 - (b - a) / column_z.shape.resolution
-    assert violation == pytest.approx(expected)
     assert expected > 0
+    assert problem.evaluate(genotype)[1] == pytest.approx(0.0 if may_be_shaped else expected)

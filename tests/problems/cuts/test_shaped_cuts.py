@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import make_scorer
-from shape_oracles import slow_is_too_fine, slow_score, with_cuts
+from shape_oracles import slow_is_too_narrow, slow_score, with_cuts
 
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, has_narrow_bin
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
@@ -83,15 +83,16 @@ class Example:
         scores = []
         for k in range(limits.min_bins - 1, min(limits.max_bins or 99, len(distinct))):
             for cuts in itertools.combinations(middles, k):
-                widths = np.diff([distinct[0], *cuts, distinct[-1]])
                 rows = np.bincount(bin_codes(values, np.array(cuts)), minlength=k + 1)
                 if k and rows.min() < limits.min_bin_count:
                     continue
-                if slow_is_too_fine(values.tolist(), cuts, shape.resolution):
-                    continue
-                for shaped in shape.measures:
-                    if shaped or not k or widths.min() >= limits.min_width * np.ptp(values):
-                        scores.append(self.slow_value(cuts, method, penalty, shaped))
+                least = max(limits.min_width * np.ptp(values), shape.min_uniform_width)
+                too_narrow = slow_is_too_narrow(values.tolist(), cuts, shape.resolution, least)
+                scores += [
+                    self.slow_value(cuts, method, penalty, shaped)
+                    for shaped in shape.measures
+                    if shaped or not too_narrow
+                ]
         return max(scores, default=-math.inf)
 
 
@@ -110,6 +111,7 @@ def random_example(
         Shape([-3.0, 3.0], [1.0], [1.0]),
         log_likelihood=float(rng.uniform(0, 0.5) * n_rows),
         resolution=float(rng.choice([0.0, 0.3, 1.0])) if resolution is None else resolution,
+        min_uniform_width=float(rng.choice([0.0, 0.5])),
         may_be_uniform=uniform,
         may_be_shaped=shaped,
     )
@@ -201,27 +203,56 @@ def test_layers_change_nothing_where_the_number_of_bins_has_no_term(measures: st
         assert free.cut_points.tolist() == layered.cut_points.tolist()
 
 
-def test_shaped_bins_may_be_narrow_unless_values_repeat() -> None:
+@pytest.mark.parametrize("n_copies", [1, 3])
+@pytest.mark.parametrize("measures", ["shaped", "auto"])
+def test_shaped_bins_may_be_narrow(n_copies: int, measures: str) -> None:
     rng = np.random.default_rng(0)
     parent = np.repeat([0, 1, 0], 100).astype(np.int32)
     # the middle bin is a millionth wide
     inner = 1.0 + 1e-6 * np.repeat([0, 1, 2], 100) + 1e-8 * rng.random(300)
-    for n_copies, is_cut in ((1, True), (3, False)):
-        values = np.append(np.repeat(inner, n_copies), [0.0, 50.0, 100.0])
-        codes = np.append(np.repeat(parent, n_copies), [0, 0, 0]).astype(np.int32)
-        shape = replace(fit_shape(values), may_be_uniform=False, resolution=0.01)
-        variables = [
-            ScoredVariable("p", codes, 2),
-            with_cuts(ScoredVariable("x", values, 0, shape=shape)),
-        ]
-        optimum = Example(variables, [0], []).problem("density-bd").optimal(CutLimits(min_width=1e-3))
-        assert optimum is not None
-        inside = (optimum.cut_points > 1.0) & (optimum.cut_points < 1.00001)
-        assert inside.sum() == (2 if is_cut else 1)
+    values = np.append(np.repeat(inner, n_copies), [0.0, 50.0, 100.0])
+    codes = np.append(np.repeat(parent, n_copies), [0, 0, 0]).astype(np.int32)
+    uniform, shaped = MEASURES[measures]
+    # a shape that fits better than uniform bins
+    shape = replace(
+        fit_shape(values),
+        may_be_uniform=uniform,
+        may_be_shaped=shaped,
+        resolution=0.01,
+        log_likelihood=1e4,
+        min_uniform_width=0.1,
+    )
+    variables = [
+        ScoredVariable("p", codes, 2),
+        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
+    ]
+    problem = Example(variables, [0], []).problem("density-bd")
+    optimum = problem.optimal(CutLimits(min_width=1e-3))
+    assert optimum is not None
+    inside = (optimum.cut_points > 1.0) & (optimum.cut_points < 1.00001)
+    assert inside.sum() == 2
+    assert problem.value(optimum.cut_points) == pytest.approx(optimum.value)
 
 
-@given(st.integers(0, 5000), st.floats(0.0, 2.0))
-def test_narrow_bins_are_those_of_the_twin(seed: int, resolution: float) -> None:
+def test_a_cut_beside_a_point_mass_is_found() -> None:
+    rng = np.random.default_rng(4)
+    measured = rng.random(120) < 0.6
+    values = np.where(measured, rng.exponential(size=120), 0.0)
+    fitted = fit_shape(values)
+    assert fitted.shape.points
+    variables = [
+        ScoredVariable("p", measured.astype(np.int32), 2),
+        with_cuts(ScoredVariable("x", values, 0, shape=fitted)),
+    ]
+    optimum = Example(variables, [0], []).problem("density-bd").optimal(CutLimits())
+    assert optimum is not None
+    smallest = values[values > 0].min()
+    assert len(optimum.cut_points) == 1
+    assert 0 < optimum.cut_points[0] < smallest
+
+
+@given(st.integers(0, 5000), st.floats(0.0, 2.0), st.sampled_from([0.0, 0.3, 0.8]))
+def test_narrow_bins_are_those_of_the_twin(seed: int, resolution: float, min_width: float) -> None:
     rng = np.random.default_rng(seed)
     column = SortedColumn(rng.integers(0, 12, 40) / 4)
     cuts = np.unique(rng.choice(column.cuts, rng.integers(0, 5)))
@@ -230,8 +261,9 @@ def test_narrow_bins_are_those_of_the_twin(seed: int, resolution: float) -> None
     distinct = np.concatenate(
         ([0], np.searchsorted(column.distinct, cuts, side="right"), [len(column.distinct)])
     )
-    slow = slow_is_too_fine(column.values.tolist(), cuts.tolist(), resolution)
-    assert has_narrow_bin(edges, below, distinct, resolution) == slow
+    slow = slow_is_too_narrow(column.values.tolist(), cuts.tolist(), resolution, min_width)
+    shape = ColumnShape(Shape([0.0, 3.0], [1.0], [1.0]), 0.0, resolution, min_uniform_width=min_width)
+    assert shape.is_too_narrow(edges, below, distinct) == slow
 
 
 @pytest.mark.parametrize("method", METHODS)
