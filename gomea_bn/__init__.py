@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gomea_bn.front.decision import accept, read_decision
     from gomea_bn.front.folder import read_front, write_front
     from gomea_bn.front.front import Front
+    from gomea_bn.learning.averaging import average_families
     from gomea_bn.learning.cut_gains import cut_gains
     from gomea_bn.learning.ensemble import BayesNetEnsemble
     from gomea_bn.learning.learner import BayesNetLearner
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gomea_bn.linkage.marginal_product import MarginalProduct
     from gomea_bn.linkage.models import Custom, LinkageTree, Univariate
     from gomea_bn.metrics.comparison import compare
+    from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.problems.base import KernelProblem, register_problem
     from gomea_bn.problems.continuous import RealKernelProblem
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from gomea_bn.simulation.random_experts import simulated_expert
 
 _HOMES = {
+    "AveragedBayesNet": "gomea_bn.network.averaged",
     "BayesNetEnsemble": "gomea_bn.learning.ensemble",
     "BayesNetLearner": "gomea_bn.learning.learner",
     "Custom": "gomea_bn.linkage.models",
@@ -64,6 +67,7 @@ _HOMES = {
     "StaticTree": "gomea_bn.linkage.interaction_tree",
     "Univariate": "gomea_bn.linkage.models",
     "accept": "gomea_bn.front.decision",
+    "average_families": "gomea_bn.learning.averaging",
     "compare": "gomea_bn.metrics.comparison",
     "cut_gains": "gomea_bn.learning.cut_gains",
     "fit_shape": "gomea_bn.problems.cuts.shape_fit",
@@ -84,6 +88,7 @@ __all__ = [
     "GOMEA",
     "MOGOMEA",
     "RVGOMEA",
+    "AveragedBayesNet",
     "BayesNetEnsemble",
     "BayesNetLearner",
     "Custom",
@@ -105,6 +110,7 @@ __all__ = [
     "StaticTree",
     "Univariate",
     "accept",
+    "average_families",
     "compare",
     "cut_gains",
     "fit_shape",

@@ -235,6 +235,11 @@ class DiscretizedBayesNet(Exports):
         ]
 
     @property
+    def order(self) -> tuple[str, ...]:
+        """Names of the variables with every parent before its children."""
+        return tuple(self._names[position] for position in self._order)
+
+    @property
     def cut_points(self) -> dict[str, NDArray[np.float64]]:
         """Inner cut points by continuous variable, float64 (n_bins - 1,), read-only."""
         return dict(self._cuts)

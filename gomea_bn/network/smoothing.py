@@ -9,7 +9,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AMOUNTS", "Leaning", "PseudoCount", "Smoothing", "fitted_smoothing", "smoothed"]
+__all__ = [
+    "AMOUNTS",
+    "Leaning",
+    "PseudoCount",
+    "Smoothing",
+    "fitted_smoothing",
+    "smoothed",
+    "smoothed_and_left_out",
+]
 
 PseudoCount: TypeAlias = float | Literal["auto"]
 """Number of pseudo-counts per table row, spread evenly over its cells; "auto": smoothing chosen from the data."""
@@ -87,10 +95,19 @@ def fitted_smoothing(counts: NDArray[np.float64]) -> Smoothing:
     (pseudo-Bayes factors: Geisser & Eddy, "A predictive approach to model selection", 1979). The root is an addition:
     where the same rows chose graph and cuts, the likelihood overrates small amounts.
     """
-    marginal = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
-    seen = _seen(marginal)
-    root, values = _averaged(seen, (), [(None, seen.evenly)])
-    return _fitted(counts, tuple(range(counts.ndim - 1)), root, _spread(seen, values))[0]
+    return _fitted_from_root(counts)[0]
+
+
+def smoothed_and_left_out(
+    counts: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return P(child | parents) under the fitted smoothing, and P of every cell with one of its rows left out.
+
+    The smoothing is that of all rows; only the counts leave the row out. Both arrays have the shape of `counts`. Cells
+    without rows have 0 in the second one.
+    """
+    smoothing, left_out = _fitted_from_root(counts)
+    return smoothed(counts, smoothing), left_out.reshape(counts.shape)
 
 
 def smoothed(counts: NDArray[np.float64], smoothing: Smoothing) -> NDArray[np.float64]:
@@ -107,6 +124,14 @@ def smoothed(counts: NDArray[np.float64], smoothing: Smoothing) -> NDArray[np.fl
         of_count, of_base = _factors(totals, leaning.weights)
         table += of_count * counts + of_base * base
     return table
+
+
+def _fitted_from_root(counts: NDArray[np.float64]) -> tuple[Smoothing, NDArray[np.float64]]:
+    """Return the smoothing of a table, and P of every cell with one of its rows left out, flat."""
+    marginal = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
+    seen = _seen(marginal)
+    root, values = _averaged(seen, (), [(None, seen.evenly)])
+    return _fitted(counts, tuple(range(counts.ndim - 1)), root, _spread(seen, values))
 
 
 def _fitted(

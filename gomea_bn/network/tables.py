@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed
+from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed, smoothed_and_left_out
 from gomea_bn.texts import counted
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "edge_texts",
     "family_index",
     "smoothed_table",
+    "table_and_left_out",
 ]
 
 # one gigabyte of float64
@@ -62,6 +63,43 @@ def smoothed_table(
     GomeaBnError
         For a table of more than 2**27 cells or 62 parents.
     """
+    counts = _family_counts(codes, parents, child, cards, name)
+    if pseudo_count == "auto":
+        return smoothed(counts, fitted_smoothing(counts))
+    return _evenly_smoothed(counts, counts.sum(axis=-1, keepdims=True), pseudo_count)
+
+
+def table_and_left_out(
+    codes: Sequence[NDArray[np.int32]],
+    parents: Sequence[int],
+    child: int,
+    cards: Sequence[int],
+    pseudo_count: PseudoCount,
+    name: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the table of `smoothed_table`, and the probability of the child's code in every row of the data.
+
+    The row is left out of the counts for its own probability, float64 (n_rows,). All rows of a cell have the same
+    probability, so it takes one division per cell. Errors are those of `smoothed_table`.
+    """
+    counts = _family_counts(codes, parents, child, cards, name)
+    if pseudo_count == "auto":
+        table, left_out = smoothed_and_left_out(counts)
+    else:
+        totals = counts.sum(axis=-1, keepdims=True)
+        table = _evenly_smoothed(counts, totals, pseudo_count)
+        left_out = _evenly_smoothed(counts - 1, totals - 1, pseudo_count)
+    return table, left_out.ravel()[family_index(codes, parents, child, cards)]
+
+
+def _family_counts(
+    codes: Sequence[NDArray[np.int32]],
+    parents: Sequence[int],
+    child: int,
+    cards: Sequence[int],
+    name: str,
+) -> NDArray[np.float64]:
+    """Return the number of rows per cell, float64 (card(parent_1), ..., card(child)); errors as `smoothed_table`."""
     shape = tuple(cards[position] for position in (*parents, child))
     n_cells = 1
     for card in shape:
@@ -72,14 +110,17 @@ def smoothed_table(
             f"limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
         )
     index = family_index(codes, parents, child, cards)
-    counts = np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
-    if pseudo_count == "auto":
-        return smoothed(counts, fitted_smoothing(counts))
-    counts = counts.reshape(-1, cards[child])
-    totals = counts.sum(axis=1, keepdims=True) + pseudo_count
-    table = np.full_like(counts, 1.0 / cards[child])
-    np.divide(counts + pseudo_count / cards[child], totals, out=table, where=totals > 0)
-    return table.reshape(shape)
+    return np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
+
+
+def _evenly_smoothed(
+    counts: NDArray[np.float64], totals: NDArray[np.float64], pseudo_count: float
+) -> NDArray[np.float64]:
+    """Return (count + pseudo_count / card) / (total + pseudo_count), and 1 / card where the denominator is 0."""
+    card = counts.shape[-1]
+    table = np.full_like(counts, 1.0 / card)
+    np.divide(counts + pseudo_count / card, totals + pseudo_count, out=table, where=totals + pseudo_count > 0)
+    return table
 
 
 def draw_codes(

@@ -24,7 +24,13 @@ from gomea_bn.problems.cuts.interval_counts import (
 )
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.intervals import Cells, IntervalRule, IntervalWork, best_intervals
+from gomea_bn.problems.kernels.intervals import (
+    Cells,
+    IntervalRule,
+    IntervalWork,
+    best_intervals,
+    interval_gains,
+)
 from gomea_bn.problems.kernels.score import DIRICHLET, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scores import ScoringMethod
 
@@ -317,12 +323,58 @@ class CutProblem:
 
         `distinct` holds the number of distinct values below every cut point between the cells.
         """
+        rule = self._interval_rule(distinct, limits, n_layers, shaped=shaped, any_width=any_width)
+        shape = (n_layers + 1, len(cells.edges))
+        work = IntervalWork(
+            counts=self._counts.counts,
+            values=np.empty(shape),
+            origin=np.zeros(shape, np.int32),
+            stop=stop,
+        )
+        best_intervals(cells, self._counts.tables.shift, rule, work)
+        return work
+
+    def interval_gains(
+        self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
+    ) -> NDArray[np.float64]:
+        """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidates.
+
+        The edges are the smallest value, the candidates and the largest value. The score of cut points is the sum over
+        their intervals plus `layer_term`. Intervals that the limits forbid have -inf, and so have pairs of edges that
+        are not in ascending order.
+
+        Parameters
+        ----------
+        candidates : ndarray of shape (n,), int64
+            Indices of raw cuts of the column, ascending.
+        limits : CutLimits
+            Limits on widths and rows.
+        shaped : bool
+            Whether the bins have the shape of the column inside; otherwise they are uniform.
+        """
+        column = self.column
+        cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
+        rule = self._interval_rule(candidates + 1, limits, 0, shaped=shaped)
+        gains = np.empty((len(cells.edges), len(cells.edges)))
+        interval_gains(cells, self._counts.tables.shift, rule, self._counts.counts, gains)
+        return gains
+
+    def _interval_rule(
+        self,
+        distinct: NDArray[np.int64],
+        limits: CutLimits,
+        n_layers: int,
+        *,
+        shaped: bool,
+        any_width: bool = False,
+    ) -> IntervalRule:
+        """Return gains and limits of intervals; `distinct` as of `_run`."""
         span = self.column.high - self.column.low
         own_weight = self.score.weight if shaped and not self.score.bayesian else 0.0
         least_width = limits.min_width * span
         if self.shape is not None:
             least_width = max(least_width, 0.0 if any_width else self.shape.min_uniform_width)
-        rule = IntervalRule(
+        return IntervalRule(
             table=self.score.table,
             bin_cost=self._bin_cost - own_weight,
             log_range=log(span),
@@ -334,12 +386,3 @@ class CutProblem:
             min_rows=limits.min_bin_count,
             n_layers=n_layers,
         )
-        shape = (n_layers + 1, len(cells.edges))
-        work = IntervalWork(
-            counts=self._counts.counts,
-            values=np.empty(shape),
-            origin=np.zeros(shape, np.int32),
-            stop=stop,
-        )
-        best_intervals(cells, self._counts.tables.shift, rule, work)
-        return work

@@ -1,0 +1,413 @@
+"""The class of averaged networks: one graph, several sets of cuts for every column, and lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.checks import check_keys
+from gomea_bn.network.family_line import FamilyLine, ProbabilityScale
+from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
+from gomea_bn.problems.cuts.policies import bin_codes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.problems.cuts.shape import Shape
+
+__all__ = ["AveragedBayesNet", "around_cuts"]
+
+
+class AveragedBayesNet:
+    """An immutable Bayesian network whose families are averages: of bins with different cuts, and of a line.
+
+    The graph and the bins that are shown are those of one network. The density of a variable given its parents is
+    (1 - w) times the mean over several copies of that network, which differ in their cuts and tables, plus w times a
+    line: the variable is Student-t around a linear function of its continuous parents, with every column on its
+    probability scale. The weight w is 0 where a line predicts no better.
+
+    `gomea_bn.average_families` makes an averaged network from a network and its table.
+
+    Parameters
+    ----------
+    network : DiscretizedBayesNet
+        The network that is shown.
+    copies : sequence of DiscretizedBayesNet
+        Networks with the same variables, edges, support, levels and shapes, at least one.
+    lines : mapping of str to FamilyLine, optional
+        Lines by continuous variable. The variable and the continuous parents of a line need a scale.
+    scales : mapping of str to Shape, optional
+        Distributions of the columns that are part of lines.
+    n_rows : int
+        Number of rows of the table.
+    cut_probabilities : mapping of str to sequence of float, optional
+        For every continuous variable the probability that each cut of the network is near; see the method.
+
+    Raises
+    ------
+    GomeaBnError
+        For copies of another graph, and for lines that do not fit it.
+    """
+
+    __slots__ = ("_copies", "_cut_probabilities", "_lines", "_n_rows", "_network", "_scales")
+
+    _copies: tuple[DiscretizedBayesNet, ...]
+    _cut_probabilities: dict[str, NDArray[np.float64]]
+    _lines: dict[str, FamilyLine]
+    _n_rows: int
+    _network: DiscretizedBayesNet
+    _scales: dict[str, ProbabilityScale]
+
+    def __init__(
+        self,
+        network: DiscretizedBayesNet,
+        copies: Sequence[DiscretizedBayesNet],
+        *,
+        lines: Mapping[str, FamilyLine] | None = None,
+        scales: Mapping[str, Shape] | None = None,
+        n_rows: int,
+        cut_probabilities: Mapping[str, Iterable[float]] | None = None,
+    ) -> None:
+        if not isinstance(network, DiscretizedBayesNet):
+            raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
+        check_integer("n_rows", n_rows, 1)
+        if not copies:
+            raise GomeaBnError("copies must hold at least one network, got none.")
+        for copy in copies:
+            same = ("names", "edges", "support", "levels", "shapes")
+            if any(getattr(copy, part) != getattr(network, part) for part in same):
+                raise GomeaBnError(
+                    "Copies must have the variables, edges, support and shapes of the network."
+                )
+        lines, shapes = dict(lines or {}), dict(scales or {})
+        for name, line in lines.items():
+            _check_line(network, name, line, shapes)
+        probabilities = {
+            name: np.array(list(given), np.float64) for name, given in (cut_probabilities or {}).items()
+        }
+        if probabilities:
+            check_keys(probabilities, list(network.cut_points), network.names, "cut_probabilities")
+        for name, given in probabilities.items():
+            if given.shape != network.cut_points[name].shape or not ((given >= 0) & (given <= 1)).all():
+                raise GomeaBnError(
+                    f"cut_probabilities of '{name}' must be one number from 0 to 1 for each of its "
+                    f"{len(network.cut_points[name])} cuts, got {given.tolist()!r:.80}."
+                )
+            given.flags.writeable = False
+        for slot, value in {
+            "_network": network,
+            "_copies": tuple(copies),
+            "_lines": lines,
+            "_scales": {name: ProbabilityScale(shape, n_rows) for name, shape in shapes.items()},
+            "_n_rows": n_rows,
+            "_cut_probabilities": probabilities,
+        }.items():
+            object.__setattr__(self, slot, value)
+
+    @property
+    def network(self) -> DiscretizedBayesNet:
+        """The network that is shown."""
+        return self._network
+
+    @property
+    def copies(self) -> tuple[DiscretizedBayesNet, ...]:
+        """The networks whose families are averaged; they have the graph of `network`."""
+        return self._copies
+
+    @property
+    def lines(self) -> dict[str, FamilyLine]:
+        """Lines by variable; variables without an entry have bins alone."""
+        return dict(self._lines)
+
+    @property
+    def scales(self) -> dict[str, Shape]:
+        """Distributions of the columns that are part of lines."""
+        return {name: scale.shape for name, scale in self._scales.items()}
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table."""
+        return self._n_rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables in column order."""
+        return self._network.names
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """Pairs (parent, child), sorted by child and then parent in column order."""
+        return self._network.edges
+
+    @property
+    def has_cut_probabilities(self) -> bool:
+        """Whether `cut_probabilities` knows how sure the cuts are."""
+        return bool(self._cut_probabilities) or not self._network.cut_points
+
+    def cut_probabilities(self, variable: str) -> pd.DataFrame:
+        """Return how sure every cut of the network is, one row per cut.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a continuous variable.
+
+        Returns
+        -------
+        DataFrame
+            Columns `cut`, `low`, `high` and `probability`: the posterior probability that at least one cut lies between
+            `low` and `high`, which are half-way to the neighbouring cuts, or at the ends of the range. The graph and
+            the bins of all other variables are given.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown or discrete variable, and if the probabilities are unknown.
+        """
+        import pandas as pd
+
+        self._network.cardinality(variable)  # raises for an unknown name
+        if variable not in self._network.cut_points:
+            raise GomeaBnError(f"'{variable}' is discrete; only continuous variables have cuts.")
+        if variable not in self._cut_probabilities:
+            raise GomeaBnError("This network has no probabilities of cuts; average_families computes them.")
+        cuts, (low, high) = self._network.cut_points[variable], self._network.support[variable]
+        lows, highs = around_cuts(cuts, (low, high))
+        return pd.DataFrame(
+            {"cut": cuts, "low": lows, "high": highs, "probability": self._cut_probabilities[variable]}
+        )
+
+    def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
+
+        See `DiscretizedBayesNet.log_density`.
+        """
+        total = np.zeros(len(frame), dtype=np.float64)
+        for term in self.log_density_terms(frame).values():
+            total += term
+        return total
+
+    def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats."""
+        of_copies = [copy.log_density_terms(frame) for copy in self._copies]
+        terms = {
+            name: np.asarray(logsumexp([terms[name] for terms in of_copies], axis=0) - np.log(len(of_copies)))
+            for name in self.names
+        }
+        if self._lines:
+            values, z = self._values_and_places(frame)
+            for name, line in self._lines.items():
+                of_line = self._log_line(name, values, z, self._groups(line, frame))
+                terms[name] = np.logaddexp(
+                    terms[name] + np.log1p(-line.weight), of_line + np.log(line.weight)
+                )
+        return terms
+
+    def score(self, frame: pd.DataFrame) -> float:
+        """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
+        if len(frame) == 0:
+            raise GomeaBnError("frame must have at least one row, got none.")
+        return float(self.log_density(frame).mean())
+
+    def sample(
+        self, n: int, random_state: int | np.random.SeedSequence | np.random.Generator | None = None
+    ) -> pd.DataFrame:
+        """Return rows drawn from the network; see `DiscretizedBayesNet.sample`.
+
+        Every value comes from a random copy given the values of the parents, or from the line of its variable.
+        """
+        import pandas as pd
+
+        check_integer("n", n, 0)
+        try:
+            generator = np.random.default_rng(random_state)
+        except (TypeError, ValueError) as error:
+            raise GomeaBnError(
+                f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
+            ) from error
+        values: dict[str, NDArray[Any]] = {}
+        for name in self._network.order:
+            drawn = self._drawn_from_copies(name, values, n, generator)
+            if name in self._lines:
+                rows = np.flatnonzero(generator.random(n) < self._lines[name].weight)
+                drawn[rows] = self._drawn_from_line(name, values, rows, generator)
+            values[name] = drawn
+        levels = self._network.levels
+        return pd.DataFrame(
+            {
+                name: pd.Categorical.from_codes(values[name], pd.Index(list(levels[name])))
+                if name in levels
+                else values[name]
+                for name in self.names
+            }
+        )
+
+    def summary(self) -> str:
+        """Return a text for reading: that of the network, with the share of lines and how sure cuts are."""
+        from gomea_bn.network.formats.summary import to_text
+
+        return to_text(self._network, None, self)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
+        from gomea_bn.network.formats.averaged_json import to_json
+
+        return to_json(self, path)
+
+    @classmethod
+    def from_json(cls, source: str | os.PathLike[str]) -> AveragedBayesNet:
+        """Return the network of a JSON file, or of JSON text, which begins with a brace."""
+        from gomea_bn.network.formats.averaged_json import from_json
+
+        return from_json(source)
+
+    def _values_and_places(
+        self, frame: pd.DataFrame
+    ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        """Return the values of all columns of lines inside their ranges, and their places on the scales."""
+        positions = column_positions(frame, list(self._scales))
+        values, places = {}, {}
+        for name, scale in self._scales.items():
+            given = numeric_values(frame.iloc[:, positions[name]], name)
+            values[name] = np.clip(given, scale.shape.low, scale.shape.high)
+            places[name] = scale.of_values(values[name])
+        return values, places
+
+    def _log_line(
+        self,
+        name: str,
+        values: Mapping[str, NDArray[np.float64]],
+        places: Mapping[str, NDArray[np.float64]],
+        groups: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return the log density of a variable under its line, in its units, float64 (n_rows,)."""
+        line, scale = self._lines[name], self._scales[name]
+        parents = np.column_stack([places[parent] for parent in line.parents])
+        z = places[name]
+        return line.log_density(z, parents, groups, scale) + scale.log_slope(values[name], z)
+
+    def _groups(self, line: FamilyLine, frame: pd.DataFrame) -> NDArray[np.int64]:
+        """Return the configuration of the discrete parents of a line in every row, int64 (n_rows,)."""
+        levels = self._network.levels
+        positions = column_positions(frame, list(line.groups))
+        codes = {
+            name: encode_levels(frame.iloc[:, positions[name]], name, levels[name]) for name in line.groups
+        }
+        return self._joint_groups(line, codes, len(frame))
+
+    def _joint_groups(self, line: FamilyLine, codes: Mapping[str, NDArray[Any]], n: int) -> NDArray[np.int64]:
+        groups = np.zeros(n, np.int64)
+        for name in line.groups:
+            groups = groups * len(self._network.levels[name]) + codes[name]
+        return groups
+
+    def _drawn_from_copies(
+        self, name: str, values: Mapping[str, NDArray[Any]], n: int, generator: np.random.Generator
+    ) -> NDArray[Any]:
+        """Return one value or level code of a variable per row, each from a random copy given the parents."""
+        is_continuous = name in self._network.cut_points
+        drawn = np.zeros(n, np.float64 if is_continuous else np.int32)
+        members = generator.integers(len(self._copies), size=n)
+        for member, copy in enumerate(self._copies):
+            rows = np.flatnonzero(members == member)
+            if not len(rows):
+                continue
+            cuts = copy.cut_points
+            parents = copy.parents(name)
+            codes = [
+                bin_codes(values[p][rows], cuts[p]).astype(np.int32) if p in cuts else values[p][rows]
+                for p in parents
+            ]
+            cards = [*(copy.cardinality(p) for p in parents), copy.cardinality(name)]
+            codes.append(np.zeros(len(rows), np.int32))
+            child = len(parents)
+            configuration = family_index(codes, range(child), child, cards) // cards[-1]
+            codes_of_child = draw_codes(copy.tables[name].reshape(-1, cards[-1]), configuration, generator)
+            if not is_continuous:
+                drawn[rows] = codes_of_child
+            elif name in copy.shapes:
+                shares = generator.random(len(rows))
+                drawn[rows] = copy.shapes[name].inside(codes_of_child, cuts[name], shares)
+            else:
+                drawn[rows] = draw_in_bins(codes_of_child, cuts[name], copy.support[name], generator)
+        return drawn
+
+    def _drawn_from_line(
+        self,
+        name: str,
+        values: Mapping[str, NDArray[Any]],
+        rows: NDArray[np.int64],
+        generator: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """Return one value of a variable for each of some rows, from its line given the parents."""
+        line, scale = self._lines[name], self._scales[name]
+        parents = np.column_stack(
+            [self._scales[parent].of_values(values[parent][rows]) for parent in line.parents]
+        )
+        groups = self._joint_groups(line, {p: values[p][rows] for p in line.groups}, len(rows))
+        return scale.values_of(line.draw(parents, groups, scale, generator))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("An AveragedBayesNet cannot be changed; make a new one.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("An AveragedBayesNet cannot be changed; make a new one.")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AveragedBayesNet):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self._network, self._copies))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AveragedBayesNet.from_json, (self.to_json(),)
+
+    def __repr__(self) -> str:
+        return (
+            f"AveragedBayesNet({len(self._copies)} sets of cuts, {len(self._lines)} lines, "
+            f"{len(self.edges)} edges)"
+        )
+
+
+def around_cuts(
+    cuts: NDArray[np.float64], support: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of an interval round every cut, float64 (n_cuts,): half-way to its neighbours, or the range."""
+    middles = (cuts[:-1] + cuts[1:]) / 2
+    lows = np.concatenate((support[:1], middles))[: len(cuts)]
+    return lows, np.concatenate((middles, support[1:]))[: len(cuts)]
+
+
+def _check_line(
+    network: DiscretizedBayesNet, name: str, line: FamilyLine, scales: Mapping[str, Shape]
+) -> None:
+    """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
+    cuts, levels = network.cut_points, network.levels
+    parents = network.parents(name)
+    if name not in cuts:
+        raise GomeaBnError(f"lines must not have an entry for '{name}', which is discrete.")
+    continuous = tuple(parent for parent in parents if parent in cuts)
+    discrete = tuple(parent for parent in parents if parent in levels)
+    if line.parents != continuous or line.groups != discrete:
+        raise GomeaBnError(
+            f"The line of '{name}' must have the continuous parents {continuous} and the discrete parents {discrete}, "
+            f"got {line.parents} and {line.groups}."
+        )
+    n_groups = int(np.prod([len(levels[parent]) for parent in discrete], dtype=np.int64))
+    if len(line.scales) != n_groups:
+        raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {len(line.scales)}.")
+    missing = [member for member in (name, *continuous) if member not in scales]
+    if missing:
+        raise GomeaBnError(f"scales must have an entry for '{missing[0]}', which is part of a line.")
+    if scales[name].points:
+        raise GomeaBnError(f"'{name}' has point masses, so it cannot have a line.")

@@ -1,0 +1,141 @@
+"""The distribution of the cut points of one column, with the graph and all other bins fixed."""
+
+from __future__ import annotations
+
+from math import inf, log
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+
+__all__ = ["CutPosterior", "PricedIntervals"]
+
+N_CELLS = 100
+
+
+class PricedIntervals:
+    """What the intervals between candidate cuts of a column gain.
+
+    Parameters
+    ----------
+    problem : CutProblem
+        The column and the bins around it.
+    limits : CutLimits
+        Limits of the cuts.
+    shaped : bool
+        Whether the bins have the shape of the column inside; otherwise they are uniform.
+    n_cells : int
+        Largest number of candidate cells.
+
+    Attributes
+    ----------
+    candidates : ndarray of shape (n_candidates,), float64
+        Ascending cuts.
+    gains : ndarray of shape (n_candidates + 2, n_candidates + 2), float64
+        As of `CutProblem.interval_gains`.
+    terms : ndarray of shape (n_layers,), float64
+        Part of the score that depends on the number of bins alone, without the costs of cuts; -inf for a number that is
+        not allowed. The first entry is for one bin.
+    cut_cost : float
+        Cost of a cut under the score, as a multiple of `log_gaps`.
+    log_gaps : float
+        ln of the number of mid-points between neighbouring values.
+    """
+
+    def __init__(
+        self, problem: CutProblem, limits: CutLimits, *, shaped: bool, n_cells: int = N_CELLS
+    ) -> None:
+        column = problem.column
+        indices = np.arange(len(column.cuts))
+        if len(indices) >= n_cells:
+            indices = column.grid(n_cells, by_rank=shaped)
+        self.candidates = column.cuts[indices]
+        self.gains = problem.interval_gains(indices, limits, shaped=shaped)
+        numbers = np.arange(1, min(limits.max_bins or MAX_CARDINALITY, len(self.gains) - 1) + 1)
+        self.log_gaps = log(max(len(column.cuts), 1))
+        self.cut_cost = problem.score.cut_cost
+        self.terms = np.array([problem.layer_term(int(k), shaped=shaped) for k in numbers])
+        if problem.score.bayesian:
+            self.terms += self.cut_cost * self.log_gaps * (numbers - 1)
+        self.terms[: limits.min_bins - 1] = -inf
+
+
+class CutPosterior:
+    """The posterior distribution of the cut points of one column among candidate cuts.
+
+    A set of k - 1 cuts has a probability in proportion to exp(power * (score of the cuts without their costs)
+    - cut_cost * ln m * (k - 1)), where m is the number of mid-points between neighbouring values. All sums run over the
+    sets of candidate cuts; they take O(k C^2) steps for C candidates by forward filtering (Scott, "Bayesian methods for
+    hidden Markov models", 2002, does the same for chains of states).
+
+    Parameters
+    ----------
+    intervals : PricedIntervals
+    power : float
+        Exponent of the likelihood: 1 for the posterior, smaller for more varied cuts.
+    cut_cost : float, optional
+        Cost of a cut as a multiple of ln m; by default that of the score.
+
+    Attributes
+    ----------
+    bin_probabilities : ndarray of shape (n_layers,), float64
+        Probability of every number of bins, from one bin on.
+
+    Raises
+    ------
+    GomeaBnError
+        If no set of candidate cuts is within the limits.
+    """
+
+    def __init__(
+        self, intervals: PricedIntervals, *, power: float = 1.0, cut_cost: float | None = None
+    ) -> None:
+        self.candidates = intervals.candidates
+        self._gains = power * intervals.gains
+        cost = (intervals.cut_cost if cut_cost is None else cut_cost) * intervals.log_gaps
+        self._terms = power * intervals.terms - cost * np.arange(len(intervals.terms))
+        self._forward = self._filtered(self._gains, len(self._terms))
+        totals = self._forward[1:, -1] + self._terms
+        self._total = float(logsumexp(totals))
+        if self._total == -inf:
+            raise GomeaBnError("No cut points are within the limits on bins.")
+        self.bin_probabilities = np.exp(totals - self._total)
+
+    def draw(self, n: int, generator: np.random.Generator) -> list[NDArray[np.float64]]:
+        """Return `n` sets of cut points, each float64 (k - 1,), ascending."""
+        numbers = generator.choice(len(self.bin_probabilities), size=n, p=self.bin_probabilities) + 1
+        return [self._drawn(int(k), generator) for k in numbers]
+
+    def probability_between(self, low: float, high: float) -> float:
+        """Return the probability that at least one cut lies in the open interval between two values."""
+        is_between = (self.candidates > low) & (self.candidates < high)
+        without = self._gains.copy()
+        # no interval may begin or end at these candidates
+        without[1:-1][is_between] = -inf
+        without[:, 1:-1][:, is_between] = -inf
+        forward = self._filtered(without, len(self._terms))
+        none = float(logsumexp(forward[1:, -1] + self._terms))
+        return float(np.clip(1.0 - np.exp(none - self._total), 0.0, 1.0))
+
+    @staticmethod
+    def _filtered(gains: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+        """Return ln of the sum over partitions of the cells before an edge into k bins, (most + 1, n_edges)."""
+        forward = np.full((most + 1, len(gains)), -inf)
+        forward[0, 0] = 0.0
+        for k in range(most):
+            forward[k + 1] = logsumexp(forward[k][:, None] + gains, axis=0)
+        return forward
+
+    def _drawn(self, n_bins: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        """Return the cuts of one partition into `n_bins` bins, drawn from the last cut to the first."""
+        edge, cuts = len(self._gains) - 1, []
+        for k in range(n_bins - 1, 0, -1):
+            logs = self._forward[k] + self._gains[:, edge]
+            weights = np.exp(logs - logs.max())
+            edge = int(generator.choice(len(weights), p=weights / weights.sum()))
+            cuts.append(self.candidates[edge - 1])
+        return np.array(cuts[::-1], np.float64)
