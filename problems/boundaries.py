@@ -32,7 +32,7 @@ Cuts = Mapping[int, NDArray[np.float64]]
 
 
 class BoundaryProblem(RealDefaults):
-    """Cut points of all variables together; minimises minus the score in nats.
+    """Cut points of all variables together; minimises minus the score in nats without its constant part.
 
     Parameters
     ----------
@@ -51,6 +51,8 @@ class BoundaryProblem(RealDefaults):
     ----------
     n_variables : int
         Number of genes: one per cut, variable by variable.
+    constant_score : float
+        Part of the score in nats that the objective leaves out, as of `FamilyScorer`.
     lower, upper : ndarray of shape (n_variables,), float64
         Bounds of the genes: 0 and m - 2 for a variable of m distinct values.
 
@@ -77,6 +79,7 @@ class BoundaryProblem(RealDefaults):
         self.method = method
         self.rule = rule
         self._scorer = FamilyScorer(self.variables, method, rule)
+        self.constant_score = self._scorer.constant_score
         n_rows = self._scorer.n_rows
         self._given_cuts: dict[int, NDArray[np.float64]] = {
             v: variable.policies[0].cut_points

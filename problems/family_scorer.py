@@ -157,15 +157,16 @@ class _RankedColumn:
     def _shaped(self, policy: Policy, counts: NDArray[np.int64]) -> float:
         """Return the constant of shaped bins without the cost of the cuts, in nats.
 
-        It is the log density of the shape, minus the score of the bins without parents. Misfits use the masses of the
-        bins under the shape in place of that score, as the density of a network does.
+        It is the log density of the shape, minus the score of the bins without parents. A log density that is the same
+        for all cuts is left out. Misfits use the masses of the bins under the shape in place of that score, as the
+        density of a network does.
         """
         shape = self._shape
         assert shape is not None
         if self._rule.kind == SMOOTHED:
             return self._in_sample - float(counts @ np.log(shape.shape.bin_masses(policy.cut_points)))
         root = score_counts(counts.astype(np.int32), 1, 1.0, policy.n_bins, self._rule)
-        return shape.log_likelihood - float(root)
+        return shape.compared_log_likelihood - float(root)
 
 
 class FamilyScorer:
@@ -189,6 +190,9 @@ class FamilyScorer:
         Codes and constants for kernels; the cardinality of a free index in a library is 0.
     view_offset : ndarray of shape (n_variables + 1,), int64
         ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
+    constant_score : float
+        Part of the score of every network in nats, which scores of families leave out: the log likelihoods of the
+        columns whose bins can only be shaped. A score is reported with it. It is 0 for misfits.
     is_shaped : ndarray of shape (n_views,), bool
         Whether the bins of a view have the shape of their column inside.
     grows : ndarray of shape (n_variables,), bool
@@ -208,6 +212,11 @@ class FamilyScorer:
         self.method = method
         self.rule = rule
         self.growth = growth
+        self.constant_score = 0.0
+        if rule.kind != SMOOTHED:
+            self.constant_score = float(
+                sum(v.shape.constant_score for v in self.variables if v.shape is not None)
+            )
         for variable in self.variables:
             most = max([variable.n_levels, *(policy.n_bins for policy in variable.policies)])
             if most > MAX_CARDINALITY:
@@ -337,8 +346,9 @@ class FamilyScorer:
     def score(self, families: Iterable[Family], *, use_cache: bool = True) -> NDArray[np.float64]:
         """Return the scores of families in nats, shape (n_families,), higher is better.
 
-        Equal for any order of the parents. The sum over a network's families is its score; for density methods
-        that is the log density of the rows with every continuous column scaled to [0, 1], minus the penalties.
+        Equal for any order of the parents. The sum over a network's families, plus `constant_score`, is its score; for
+        density methods that is the log density of the rows with every continuous column scaled to [0, 1], minus the
+        penalties.
         """
         return self.score_encoded(*self.encode(families), use_cache=use_cache)
 

@@ -23,7 +23,9 @@ __all__ = ["StructureProblem"]
 
 
 class StructureProblem(DiscreteDefaults):
-    """Structure and bins of a network, scored by families; minimises minus the score in nats.
+    """Structure and bins of a network, scored by families; minimises minus the score in nats without its constant part.
+
+    The constant part is ``scorer.constant_score``.
 
     Parameters
     ----------

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from oracles import slow_family_score
 
 from gomea_bn.data.table import Table
+from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
 from gomea_bn.problems.cuts.pricing import CutPricer, Pricing
@@ -135,6 +137,23 @@ def table_variables(table: Table, fixed: Iterable[str] = ()) -> list[ScoredVaria
         )
         for column in table.columns
     ]
+
+
+def slow_learner_score(
+    learner: BayesNetLearner, method: str = "density-bd", cut_cost: float = 0.5, fixed: Iterable[str] = ()
+) -> float:
+    """The score of a learner's network by counting again."""
+    network, table = learner.network_, learner.table_
+    position = {name: i for i, name in enumerate(table.names)}
+    return slow_network_score(
+        table_variables(table, fixed),
+        [(position[a], position[b]) for a, b in network.edges],
+        [network.cut_points.get(name, np.empty(0)) for name in table.names],
+        method,
+        cut_cost,
+        learner.edge_cost,
+        {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
+    )
 
 
 def keeps_limits(values: NDArray[Any], cuts: NDArray[np.float64], limits: CutLimits) -> bool:

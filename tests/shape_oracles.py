@@ -151,7 +151,9 @@ def slow_score(
     penalty: str | float = "bic",
     shaped: bool | None = None,
 ) -> float:
-    """Return the score of a family whose child may have a shape, in nats.
+    """Return the score of a family whose child may have a shape, in nats, as searches compare it.
+
+    The log likelihood of the shape counts where bins may also be uniform. Otherwise all networks have it.
 
     Parameters
     ----------
@@ -163,7 +165,8 @@ def slow_score(
     if child.shape is None:
         return uniform
     root = slow_family_score(variables, Family(family.child), method, penalty=penalty, cut_cost=0.0)
-    of_measure = {False: uniform, True: uniform - root + child.shape.log_likelihood}
+    likelihood = 0.0 if child.shape.measures == (True,) else child.shape.log_likelihood
+    of_measure = {False: uniform, True: uniform - root + likelihood}
     if shaped is not None:
         return of_measure[shaped]
     allowed = set(child.shape.measures)

@@ -123,7 +123,8 @@ class RefinementSession:
     def score(self, cuts: Cuts) -> float:
         """Return the network's score in nats under any cut points."""
         scorer = FamilyScorer(self.scored_variables(cuts), self.method, self.rule)
-        return float(scorer.score(graph_families(self.graph.parents), use_cache=False).sum())
+        scores = scorer.score(graph_families(self.graph.parents), use_cache=False)
+        return float(scores.sum()) + scorer.constant_score
 
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return the codes of all variables under any cut points."""

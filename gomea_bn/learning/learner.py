@@ -31,6 +31,7 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
+from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import StagedSearch
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -222,7 +223,9 @@ class BayesNetLearner(LearnerParameters):
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()
-        with with_live_table(self.verbose, self.callback) as callback:
+        constant_score = problem.scorer.constant_score
+        with with_live_table(self.verbose, self.callback) as live_callback:
+            callback = reporting(live_callback, constant_score)
             if options.asks_discretizer:
                 problem, result = DiscretizerSearch(
                     problem,
@@ -242,7 +245,7 @@ class BayesNetLearner(LearnerParameters):
                 result = algorithm.run(
                     problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
                 )
-        self._keep(table, problem, result, seed)
+        self._keep(table, problem, reported(result, constant_score), seed)
         return self
 
     def _keep(self, table: Table, problem: StructureProblem, result: Result, seed: int) -> None:

@@ -17,6 +17,7 @@ from gomea_bn.discretization.base import Cuts, Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, check_number
 from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
+from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.smoothing import PseudoCount
@@ -234,8 +235,9 @@ def _by_rv_gomea(
         Limits(max_seconds=max_seconds, patience=10.0 if max_seconds is None else None),
         random_state=random_state,
         initial=problem.encode(session.network_cuts)[None, :],
-        callback=callback,
+        callback=reporting(callback, problem.constant_score),
     )
+    result = reported(result, problem.constant_score)
     genotype = np.asarray(result.X, np.float64)
     is_feasible = problem.evaluate(genotype)[1] == 0
     cuts = problem.cut_points(genotype) if is_feasible else session.network_cuts

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, coded_bins
-from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
@@ -93,6 +93,10 @@ def first_cuts(
             if best is not None and len(best.cut_points):
                 cuts[v] = best.cut_points
                 proposed[v].append(best.cut_points)
+    if len(rows) < len(variables[0].values):
+        for v in (v for v in free if not _may_be_uniform(variables[v])):
+            column = SortedColumn(np.asarray(variables[v].values, np.float64))
+            proposed[v] = [_moved_by_rank(inner, columns[v], column) for inner in proposed[v]]
     return proposed
 
 
@@ -101,6 +105,18 @@ def _some_rows(n_rows: int) -> NDArray[np.int64]:
     if n_rows <= _MOST_ROWS:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(_ROW_SEED).choice(n_rows, _MOST_ROWS, replace=False))
+
+
+def _moved_by_rank(
+    cuts: NDArray[np.float64], some_rows: SortedColumn, column: SortedColumn
+) -> NDArray[np.float64]:
+    """Return the cuts of some rows moved to the gap of the whole column that is in the middle by rank.
+
+    Otherwise the position of a cut would decide in which bins the rows between its two values are.
+    """
+    left = np.searchsorted(some_rows.distinct, cuts, side="right") - 1
+    first, last = (np.searchsorted(column.distinct, some_rows.distinct[k]) for k in (left, left + 1))
+    return np.asarray(column.cuts[(first + last - 1) // 2], np.float64)
 
 
 def _may_be_uniform(variable: ScoredVariable) -> bool:

@@ -115,7 +115,8 @@ class IntervalScore:
 class OptimalCuts:
     """Cut points, and the score in nats of the column's family and its children's families with them.
 
-    The value leaves out the children's log widths, which do not depend on these cuts.
+    The value leaves out the children's log widths, and the log density of a column whose bins can only be shaped. Both
+    are the same for all cuts of the column.
     """
 
     cut_points: NDArray[np.float64]
@@ -137,7 +138,8 @@ class CutProblem:
     Notes
     -----
     The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
-    how much better its table predicts the bins than a table without parents, plus the log density of the shape.
+    how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
+    bins can only be shaped.
     """
 
     def __init__(
@@ -189,12 +191,13 @@ class CutProblem:
     def shape_term(self, n_bins: int) -> float:
         """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
 
-        It is the log density of the shape, minus the score of a table without parents: under the Dirichlet(1) prior
+        It is the log density of the shape, unless that is the same for all cuts (`ColumnShape.constant_score`), minus
+        the score of a table without parents: under the Dirichlet(1) prior
         lnG(k) - lnG(n + k) for k bins and n rows, and - n ln n - (k - 1) weight under a price per parameter, of which
         the interval's gains contain the part that is proportional to k.
         """
         table, n_rows = self.score.table, self.column.n_rows
-        log_likelihood = 0.0 if self.shape is None else self.shape.log_likelihood
+        log_likelihood = 0.0 if self.shape is None else self.shape.compared_log_likelihood
         if self.score.bayesian:
             return log_likelihood + float(table[n_rows + n_bins - 1] - table[n_bins - 1])
         return log_likelihood + float(table[n_rows]) - self.score.weight

@@ -307,6 +307,20 @@ class ColumnShape:
             return (True,)
         return (*((False,) if self.may_be_uniform else ()), *((True,) if self.may_be_shaped else ()))
 
+    @property
+    def constant_score(self) -> float:
+        """Part of the log likelihood in nats that is the same for all cuts: all of it if bins can only be shaped, or 0.
+
+        Sums that are compared leave it out: its size would decide how they are rounded, and it changes with the scale
+        of the column, which must not decide between networks with equal scores.
+        """
+        return self.log_likelihood if self.measures == (True,) else 0.0
+
+    @property
+    def compared_log_likelihood(self) -> float:
+        """Log likelihood in nats without the part that is the same for all cuts."""
+        return self.log_likelihood - self.constant_score
+
     def is_too_narrow(
         self, edges: NDArray[np.float64], below: NDArray[np.int64], distinct: NDArray[np.int64]
     ) -> bool:

@@ -190,7 +190,7 @@ def restarted_climbing(
             if refiner is not None:
                 in_use = partial(_values_in_use, start[0], best)
                 start = refiner.improved(start[0], generator, in_use)[None]
-    return best, -best_value, to_best
+    return best, problem.scorer.constant_score - best_value, to_best
 
 
 def _values_in_use(present: NDArray[np.int16], best: NDArray[np.int16], gene: int) -> NDArray[np.int64]:

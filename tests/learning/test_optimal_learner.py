@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from oracles import slow_violations
 from pricing_examples import all_cuts, keeps_limits, slow_network_score, table_variables
+from pricing_examples import slow_learner_score as slow_score
 from processor_time import at_most
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
@@ -17,7 +18,6 @@ from typer.testing import CliRunner
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
 from gomea_bn.learning.refinement import refine_boundaries
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.simulation.random_networks import random_network
 
@@ -26,23 +26,6 @@ def quick(n_evaluations=2500, **options):
     """Return a learner that ends by its evaluations alone."""
     defaults = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None, "random_state": 1}
     return BayesNetLearner(**{**defaults, **options})
-
-
-def slow_score(learner, method="density-bd", cut_cost=0.5, fixed=()):
-    """Return the score of a learner's network by counting again."""
-    network, table = learner.network_, learner.table_
-    position = {name: i for i, name in enumerate(table.names)}
-    edges = [(position[a], position[b]) for a, b in network.edges]
-    cuts = [network.cut_points.get(name, np.empty(0)) for name in table.names]
-    return slow_network_score(
-        table_variables(table, fixed),
-        edges,
-        cuts,
-        method,
-        cut_cost,
-        learner.edge_cost,
-        {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
-    )
 
 
 def same(learner, other):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pricing_examples import slow_network_score, table_variables
 from shaped_examples import shaped_network, shaped_table
 
 from gomea_bn.data.table import read_table
@@ -70,6 +71,37 @@ def test_shapes_stay_and_the_score_is_that_of_the_result(table, method, scoring_
         assert result.score_after > result.score_before + 1
     again = refine_boundaries(result.network, table, "dp", scoring_method=scoring_method)
     assert again.score_before == pytest.approx(result.score_after, abs=1e-7)
+
+
+@pytest.mark.parametrize("scoring_method", ["density-bd", "density-bic"])
+@pytest.mark.parametrize("method", ["dp", "rv-gomea"])
+def test_scores_that_users_see_hold_the_likelihoods_of_all_shapes(table, method, scoring_method):
+    network, reports = shaped_network(table, metadata={"shape": "auto"}), []
+    result = refine_boundaries(
+        network,
+        table,
+        method,
+        scoring_method=scoring_method,
+        max_seconds=2.0,
+        random_state=1,
+        callback=reports.append,
+    )
+    position = {name: v for v, name in enumerate(table.names)}
+    for refined, score in ((network, result.score_before), (result.network, result.score_after)):
+        expected = slow_network_score(
+            table_variables(table),
+            [(position[a], position[b]) for a, b in refined.edges],
+            [refined.cut_points[name] for name in table.names],
+            scoring_method,
+            edge_cost=1.0,
+            shape_likelihoods={position[v]: table_shapes(table)[v].log_likelihood for v in network.shapes},
+        )
+        assert score == pytest.approx(expected, abs=1e-7)
+    assert result.score_after > result.score_before
+    assert result.network.metadata["score"] == result.score_after
+    assert result.network.metadata["refinement"]["score_before"] == result.score_before
+    assert -result.history[-1].objective == pytest.approx(result.score_after, abs=1e-7)
+    assert -reports[-1].best == pytest.approx(result.score_after, abs=1e-7)
 
 
 def test_shapes_are_fitted_to_the_rows_at_hand(table):

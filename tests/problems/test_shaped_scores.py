@@ -84,13 +84,27 @@ def test_a_root_scores_the_same_at_any_cuts_apart_from_their_costs(
     values = column(1, points=points)
     n_gaps = len(np.unique(values)) - 1
     cost = 0.5 * math.log(n_gaps) if method == "density-bd" else 0.0
-    log_likelihood = fit_shape(values).log_likelihood
     for n_bins in range(1, 9):
         cuts = quantile_cuts(values, n_bins)
         for chosen in (True, False):
             scorer = make_scorer([shaped("x", values, *cuts, chosen=chosen)], method, prior=prior)
-            expected = log_likelihood - cost * len(cuts) * chosen
-            assert scorer.score([ROOT])[0] == pytest.approx(expected, abs=1e-8)
+            assert scorer.score([ROOT])[0] == pytest.approx(-cost * len(cuts) * chosen, abs=1e-8)
+            assert scorer.constant_score == fit_shape(values).log_likelihood
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+def test_scores_leave_out_the_likelihood_of_a_shape_that_all_cuts_have(uniform: bool) -> None:
+    """Other bins may be uniform, so that the likelihood of the shape decides; one with a point may not."""
+    values = [column(seed, points=seed == 2) for seed in (1, 2)]
+    variables = [shaped(f"v{k}", x, *quantile_cuts(x, 3), uniform=uniform) for k, x in enumerate(values)]
+    discrete = ScoredVariable("d", np.tile([0, 1], 100).astype(np.int32), 2)
+    likelihoods = [v.shape.log_likelihood for v in variables]
+    expected = likelihoods[1] if uniform else sum(likelihoods)
+    for method in METHODS:
+        assert make_scorer([*variables, discrete], method).constant_score == pytest.approx(expected)
+    rule = ScoreRule(SMOOTHED, 0.0, 1.5, np.zeros(1), np.zeros(1))
+    misfits = FamilyScorer([*variables, discrete], scoring_method("density-bic"), rule)
+    assert misfits.constant_score == 0.0
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -98,7 +112,7 @@ def test_a_root_scores_the_same_at_any_cuts_apart_from_their_costs(
 def test_shaped_scores_depend_on_ranks_alone(
     method: str, transform: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> None:
-    """A transform changes the constant of a column, and nothing else: no code, no difference of scores."""
+    """A transform changes the constant score, and nothing else: no code, and no bit of a score."""
     original = [column(seed, 300) for seed in (1, 2)]
     original[1] = original[1] + original[0]
     families = [Family((1, 0)), Family((1, 0), ((0, 0),)), Family((1, 1)), Family((1, 1), ((0, 1),))]
@@ -109,11 +123,11 @@ def test_shaped_scores_depend_on_ranks_alone(
             policies = tuple(Policy(np.array(quantile_cuts(x, n_bins))) for n_bins in (3, 5))
             variables.append(replace(shaped(name, x), policies=policies))
         scorer = make_scorer(variables, method)
-        scores.append(scorer.score(families) - variables[1].shape.log_likelihood)
+        scores.append(scorer.score(families).tolist())
         codes.append(scorer.rows.codes.tolist())
         assert scorer.is_shaped.all()
     assert codes[0] == codes[1]
-    assert scores[1] == pytest.approx(scores[0], abs=1e-9)
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -125,9 +139,11 @@ def test_the_better_measure_counts(method: str, seed: int) -> None:
         cuts = quantile_cuts(values, n_bins)
         both = shaped("x", values, *cuts, uniform=True)
         alone = [replace(both, shape=None), shaped("x", values, *cuts)]
-        uniform, with_shape = (make_scorer([v], method).score([ROOT])[0] for v in alone)
+        scorers = [make_scorer([v], method) for v in alone]
+        uniform, with_shape = (s.score([ROOT])[0] + s.constant_score for s in scorers)
         scorer = make_scorer([both], method)
-        assert scorer.score([ROOT])[0] == max(uniform, with_shape)
+        assert scorer.constant_score == 0.0
+        assert scorer.score([ROOT])[0] == pytest.approx(max(uniform, with_shape), abs=1e-9)
         assert scorer.is_shaped[0] == (with_shape > uniform)
         chosen.add(bool(scorer.is_shaped[0]))
     assert True in chosen
@@ -229,6 +245,9 @@ def boundary_problem(seed: int, method: str, *, uniform: bool, limits: CutLimits
 @pytest.mark.parametrize("uniform", [False, True])
 def test_kernels_plain_evaluation_and_the_scorer_agree(method: str, uniform: bool) -> None:
     problem = boundary_problem(1, method, uniform=uniform, limits=CutLimits(min_width=0.05))
+    shapes = [v.shape for v in problem.variables if v.shape is not None and v.shape.may_be_shaped]
+    assert len(shapes) >= 1
+    assert problem.constant_score == pytest.approx(sum(shape.log_likelihood for shape in shapes))
     data, rng = problem.kernel_data(1)[0], np.random.default_rng(1)
     solution, journal = unevaluated(problem, problem.sample(rng, 1)[0]), journal_of(problem)
     evaluate(data, solution, journal, rng)

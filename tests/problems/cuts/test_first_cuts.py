@@ -12,6 +12,7 @@ from oracles import fixed
 
 from gomea_bn.problems.cuts import first_cuts as module
 from gomea_bn.problems.cuts.first_cuts import first_cuts, gaps_of_shape
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, policy_library
 from gomea_bn.problems.cuts.shape import Shape
@@ -175,6 +176,32 @@ def test_cuts_of_columns_that_can_only_be_shaped_depend_on_ranks_alone(
         assert codes[0] == codes[1]
     start = equal_frequency_cuts(np.asarray(variables[0].values, np.float64), 5)
     assert first[0][0].tolist() == start.tolist()
+
+
+@pytest.mark.parametrize("transform", [np.exp, lambda x: np.argsort(np.argsort(x)).astype(np.float64)])
+def test_cuts_of_some_rows_depend_on_ranks_alone(
+    transform: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> None:
+    """Rows that are left out lie between the two values of a cut, which the position of the cut would divide."""
+    rng = np.random.default_rng(4)
+    cause = rng.normal(size=6_000)
+    values = [cause, cause + rng.normal(size=6_000)]
+    codes = []
+    for columns_of in (values, [np.asarray(transform(x), np.float64) for x in values]):
+        variables = [variable(f"v{k}", x, uniform=False) for k, x in enumerate(columns_of)]
+        proposed = first_cuts(variables, METHOD, CutLimits())
+        assert len(proposed[0]) > 1
+        codes.append([[bin_codes(x, c).tolist() for c in proposed[k]] for k, x in enumerate(columns_of)])
+    assert codes[0] == codes[1]
+
+
+def test_cuts_of_some_rows_are_in_the_middle_by_rank() -> None:
+    some, whole = SortedColumn(np.array([0.0, 9.0, 20.0])), SortedColumn(np.append(np.arange(10.0), 20.0))
+    moved = module._moved_by_rank(np.array([4.5, 14.5]), some, whole)
+    # between 0 and 9 there are nine gaps, between 9 and 20 one
+    assert moved.tolist() == [4.5, 14.5]
+    some, whole = SortedColumn(np.array([0.0, 9.0])), SortedColumn(np.array([0.0, 1.0, 1.0, 2.0, 9.0]))
+    assert module._moved_by_rank(np.array([4.5]), some, whole).tolist() == [1.5]
 
 
 def test_partners_are_the_columns_that_depend_most() -> None:

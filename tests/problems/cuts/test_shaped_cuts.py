@@ -297,7 +297,7 @@ def test_best_cuts_of_shaped_bins_depend_on_ranks_alone(
     parent = rng.integers(0, 3, 400).astype(np.int32)
     values = rng.normal(size=400) + parent
     child = ((values > 1).astype(np.int32) + rng.integers(0, 2, 400).astype(np.int32)) % 2
-    codes = []
+    codes, scores = [], []
     for column in (values, np.asarray(transform(values), np.float64)):
         shape = replace(fit_shape(column), may_be_uniform=False)
         variables = [
@@ -310,4 +310,7 @@ def test_best_cuts_of_shaped_bins_depend_on_ranks_alone(
         assert optimum is not None
         assert len(optimum.cut_points) > 0
         codes.append(bin_codes(column, optimum.cut_points).tolist())
+        scores.append((optimum.value, problem.value(optimum.cut_points)))
     assert codes[0] == codes[1]
+    # to the last bit, so that rounding breaks ties alike
+    assert scores[0] == scores[1]

@@ -1,7 +1,13 @@
 """The commands that compare ways and variants of the search on random networks."""
 
+import numpy as np
 import optimal
 import pytest
+from pricing_examples import cuts_of, slow_network_score, table_variables
+from shaped_examples import shaped_table
+
+from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.table_shapes import table_shapes
 
 QUICK = ["--discretizer", "equal-frequency", "--option", "max_evaluations=400", "--workers", "1"]
 
@@ -33,3 +39,25 @@ def test_pricing_prints_every_way(capsys):
     optimal.main(["pricing", *arguments])
     rows = capsys.readouterr().out.splitlines()[-5:]
     assert [row.split("  ")[0] for row in rows] == list(optimal.WAYS)
+
+
+@pytest.mark.parametrize("shape", ["auto", "marginal"])
+def test_the_score_of_climbing_is_that_of_the_network(shape):
+    table = shaped_table(100)
+    problem = learning_problem(table, LearningOptions(shape=shape))
+    genotype, score, _ = optimal.restarted_climbing(problem, 0.3, 0)
+    scorer, policies = problem.scorer, problem.policy_indices(genotype).tolist()
+    likelihoods = {
+        v: shape.log_likelihood
+        for v, shape in enumerate(table_shapes(table).values())
+        if scorer.is_shaped[scorer.view(v, policies[v])]
+    }
+    assert "rain" in np.array(table.names)[list(likelihoods)]
+    expected = slow_network_score(
+        table_variables(table),
+        problem.edges(genotype),
+        cuts_of(problem, genotype),
+        edge_cost=1.0,
+        shape_likelihoods=likelihoods,
+    )
+    assert score == pytest.approx(expected, abs=1e-7)
