@@ -31,12 +31,14 @@ from gomea_bn.problems.scores import score_rule
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["average_families"]
+__all__ = ["LINES", "average_families"]
 
 N_COPIES = 20
-# the same rows chose the graph, so the likelihood overrates single cuts; the smoothing of tables has the same power
+LINES = ("auto", "none")
+"""Whether an averaged network may use lines."""
+# for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
 _POWER = 0.25
-# cost of a cut in the draws, as a multiple of ln(distinct values - 1)
+# cost of a cut of shaped bins, as a multiple of ln(distinct values - 1)
 _CUT_COST = 0.25
 _MOST_BINS = 15
 # most cells of a drawn table per row of data, unless the network's own table has more
@@ -81,9 +83,10 @@ def average_families(
 
     Notes
     -----
-    The cuts of a column are drawn from their posterior given the graph and the bins of all other columns, with the
-    likelihood to the power 1/4, by forward filtering and backward sampling in the dynamic programme of the optimal
-    cuts. Cuts that a user has fixed stay. The tables of every copy are counted and smoothed as those of the network.
+    The cuts of a column are drawn from their posterior given the graph and the bins of all other columns, by forward
+    filtering and backward sampling in the dynamic programme of the optimal cuts. Cuts that a user has fixed stay. For a
+    column that has a shape inside its bins the likelihood has the power 1/4, since its true cuts are rarely sharp. The
+    tables of every copy are counted and smoothed as those of the network.
 
     Weights of lines maximise the mixed likelihood of the rows, every row left out of the tables and of the line by
     which it is predicted; its own cuts stay. A column with point masses has no line.
@@ -102,7 +105,7 @@ def average_families(
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     check_integer("n_copies", n_copies, 1)
-    check_choice("line", line, ("auto", "none"))
+    check_choice("line", line, LINES)
     generator = np.random.default_rng(seed_of(random_state))
     table = table_for(network, data)
     averaging = _Averaging(network, table)
@@ -151,8 +154,9 @@ class _Averaging:
             probabilities[name] = np.array(
                 [posterior.probability_between(low, high) for low, high in zip(*ends, strict=True)]
             )
-            tempered = CutPosterior(intervals, power=_POWER, cut_cost=_CUT_COST)
-            for chosen, drawn in zip(sets, tempered.draw(n, generator), strict=True):
+            if name in self.network.shapes:
+                posterior = CutPosterior(intervals, power=_POWER, cut_cost=_CUT_COST)
+            for chosen, drawn in zip(sets, posterior.draw(n, generator), strict=True):
                 chosen[v] = drawn
         return sets, probabilities
 
@@ -168,7 +172,12 @@ class _Averaging:
         # tables stay small although the cuts of several members grow together
         affordable = int((_CELLS_PER_ROW * self.table.n_rows) ** (1 / largest))
         limits = CutLimits(1, max(n_bins, min(_MOST_BINS, affordable)))
-        return PricedIntervals(CutProblem(self.columns[v], around, self.score, shape), limits, shaped=shaped)
+        return PricedIntervals(
+            CutProblem(self.columns[v], around, self.score, shape),
+            limits,
+            shaped=shaped,
+            incumbent=self.session.network_cuts[v],
+        )
 
     def copies(
         self, sets: list[dict[int, NDArray[np.float64]]]

@@ -13,7 +13,8 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.learning.averaging import LINES, average_families
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -34,6 +35,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import StagedSearch
 from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import HistoryEntry, Result
@@ -109,6 +111,11 @@ class BayesNetLearner(LearnerParameters):
     shape : {"auto", "uniform", "marginal"}
         Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
         its own distribution, which is fitted once. "auto": the search chooses for every variable by the score.
+    density : {"bins", "averaged"}
+        Density of `score`, `score_samples` and `sample`: that of the bins of the network, or that of an averaged
+        network, `averaged_`, see `gomea_bn.average_families`. The network itself is the same.
+    line : {"auto", "none"}
+        Whether the averaged network may use lines where they predict better.
     max_seconds : float or None
         Time limit of the search in seconds; compilation does not count.
     max_evaluations, max_generations : int, optional
@@ -129,6 +136,8 @@ class BayesNetLearner(LearnerParameters):
     ----------
     network_ : DiscretizedBayesNet
         Learned network. It lacks edges of variables with a single bin, which are void, unless they are required.
+    averaged_ : AveragedBayesNet
+        Averaged network of `network_` and the rows; only with ``density="averaged"``.
     score_ : float
         Score of the network in nats, with every continuous column scaled to [0, 1]; higher is better.
     table_ : Table
@@ -190,6 +199,8 @@ class BayesNetLearner(LearnerParameters):
     algorithm: GOMEA | None = None
     cut_cost: float = 0.5
     edge_cost: float = 1.0
+    density: str = "bins"
+    line: str = "auto"
 
     def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
         """Learn a network from a table.
@@ -213,6 +224,8 @@ class BayesNetLearner(LearnerParameters):
             If the table, an option or a rule is invalid; the message says what to do.
         """
         # wrong options are an error before the table is read
+        check_choice("density", self.density, ("bins", "averaged"))
+        check_choice("line", self.line, LINES)
         LearningOptions.of(self)
         limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)
@@ -280,6 +293,8 @@ class BayesNetLearner(LearnerParameters):
                 **method.charges,
             },
         )
+        if self.density == "averaged":
+            self.averaged_ = average_families(self.network_, table, line=self.line, random_state=seed)
         self.history_: list[HistoryEntry] = result.history
         self._keep_search(table, problem.n_edge_genes, result, seed)
 
@@ -320,12 +335,17 @@ class BayesNetLearner(LearnerParameters):
             For missing columns and undeclared levels. Also for missing or infinite values, unless
             ``missing="drop"``: then such rows get nan.
         """
-        network = self._fitted()
+        network = self._density()
         return row_densities(network.log_density, network.names, X, self.missing)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""
-        return self._fitted().sample(n_samples, random_state)
+        return self._density().sample(n_samples, random_state)
+
+    def _density(self) -> DiscretizedBayesNet | AveragedBayesNet:
+        """Return the network whose density is that of the learner."""
+        network = self._fitted()
+        return network if self.density == "bins" else self.averaged_
 
     def _fitted(self) -> DiscretizedBayesNet:
         if not hasattr(self, "network_"):

@@ -100,7 +100,7 @@ def left_out_residuals(
         Penalised sum of squares with all rows.
     """
     gram = design.T @ design + np.diag(precisions)
-    coefficients = np.linalg.solve(gram, design.T @ z)
+    coefficients = np.asarray(np.linalg.solve(gram, design.T @ z), np.float64)
     leverage = np.einsum("ij,ji->i", design, np.linalg.solve(gram, design.T))
     plain = z - design @ coefficients
     residuals = plain / (1 - leverage)

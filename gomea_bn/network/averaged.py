@@ -241,14 +241,10 @@ class AveragedBayesNet:
                 drawn[rows] = self._drawn_from_line(name, values, rows, generator)
             values[name] = drawn
         levels = self._network.levels
-        return pd.DataFrame(
-            {
-                name: pd.Categorical.from_codes(values[name], pd.Index(list(levels[name])))
-                if name in levels
-                else values[name]
-                for name in self.names
-            }
-        )
+        columns: dict[str, Any] = dict(values)
+        for name in levels:
+            columns[name] = pd.Categorical.from_codes(values[name], pd.Index(list(levels[name])))
+        return pd.DataFrame({name: columns[name] for name in self.names})
 
     def summary(self) -> str:
         """Return a text for reading: that of the network, with the share of lines and how sure cuts are."""

@@ -28,8 +28,10 @@ class PricedIntervals:
         Limits of the cuts.
     shaped : bool
         Whether the bins have the shape of the column inside; otherwise they are uniform.
+    incumbent : ndarray of shape (k,), float64, optional
+        Cut points whose gaps are always among the candidates.
     n_cells : int
-        Largest number of candidate cells.
+        Largest number of candidate cells, apart from the incumbent's.
 
     Attributes
     ----------
@@ -47,12 +49,20 @@ class PricedIntervals:
     """
 
     def __init__(
-        self, problem: CutProblem, limits: CutLimits, *, shaped: bool, n_cells: int = N_CELLS
+        self,
+        problem: CutProblem,
+        limits: CutLimits,
+        *,
+        shaped: bool,
+        incumbent: NDArray[np.float64] | None = None,
+        n_cells: int = N_CELLS,
     ) -> None:
         column = problem.column
         indices = np.arange(len(column.cuts))
         if len(indices) >= n_cells:
             indices = column.grid(n_cells, by_rank=shaped)
+            if incumbent is not None:
+                indices = np.union1d(indices, column.gaps(incumbent))
         self.candidates = column.cuts[indices]
         self.gains = problem.interval_gains(indices, limits, shaped=shaped)
         numbers = np.arange(1, min(limits.max_bins or MAX_CARDINALITY, len(self.gains) - 1) + 1)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["to_text"]
@@ -20,7 +21,11 @@ __all__ = ["to_text"]
 _SHOWN_BINS = 6
 
 
-def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+def to_text(
+    network: NetworkLike,
+    cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
+    averaged: AveragedBayesNet | None = None,
+) -> str:
     """Return a text with counts, then one paragraph per variable, then the edges.
 
     A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, what its cuts gain,
@@ -32,6 +37,8 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
         The network.
     cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
         Nats that every cut gains, by continuous variable.
+    averaged : AveragedBayesNet, optional
+        The averaged network that shows this network; the text then says how sure its cuts are, and the weight of lines.
 
     Raises
     ------
@@ -56,6 +63,8 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
         details = [_inside(network, name)] if name in network.cut_points else []
         if cut_gains is not None and name in cut_gains:
             details.append(_gains(network, name, cut_gains[name]))
+        if averaged is not None and name in network.cut_points:
+            details += [_certainty(network, name, averaged), _line_share(averaged, name)]
         if parents := [shown_names[parent] for parent in network.parents(name)]:
             details.append(f"given {listed(parents)}")
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
@@ -77,6 +86,32 @@ def _inside(network: NetworkLike, name: str) -> str:
     return "; ".join(["shape of its column inside", *([listed(points)] if points else [])])
 
 
+def _cut_texts(network: NetworkLike, name: str) -> list[str]:
+    """Return the cuts of a variable as in the labels of its bins."""
+    low, high = network.support[name]
+    return edge_texts([low, *network.cut_points[name].tolist(), high])[1:-1]
+
+
+def _certainty(network: NetworkLike, name: str, averaged: AveragedBayesNet) -> str:
+    """Return how sure the cuts of a variable are, "" without cuts."""
+    if not averaged.has_cut_probabilities or not len(network.cut_points[name]):
+        return ""
+    shares = averaged.cut_probabilities(name)["probability"].tolist()
+    parts = [
+        f"{percent(share)} at {text}" for share, text in zip(shares, _cut_texts(network, name), strict=True)
+    ]
+    more = " …" if len(parts) > _SHOWN_BINS else ""
+    return f"probability of a cut: {listed(parts[:_SHOWN_BINS])}{more}"
+
+
+def _line_share(averaged: AveragedBayesNet, name: str) -> str:
+    """Return the shares of a line and of bins in the density of a variable, "" without a line."""
+    if name not in averaged.lines:
+        return ""
+    weight = averaged.lines[name].weight
+    return f"{percent(weight)} a line, {percent(1 - weight)} bins"
+
+
 def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:
     """Return the nats that the cuts of a variable gain, "" without cuts."""
     cuts = network.cut_points[name].tolist()
@@ -86,9 +121,7 @@ def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:
         )
     if not cuts:
         return ""
-    # as in the labels of the bins
-    low, high = network.support[name]
-    texts = edge_texts([low, *cuts, high])[1:-1]
+    texts = _cut_texts(network, name)
     parts = [f"{round(float(gain), 1) + 0.0:.1f} at {text}" for gain, text in zip(gains, texts, strict=True)]
     more = " …" if len(parts) > _SHOWN_BINS else ""
     return f"nats gained by {'cuts' if len(cuts) > 1 else 'the cut'}: {listed(parts[:_SHOWN_BINS])}{more}"
