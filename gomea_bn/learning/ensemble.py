@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.learning.averaging import average_families
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import LearningOptions, check_learning
 from gomea_bn.learning.options import (
@@ -23,6 +24,7 @@ from gomea_bn.learning.options import (
     seed_of,
 )
 from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
+from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_frequency import edge_frequency
 from gomea_bn.parameters import Parameters
@@ -53,7 +55,8 @@ class BayesNetEnsemble(Parameters):
         Learner of every network; never changed. By default a learner with default options. All networks share its
         `max_seconds`: time that one network leaves over goes to the next ones, so that the ensemble takes as long as
         the learner alone. All other limits apply to every network. Its `callback` can stop only the search of one
-        network. Its `random_state` is ignored.
+        network. Its `random_state` is ignored. With ``density="averaged"`` the densities that are averaged are those of
+        averaged networks from all rows.
     n_networks : int
         Number of networks, at least 1.
     resampling : {"subsample", "bootstrap"}
@@ -70,6 +73,8 @@ class BayesNetEnsemble(Parameters):
     ----------
     networks_ : list of DiscretizedBayesNet
         Networks over the same variables, levels and support; all have the same weight.
+    averaged_ : list of AveragedBayesNet
+        Averaged network of every network; only if the learner has ``density="averaged"``.
     n_networks_ : int
         Number of learned networks: `n_networks`, or fewer after Ctrl-C.
     table_ : Table
@@ -179,6 +184,11 @@ class BayesNetEnsemble(Parameters):
                 stopped_by = "interrupt"
                 break
         self.networks_ = networks
+        if options["density"] == "averaged":
+            self.averaged_ = [
+                average_families(network, table, line=options["line"], random_state=member)
+                for network, member in zip(networks, np.random.default_rng(seed).spawn(len(networks)))
+            ]
         self.n_networks_ = len(networks)
         self.table_ = table
         self.fit_seconds_ = seconds
@@ -200,7 +210,7 @@ class BayesNetEnsemble(Parameters):
         """
         from scipy.special import logsumexp
 
-        densities = np.array([network.log_density(frame) for network in self._fitted()])
+        densities = np.array([network.log_density(frame) for network in self._densities()])
         return np.asarray(logsumexp(densities, axis=0) - np.log(len(densities)), np.float64)
 
     def score_samples(
@@ -234,7 +244,7 @@ class BayesNetEnsemble(Parameters):
         """Return `n_samples` rows, in random order; each is drawn from a random network."""
         import pandas as pd
 
-        networks = self._fitted()
+        networks = self._densities()
         check_integer("n_samples", n_samples, 0)
         generator = np.random.default_rng(seed_of(random_state))
         members = generator.integers(len(networks), size=n_samples)
@@ -268,6 +278,11 @@ class BayesNetEnsemble(Parameters):
         options["verbose"] = options["verbose"] or self.verbose
         return options
 
+    def _densities(self) -> Sequence[DiscretizedBayesNet | AveragedBayesNet]:
+        """Return the networks whose densities are averaged."""
+        networks = self._fitted()
+        return self.averaged_ if hasattr(self, "averaged_") else networks
+
     def _fitted(self) -> list[DiscretizedBayesNet]:
         if not hasattr(self, "networks_"):
             raise GomeaBnError("This BayesNetEnsemble has not learned networks yet; call fit(frame) first.")
@@ -296,7 +311,12 @@ def _fitted_member(
     part = table.take(rows)
     if points:
         share_point_masses(part, table)
-    changes = {"random_state": int(generator.integers(2**32)), "max_seconds": max_seconds}
+    changes = {
+        "random_state": int(generator.integers(2**32)),
+        "max_seconds": max_seconds,
+        # families are averaged over all rows, not over a part of them
+        "density": "bins",
+    }
     return BayesNetLearner(**{**options, **changes}).fit(part)
 
 

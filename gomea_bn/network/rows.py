@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["table_for"]
 
 
+def _has_variables(table: Table, network: NetworkLike) -> bool:
+    """Return whether a table has the variables, order, levels and supports of a network."""
+    levels, support = network.levels, network.support
+    return table.names == network.names and all(
+        column.levels == levels.get(column.name)
+        and (column.levels is not None or (column.values.min(), column.values.max()) == support[column.name])
+        for column in table.columns
+    )
+
+
 def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
     """Return the rows of `data` as a table with the network's variables, order and levels.
 
@@ -36,6 +46,8 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
 
     frame: Any = data
     if isinstance(data, Table):
+        if _has_variables(data, network):
+            return data
         frame = data.to_frame()
     elif isinstance(data, (str, os.PathLike)):
         from gomea_bn.data.table_files import read_frame
