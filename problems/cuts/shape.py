@@ -126,29 +126,33 @@ class Shape:
         """Probability of all points before every point, and of all points, float64 (n_points + 1,)."""
         return np.concatenate(([0.0], np.cumsum(self.point_masses)))
 
-    def log_density(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_density(self, values: ArrayLike) -> NDArray[np.float64]:
         """Return the log density of values, float64 (n,), in nats for the original units.
 
-        A point mass has the logarithm of its probability. A value beyond the range has the density of the nearer end.
+        A point mass has the logarithm of its probability. A value beyond the range has the density of the nearer end,
+        even if that end is a point mass.
         """
-        values = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        given = np.asarray(values, np.float64)
+        values = np.clip(given, self.low, self.high)
         piece = np.clip(np.searchsorted(self.edges, values, side="left") - 1, 0, len(self.left) - 1)
         position = (values - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
         height = self.left[piece] + position * (self.right[piece] - self.left[piece])
         densities = np.log(height) - np.log(self.high - self.low)
         for value, mass in self.points.items():
-            densities[values == value] = np.log(mass)
+            densities = np.where(given == value, np.log(mass), densities)
         return np.asarray(densities, np.float64)
 
     def distribution(self, values: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of values up to and including the given ones, float64 (n,)."""
-        values = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        given = np.asarray(values, np.float64)
+        values = np.clip(given, self.low, self.high)
         piece = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, len(self.left) - 1)
         position = (values - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
         slope = self.right[piece] - self.left[piece]
         inside = self._widths[piece] * position * (self.left[piece] + slope * position / 2)
         points = self._points_below[np.searchsorted(self.point_values, values, side="right")]
-        return np.asarray(self._below[piece] + inside + points, np.float64)
+        # below the range there is nothing, not even a point mass at its end
+        return np.where(given < self.low, 0.0, self._below[piece] + inside + points)
 
     def quantile(self, probabilities: ArrayLike) -> NDArray[np.float64]:
         """Return the smallest values whose distribution function reaches the given probabilities, float64 (n,)."""
