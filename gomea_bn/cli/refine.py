@@ -47,8 +47,11 @@ def refine(
         str | None, typer.Option(help="density-bic or density-bd. Default: that of the network.")
     ] = None,
     penalty: Annotated[
-        str, typer.Option(help="Penalty of density-bic: bic, literal, aic or nats per parameter.")
-    ] = "bic",
+        str | None,
+        typer.Option(
+            help="Penalty of density-bic: bic, literal, aic or nats per parameter. Default: that of the network."
+        ),
+    ] = None,
     max_bins: Annotated[int, typer.Option(help="Largest number of bins of a variable, if free.")] = 15,
     min_width: Annotated[
         float, typer.Option(help="Smallest width of a bin, as a fraction of the range of its column.")
@@ -87,7 +90,7 @@ def refine(
                 method,
                 bin_counts,
                 scoring_method=scoring_method,
-                penalty=read_penalty(penalty),
+                penalty=None if penalty is None else read_penalty(penalty),
                 max_bins=max_bins,
                 min_width=renamed("--min-width", min_width, "--width-floor", width_floor, _MIN_WIDTH),
                 min_bin_count=min_bin_count,

@@ -31,6 +31,7 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
+from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.learning.staged_search import StagedSearch
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -274,7 +275,7 @@ class BayesNetLearner(LearnerParameters):
                 "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": table_digest(table),
                 "shape": self.shape,
-                **method.charges,
+                **score_record(method, problem.scorer.rule, self.penalty),
             },
         )
         self.history_: list[HistoryEntry] = result.history
