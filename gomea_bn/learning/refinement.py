@@ -17,6 +17,7 @@ from gomea_bn.discretization.base import Cuts, Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, check_number
 from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
+from gomea_bn.learning.learning_problem import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
@@ -26,7 +27,7 @@ from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU
 from gomea_bn.problems.scores import score_rule
@@ -90,7 +91,7 @@ def refine_boundaries(
     *,
     scoring_method: str | None = None,
     penalty: str | float | None = None,
-    max_bins: int = 15,
+    max_bins: int | str = "auto",
     min_width: float = 1e-3,
     min_bin_count: int = 1,
     max_seconds: float | None = None,
@@ -124,9 +125,10 @@ def refine_boundaries(
     penalty : {"bic", "literal", "aic"} or float, optional
         For "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number. By default
         that of the metadata, else "bic".
-    max_bins : int
+    max_bins : int or "auto"
         Largest number of bins of a variable if bin counts are free; smaller where a table would exceed a million
-        cells. Used by "dp", and by a discretizer that is given by name and has such an option.
+        cells. Used by "dp", and by a discretizer that is given by name and has such an option. "auto": that of
+        `BayesNetLearner` for the number of rows, or the largest number of bins in the network if that is larger.
     min_width : float
         Width of the narrowest bin, as a fraction of the variable's range. The network's bins may be narrower, and stay
         if no allowed cuts score higher. A discretizer's narrower bins are joined with a neighbour.
@@ -180,10 +182,11 @@ def refine_boundaries(
     if pseudo_count is None:
         pseudo_count = 1.0 if network.pseudo_count is None else network.pseudo_count
     session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables, prior)
-    limits = CutLimits(1, max_bins, min_width, min_bin_count)
+    most_bins = _most_bins(max_bins, session)
+    limits = CutLimits(1, most_bins, min_width, min_bin_count)
     before = session.score(session.network_cuts)
     if by_discretizer:
-        made = proposer(method, max_bins=max_bins, random_state=random_state)
+        made = proposer(method, max_bins=most_bins, random_state=random_state)
         search = _by_discretizer(session, network, made, limits, max_seconds)
     elif not any(len(session.network_cuts[v]) or bin_counts == "free" for v in session.movable):
         # no cut can move
@@ -286,6 +289,21 @@ def _by_discretizer(
     )
     cuts = {v: proposal.cut_points[names[v]] for v in session.network_cuts}
     return _Search(cuts, [], proposal.stopped_by, perf_counter() - began)
+
+
+def _most_bins(max_bins: int | str, session: RefinementSession) -> int:
+    """Return the largest number of bins that the option `max_bins` stands for."""
+    if not isinstance(max_bins, str):
+        return max_bins
+    if max_bins != "auto":
+        raise GomeaBnError(
+            [
+                Option("max_bins"),
+                f" must be an integer from 1 to {MAX_CARDINALITY}, or 'auto', got {max_bins!r:.80}.",
+            ]
+        )
+    present = [len(cuts) + 1 for cuts in session.network_cuts.values()]
+    return min(max([automatic_bins(session.table.n_rows), *present]), MAX_CARDINALITY)
 
 
 @cache
