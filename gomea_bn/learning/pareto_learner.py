@@ -125,7 +125,7 @@ class ParetoBayesNetLearner(LearnerParameters):
     shape : {"auto", "uniform", "marginal"}
         As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same
         shapes, so that the bins decide on the distance, unless the expert's network has a support or shapes of its own.
-    max_bins : int
+    max_bins : int or "auto"
         As of `BayesNetLearner`; the default is that of the paper.
     min_width, min_bin_count
         As of `BayesNetLearner`; they apply to "optimal" only.
