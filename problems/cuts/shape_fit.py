@@ -176,7 +176,8 @@ def fit_shape(values: ArrayLike, point_values: NDArray[np.float64] | None = None
 def _checked(values: ArrayLike) -> NDArray[np.float64]:
     """Return the values of a column as an array, float64 (n_rows,)."""
     try:
-        checked = np.asarray(values, np.float64)
+        # a negative zero would be printed as -0
+        checked = np.asarray(values, np.float64) + 0.0
     except (TypeError, ValueError) as error:
         raise GomeaBnError(f"The values of a column must be numbers, got {values!r:.80}.") from error
     if checked.ndim != 1 or not np.isfinite(checked).all():

@@ -388,3 +388,9 @@ def test_columns_of_any_scale_have_a_shape(values: Any) -> None:
 def test_columns_without_a_shape_are_refused(values: Any, message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
         fit_shape(values)
+
+
+def test_a_negative_zero_is_a_point_mass_at_zero() -> None:
+    normal = np.random.default_rng(2).normal(size=60)
+    shape = fit_shape(np.concatenate((np.full(60, -0.0), normal))).shape
+    assert [str(value) for value in shape.points] == ["0.0"]
