@@ -394,3 +394,25 @@ def test_a_negative_zero_is_a_point_mass_at_zero() -> None:
     normal = np.random.default_rng(2).normal(size=60)
     shape = fit_shape(np.concatenate((np.full(60, -0.0), normal))).shape
     assert [str(value) for value in shape.points] == ["0.0"]
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([7.5], "point_values must occur in the column, got 7.5, which does not"),
+        ([1.0, np.nan], "point_values must occur in the column, got nan"),
+        ([1.0, 2.0], r"leave at least two other distinct values .* got \[1.0, 2.0\] and 1 other value\."),
+        ([1.0, 2.0, 3.0], "and 0 other values"),
+        (1.0, "point_values must be a list of numbers, got 1.0"),
+        ("many", "point_values must be .*numbers, got 'many'"),
+    ],
+)
+def test_point_masses_must_occur_and_leave_other_values(points: Any, message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        fit_shape([1.0, 2.0, 3.0, 1.0], points)
+
+
+def test_point_masses_may_be_a_list() -> None:
+    fitted = fit_shape([1.0, 2.0, 3.0, 1.0], [1.0, 1.0])
+    assert fitted.shape.points == {1.0: 0.5}
+    assert fit_shape([1.0, 2.0, 3.0, 1.0], []).shape.points == {}
