@@ -49,10 +49,11 @@ from gomea_bn.cli.options import (
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
 from gomea_bn.cli.running import announcement, compile_first, limit, printed_warnings, read_data
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["learn", "report"]
 
@@ -237,7 +238,8 @@ def report(learner: BayesNetLearner) -> str:
     return (
         f"{learner.network_.summary(cut_gains(learner.network_, learner.table_))}\n\n"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
-        f"Mean log density per row of these data, in the data's units: {density:.4f} nats.\n"
+        f"Mean log density per row of these data, in the data's units{_of_points(learner.network_)}: "
+        f"{density:.4f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
         f"{learner.time_to_best_:.2f} s.\n"
@@ -249,3 +251,9 @@ def report(learner: BayesNetLearner) -> str:
             else f"The same data and options with {again} give this network again."
         )
     )
+
+
+def _of_points(network: DiscretizedBayesNet) -> str:
+    """Return a note for a density to which point masses contribute probabilities, "" without any."""
+    names = [shown_name(name) for name, shape in network.shapes.items() if shape.points]
+    return f" (point masses of {listed(names, 5)} count with their probability)" if names else ""

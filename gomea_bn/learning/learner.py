@@ -108,7 +108,9 @@ class BayesNetLearner(LearnerParameters):
         ones.
     shape : {"auto", "uniform", "marginal"}
         Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
-        its own distribution, which is fitted once. "auto": the search chooses for every variable by the score.
+        its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
+        column with a point mass, a value of at least a tenth of the rows and of five times as many as any other value,
+        is never uniform under "auto": the probability of the point does not compare with the density of a uniform bin.
     max_seconds : float or None
         Time limit of the search in seconds; compilation does not count.
     max_evaluations, max_generations : int, optional
@@ -286,7 +288,7 @@ class BayesNetLearner(LearnerParameters):
     ) -> float:
         """Return the mean log density per row, in nats and the units of the data; higher is better.
 
-        With ``missing="drop"`` it is the mean over the rows without missing values.
+        Point masses count with their probability, as in `DiscretizedBayesNet.log_density`. With ``missing="drop"`` it is the mean over the rows without missing values.
 
         Parameters
         ----------
