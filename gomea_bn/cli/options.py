@@ -102,7 +102,8 @@ Patience = Annotated[
     float,
     typer.Option(
         min=0,
-        help="Stop when the evaluations exceed this multiple of those up to the last improvement; 0 for never.",
+        help="Stop when the evaluations exceed this multiple of those up to the last improvement, and 1,000 for every "
+        "pair of columns and every continuous column; 0 for never.",
     ),
 ]
 Seed = Annotated[

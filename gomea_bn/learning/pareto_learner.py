@@ -139,7 +139,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         As of `BayesNetLearner`.
     patience : float or None
         Stop when the number of evaluations exceeds this multiple of the number at which a network last entered the
-        archive.
+        archive, and 1,000 per gene.
 
     Attributes
     ----------
