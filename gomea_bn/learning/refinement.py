@@ -194,7 +194,7 @@ def refine_boundaries(
     elif session.rule.kind == BDEU:
         raise GomeaBnError(
             [
-                Option("method", method),
+                Option("method", str(method)),
                 " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
                 "number of bins.",
             ],

@@ -111,7 +111,7 @@ def test_tables_without_a_support_get_shapes(table, tmp_path):
     cuts = {"cause": [3.0], "rain": [5.0], "tail": [1.0]}
     path = tmp_path / "expert.bif"
     states = dict.fromkeys(cuts, ("low", "high"))
-    tables = {"cause": [0.4, 0.6], "rain": [[0.3, 0.7], [0.6, 0.4]], "tail": [0.5, 0.5]}
+    tables: dict[str, Any] = {"cause": [0.4, 0.6], "rain": [[0.3, 0.7], [0.6, 0.4]], "tail": [0.5, 0.5]}
     DiscretizedBayesNet(
         list(cuts), [("cause", "rain")], cut_points={}, support={}, levels=states, tables=tables
     ).to_bif(path)

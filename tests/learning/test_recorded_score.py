@@ -65,8 +65,13 @@ def test_other_methods_need_a_prior_with_prices() -> None:
 
 def test_metadata_that_do_not_name_a_score_are_ignored() -> None:
     table = shaped_table(200)
-    strange = {"scoring_method": "density-bic", "penalty": [1], "prior": 3, "equivalent_sample_size": "x"}
-    plain = {"scoring_method": "density-bic"}
+    strange: dict[str, object] = {
+        "scoring_method": "density-bic",
+        "penalty": [1],
+        "prior": 3,
+        "equivalent_sample_size": "x",
+    }
+    plain: dict[str, object] = {"scoring_method": "density-bic"}
     before = [
         refine_boundaries(shaped_network(table, 3, metadata=metadata), table).score_before
         for metadata in (strange, plain)
