@@ -175,7 +175,7 @@ def _refined(method: str, **options: Any) -> dict[str, Any]:
     learner = BayesNetLearner(
         discretizer="equal-frequency", max_seconds=None, max_evaluations=2_000, random_state=3, **PUBLISHED
     ).fit(table())
-    result = refine_boundaries(learner.network_, table(), method, random_state=2, **options)
+    result = refine_boundaries(learner.network_, table(), method, max_bins=15, random_state=2, **options)
     return {**_network(result.network), "before": result.score_before, "after": result.score_after}
 
 

@@ -38,6 +38,7 @@ from gomea_bn.cli.options import (
     Shape,
     Tier,
     Tiers,
+    read_auto,
     read_candidates,
     read_cut_points,
     read_jobs,
@@ -80,7 +81,7 @@ def front(
             help="equal-frequency, equal-width, or optimal (exact best cuts, computed inside the search)."
         ),
     ] = "equal-frequency",
-    max_bins: MaxBins = 9,
+    max_bins: MaxBins = "9",
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
     shape: Shape = "auto",
@@ -91,7 +92,7 @@ def front(
             "of the network without edges, or the number of rows if that is larger."
         ),
     ] = None,
-    max_indegree: MaxIndegree = 6,
+    max_indegree: MaxIndegree = "6",
     max_candidates: MaxCandidates = "auto",
     max_table_cells: MaxTableCells = 1_000_000,
     max_seconds: MaxSeconds = 60.0,
@@ -140,11 +141,11 @@ def front(
             expert=None if expert is None else ExpertNetwork.from_file(expert),
             max_complexity=max_complexity,
             cut_points=read_cut_points(cut_points or ()),
-            max_bins=max_bins,
+            max_bins=read_auto("--max-bins", max_bins),
             min_width=min_width,
             min_bin_count=min_bin_count,
             shape=shape,
-            max_indegree=max_indegree,
+            max_indegree=read_auto("--max-indegree", max_indegree),
             max_candidates=read_candidates(max_candidates),
             knowledge=read_knowledge(
                 require=require, forbid=forbid, tier=tier, tiers=tiers, max_table_cells=max_table_cells

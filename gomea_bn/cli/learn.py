@@ -11,17 +11,17 @@ import typer
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
-    AutoMaxBins,
-    AutoMaxIndegree,
     CutPoints,
     Data,
     Forbid,
     FormerThreads,
     Jobs,
     Kind,
+    MaxBins,
     MaxCandidates,
     MaxEvaluations,
     MaxGenerations,
+    MaxIndegree,
     MaxLevels,
     MaxSeconds,
     MaxTableCells,
@@ -49,10 +49,11 @@ from gomea_bn.cli.options import (
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
 from gomea_bn.cli.running import announcement, compile_first, limit, printed_warnings, read_data
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["learn", "report"]
 
@@ -76,7 +77,7 @@ def learn(
             "for optimal cuts, otherwise density-bic.",
         ),
     ] = None,
-    max_bins: AutoMaxBins = "auto",
+    max_bins: MaxBins = "auto",
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
     shape: Shape = "auto",
@@ -91,7 +92,7 @@ def learn(
         float,
         typer.Option(min=0, help="Cost of an edge under density-bd, as a multiple of ln(columns - 1) nats."),
     ] = 1.0,
-    max_indegree: AutoMaxIndegree = "auto",
+    max_indegree: MaxIndegree = "auto",
     max_candidates: MaxCandidates = "auto",
     max_table_cells: MaxTableCells = 1_000_000,
     max_seconds: MaxSeconds = 60.0,
@@ -237,7 +238,8 @@ def report(learner: BayesNetLearner) -> str:
     return (
         f"{learner.network_.summary(cut_gains(learner.network_, learner.table_))}\n\n"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
-        f"Mean log density per row of these data, in the data's units: {density:.4f} nats.\n"
+        f"Mean log density per row of these data, in the data's units{_of_points(learner.network_)}: "
+        f"{density:.4f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
         f"{learner.time_to_best_:.2f} s.\n"
@@ -249,3 +251,9 @@ def report(learner: BayesNetLearner) -> str:
             else f"The same data and options with {again} give this network again."
         )
     )
+
+
+def _of_points(network: DiscretizedBayesNet) -> str:
+    """Return a note for a density to which point masses contribute probabilities, "" without any."""
+    names = [shown_name(name) for name, shape in network.shapes.items() if shape.points]
+    return f" (point masses of {listed(names, 5)} count with their probability)" if names else ""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "KIND_OVERRIDE",
     "AsJson",
-    "AutoMaxBins",
-    "AutoMaxIndegree",
     "CutPoints",
     "Data",
     "Forbid",
@@ -67,17 +65,16 @@ Data = Annotated[
     Path,
     typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file; its first line holds the column names."),
 ]
-AutoMaxBins = Annotated[
+MaxBins = Annotated[
     str,
     typer.Option(
         help="Largest number of bins of a continuous column, or auto: it grows with the number of rows."
     ),
 ]
-AutoMaxIndegree = Annotated[
+MaxIndegree = Annotated[
     str,
     typer.Option(help="Largest number of parents of a variable, or auto: it grows with the number of rows."),
 ]
-MaxBins = Annotated[int, typer.Option(help="Largest number of bins of a continuous column.")]
 MinWidth = Annotated[
     float, typer.Option(help="Smallest width of an optimal bin, as a fraction of the range of its column.")
 ]
@@ -89,7 +86,6 @@ Shape = Annotated[
         "distribution), or auto, which chooses for every column by the score."
     ),
 ]
-MaxIndegree = Annotated[int, typer.Option(min=0, help="Largest number of parents of a variable.")]
 MaxCandidates = Annotated[
     str,
     typer.Option(help="Candidate neighbours per variable: a number for each of two rankings, auto or all."),
@@ -106,7 +102,8 @@ Patience = Annotated[
     float,
     typer.Option(
         min=0,
-        help="Stop when the evaluations exceed this multiple of those up to the last improvement; 0 for never.",
+        help="Stop when the evaluations exceed this multiple of those up to the last improvement, and 1,000 for every "
+        "pair of columns and every continuous column; 0 for never.",
     ),
 ]
 Seed = Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, read_penalty, renamed
+from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, read_auto, read_penalty, renamed
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -47,9 +47,17 @@ def refine(
         str | None, typer.Option(help="density-bic or density-bd. Default: that of the network.")
     ] = None,
     penalty: Annotated[
-        str, typer.Option(help="Penalty of density-bic: bic, literal, aic or nats per parameter.")
-    ] = "bic",
-    max_bins: Annotated[int, typer.Option(help="Largest number of bins of a variable, if free.")] = 15,
+        str | None,
+        typer.Option(
+            help="Penalty of density-bic: bic, literal, aic or nats per parameter. Default: that of the network."
+        ),
+    ] = None,
+    max_bins: Annotated[
+        str,
+        typer.Option(
+            help="Largest number of bins of a variable, if free, or auto: it grows with the number of rows."
+        ),
+    ] = "auto",
     min_width: Annotated[
         float, typer.Option(help="Smallest width of a bin, as a fraction of the range of its column.")
     ] = _MIN_WIDTH,
@@ -87,8 +95,8 @@ def refine(
                 method,
                 bin_counts,
                 scoring_method=scoring_method,
-                penalty=read_penalty(penalty),
-                max_bins=max_bins,
+                penalty=None if penalty is None else read_penalty(penalty),
+                max_bins=read_auto("--max-bins", max_bins),
                 min_width=renamed("--min-width", min_width, "--width-floor", width_floor, _MIN_WIDTH),
                 min_bin_count=min_bin_count,
                 max_seconds=limit(max_seconds),

@@ -185,6 +185,8 @@ def _one_float(value: Any) -> float:
 def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
     """Return the values of a column as a new array, float64 (n_rows,), in its units; text is read as numbers.
 
+    A negative zero becomes 0.
+
     Raises
     ------
     GomeaBnError
@@ -218,7 +220,8 @@ def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
             f"Column '{name}' has {counted(wrong.size, 'missing or infinite value')} in {row_list(wrong)}.",
             ["fill or drop them"],
         )
-    return values
+    # a negative zero would be printed as -0
+    return values + 0.0
 
 
 def _scalar(value: Any, name: str) -> Level:

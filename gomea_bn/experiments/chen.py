@@ -181,7 +181,7 @@ def _fitted(
     if method != "score":
         return edges, method_of_cuts.cut_points_
     start = DiscretizedBayesNet.from_table(method_of_cuts.table_, edges, method_of_cuts.cut_points_)
-    refined = refine_boundaries(start, method_of_cuts.table_, "dp", "free", max_seconds=seconds)
+    refined = refine_boundaries(start, method_of_cuts.table_, "dp", "free", max_bins=15, max_seconds=seconds)
     return edges, dict(refined.network.cut_points)
 
 

@@ -79,6 +79,7 @@ def measure(task: Task) -> Measured:
                 network,
                 frame.astype(kinds),
                 *method_and_counts,
+                max_bins=15,
                 max_seconds=task["seconds"],
                 random_state=learning_seed(net),
                 pseudo_count=1.0 if weight is None else weight,

@@ -118,9 +118,9 @@ def _with_given_tables(
         for kind, part in parts.items():
             part.update(getattr(counted, kind))
     for name, shape in shapes.items():
-        # the expert's support may be wider or narrower than the range of the column
-        if parts["support"].get(name) == (shape.low, shape.high):
-            parts["shapes"].setdefault(name, shape)
+        # an expert who gives tables and a support means bins that are uniform inside
+        if name not in network.support and name in parts["support"]:
+            parts["shapes"][name] = shape
     same_smoothing = not others or network.pseudo_count == pseudo_count
     return DiscretizedBayesNet(
         table.names,

@@ -104,10 +104,13 @@ def check_point_masses(expert: NetworkLike, shapes: Mapping[str, Shape]) -> None
     mentioned = mentioned_names(expert)
     of_expert = {name: shape for name, shape in expert.shapes.items() if name in mentioned}
     for name, value in unshared_points(of_expert, shapes):
+        # a column gets a shape without the point where its rows do not repeat the value often enough
+        advice: list[str | Setting] = [] if name in shapes else [Setting("shape", "auto")]
+        lacking = "the shape of its column lacks" if name in shapes else "the other networks lack"
         raise GomeaBnError(
             f"The distance to the expert's network is infinite: its variable {name!r} has a point mass at {value:g}, "
-            "which the other networks lack.",
-            [Setting("shape", "auto"), "give the expert's edges and cut points without tables"],
+            f"which {lacking}.",
+            [*advice, "give the expert's edges and cut points without tables"],
         )
 
 

@@ -283,8 +283,9 @@ class ExpertNetwork:
             Smoothing of the counted tables: number of pseudo-counts per table row, spread evenly over its cells, or
             "auto", see `DiscretizedBayesNet.from_table`.
         shapes : mapping of str to Shape, optional
-            Distributions inside the bins, for continuous columns whose support is the range of the shape and to which
-            the expert's network gives no shape of its own. Without a shape a column is uniform inside its bins.
+            Distributions inside the bins of continuous columns. A variable with tables and a support of the expert
+            keeps its own shape, or stays uniform inside its bins if it has none. Without a shape a column is uniform
+            inside its bins.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.line_fit import FittedLine, fitted_line, mixture_weight
 from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import AveragedBayesNet, around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -26,7 +27,6 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.scores import score_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,13 +126,13 @@ class _Averaging:
     """A network, its rows, and what averages of its families are made of."""
 
     def __init__(self, network: DiscretizedBayesNet, table: Table) -> None:
-        recorded = network.metadata.get("scoring_method")
-        name = recorded if recorded in ("density-bic", "density-bd") else "density-bd"
         self.network = network
         self.table = table
-        self.session = RefinementSession(network, table, name, "bic", None)
-        method = self.session.method
-        self.score = IntervalScore(method, score_rule(method, table.n_rows, n_variables=table.n_varying))
+        self.session = RefinementSession(
+            network, table, recorded_method(network.metadata, "density-bd"), None, None, "dirichlet"
+        )
+        # cuts have a price under the Dirichlet prior alone
+        self.score = IntervalScore(self.session.method, self.session.rule)
         self.coded = self.session.coded(self.session.network_cuts)
         self.columns = {v: SortedColumn(table.columns[v].values) for v in self.session.network_cuts}
         self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count

@@ -12,6 +12,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
+from gomea_bn.learning.recorded_score import recorded_options, score_record
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
@@ -38,13 +39,17 @@ class RefinementSession:
         The rows, with the network's columns in its order.
     method_name : str
         A density score.
-    penalty : str or float
-        As of `score_rule`.
+    penalty : str, float or None
+        As of `score_rule`; by default that of the metadata, or else "bic".
     variables : sequence of str, optional
         Variables whose cuts may move; by default every continuous one whose cuts no user has fixed.
+    prior : {"dirichlet", "bdeu"}, optional
+        As of `score_rule`; by default that of the metadata, or else Dirichlet(1).
 
     Attributes
     ----------
+    record : dict
+        Fields of the metadata that describe the score.
     graph : Graph
     network_cuts : dict of int to ndarray
         The network's cuts of every continuous variable.
@@ -61,8 +66,9 @@ class RefinementSession:
         network: DiscretizedBayesNet,
         table: Table,
         method_name: str,
-        penalty: str | float,
+        penalty: str | float | None,
         variables: Sequence[str] | None,
+        prior: str | None = None,
     ) -> None:
         shares = {name: network.metadata.get(name) for name in ("cut_cost", "edge_cost")}
         self.method = scoring_method(
@@ -73,9 +79,11 @@ class RefinementSession:
                 [Option("scoring_method"), f" must be 'density-bic' or 'density-bd', got {method_name!r}."]
             )
         self.table = table
-        self.rule = score_rule(
-            self.method, self.table.n_rows, n_variables=self.table.n_varying, penalty=penalty
-        )
+        options = recorded_options(network.metadata)
+        options |= {} if penalty is None else {"penalty": penalty}
+        options |= {} if prior is None else {"prior": prior}
+        self.rule = score_rule(self.method, self.table.n_rows, n_variables=self.table.n_varying, **options)
+        self.record = score_record(self.method, self.rule, options.get("penalty", "bic"))
         names = network.names
         self.graph = Graph.of(network, names)
         continuous = network.cut_points

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
+from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.policies import Policy
@@ -42,8 +43,8 @@ def cut_gains(
     -------
     dict of str to ndarray of shape (n_bins - 1,)
         Gains in nats by continuous variable, float64, in the order of `network.cut_points`. Cuts are scored under the
-        density score that the metadata of the network name, with their costs, or else under "density-bd". A cut that a
-        user has fixed costs nothing.
+        density score that the metadata of the network name, with the costs, penalty and prior there, or else under
+        "density-bd". A cut that a user has fixed costs nothing.
 
     Raises
     ------
@@ -52,9 +53,8 @@ def cut_gains(
     """
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
-    recorded = network.metadata.get("scoring_method")
-    method = recorded if recorded in ("density-bic", "density-bd") else "density-bd"
-    session = RefinementSession(network, table_for(network, data), method, "bic", None)
+    method = recorded_method(network.metadata, "density-bd")
+    session = RefinementSession(network, table_for(network, data), method, None, None)
     variables = session.scored_variables(session.network_cuts)
     for v, cuts in session.network_cuts.items():
         chosen = variables[v].policies[0].chosen

@@ -32,6 +32,7 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
+from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import StagedSearch
 from gomea_bn.learning.warm_up import compile_kernels
@@ -116,13 +117,18 @@ class BayesNetLearner(LearnerParameters):
         network, `averaged_`, see `gomea_bn.average_families`. The network itself is the same.
     line : {"auto", "none"}
         Whether the averaged network may use lines where they predict better.
+        its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
+        column with a point mass, a value of at least a tenth of the rows and of five times as many as any other value,
+        is never uniform under "auto": the probability of the point does not compare with the density of a uniform bin.
     max_seconds : float or None
-        Time limit of the search in seconds; compilation does not count.
+        Time limit of the search in seconds. Compilation does not count, nor does the preparation of the columns: their
+        shapes and first cuts take some hundredths of a second a column.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
-        Stop when the number of evaluations exceeds this multiple of the number that the best network took. Unlike a
-        time limit it gives the same network on every machine.
+        Stop when the number of evaluations exceeds this multiple of the number that the best network took, and 1,000
+        per gene. Genes are the pairs of columns that may be joined, and the columns with a choice of bins. Unlike a
+        time limit it gives the same network on every machine. See Notes for "optimal" cuts.
     n_jobs : int or None
         Number of threads: None is 1, -1 is all cores. The result does not depend on it.
     random_state : int, numpy Generator, RandomState or None
@@ -147,7 +153,7 @@ class BayesNetLearner(LearnerParameters):
     n_eval_, n_eval_full_, n_generations_ : int, float, int
         Number of evaluations, of equivalent full evaluations, and of generations.
     fit_seconds_, time_to_best_ : float
-        Seconds of the search, and until the best network was found.
+        Seconds of the search, as `max_seconds` counts them, and until the best network was found.
     stopped_by_ : str
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
@@ -167,7 +173,10 @@ class BayesNetLearner(LearnerParameters):
     Notes
     -----
     With "optimal" cuts and shapes the search takes turns between graphs with given cuts, and graphs together with cuts.
-    All limits apply to the stages together; `patience` counts 64 evaluations of graphs with given cuts as one.
+    All limits apply to the stages together. `patience` and its least number of 1,000 per gene count 64 evaluations of
+    graphs with given cuts as one, and are compared at the end of every stage. The first stage has 20 evaluations per
+    gene, at least 500; the stage over graphs after it has 64 times as many, and every pair of stages twice as many as
+    the pair before.
 
     A constant column becomes a root with a single level: it has no edges, and `log_density` refuses rows with another
     value in it. `gomea_bn.read_table` warns of such columns.
@@ -290,7 +299,7 @@ class BayesNetLearner(LearnerParameters):
                 "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": table_digest(table),
                 "shape": self.shape,
-                **method.charges,
+                **score_record(method, problem.scorer.rule, self.penalty),
             },
         )
         if self.density == "averaged":
@@ -303,7 +312,8 @@ class BayesNetLearner(LearnerParameters):
     ) -> float:
         """Return the mean log density per row, in nats and the units of the data; higher is better.
 
-        With ``missing="drop"`` it is the mean over the rows without missing values.
+        Point masses count with their probability, as in `DiscretizedBayesNet.log_density`. With ``missing="drop"`` it
+        is the mean over the rows without missing values.
 
         Parameters
         ----------

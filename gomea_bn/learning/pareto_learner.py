@@ -124,8 +124,9 @@ class ParetoBayesNetLearner(LearnerParameters):
         As of `BayesNetLearner`.
     shape : {"auto", "uniform", "marginal"}
         As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same
-        shapes, so that the bins decide on the distance, unless the expert's network has a support or shapes of its own.
-    max_bins : int
+        shapes, so that the bins decide on the distance. Variables to which the expert gave tables and a support keep
+        their own shapes or stay uniform inside their bins; the distance then counts the difference inside the bins.
+    max_bins : int or "auto"
         As of `BayesNetLearner`; the default is that of the paper.
     min_width, min_bin_count
         As of `BayesNetLearner`; they apply to "optimal" only.
@@ -138,7 +139,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         As of `BayesNetLearner`.
     patience : float or None
         Stop when the number of evaluations exceeds this multiple of the number at which a network last entered the
-        archive.
+        archive, and 1,000 per gene.
 
     Attributes
     ----------

@@ -15,8 +15,10 @@ from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts, Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
-from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, check_number
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, check_number
 from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
+from gomea_bn.learning.learning_problem import automatic_bins
+from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
@@ -26,8 +28,9 @@ from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.kernels.score import BDEU
 from gomea_bn.problems.scores import score_rule
 from gomea_bn.problems.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits
@@ -88,8 +91,8 @@ def refine_boundaries(
     bin_counts: str | None = None,
     *,
     scoring_method: str | None = None,
-    penalty: str | float = "bic",
-    max_bins: int = 15,
+    penalty: str | float | None = None,
+    max_bins: int | str = "auto",
     min_width: float = 1e-3,
     min_bin_count: int = 1,
     max_seconds: float | None = None,
@@ -117,13 +120,16 @@ def refine_boundaries(
         Whether the number of bins of every variable is kept, or chosen too. By default "fixed" for "dp" and
         "rv-gomea"; "rv-gomea" cannot be "free", a discretizer always is.
     scoring_method : {"density-bic", "density-bd"}, optional
-        By default the score that the network was learned with, if its metadata name one of these, else "density-bic".
-        The cost of a cut is also taken from the metadata. The prior of "density-bd" is Dirichlet(1).
-    penalty : {"bic", "literal", "aic"} or float
-        For "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number.
-    max_bins : int
+        By default the score that the network was learned with and its prior, if the metadata name one of these scores,
+        else "density-bic". The cost of a cut is also taken from the metadata. With a given "density-bd" the prior is
+        Dirichlet(1). Only discretizers refine under the prior BDeu.
+    penalty : {"bic", "literal", "aic"} or float, optional
+        For "density-bic", nats per free parameter: (ln n)/2, the paper's printed ln(n/2), 1, or a number. By default
+        that of the metadata, else "bic".
+    max_bins : int or "auto"
         Largest number of bins of a variable if bin counts are free; smaller where a table would exceed a million
-        cells. Used by "dp", and by a discretizer that is given by name and has such an option.
+        cells. Used by "dp", and by a discretizer that is given by name and has such an option. "auto": that of
+        `BayesNetLearner` for the number of rows, or the largest number of bins in the network if that is larger.
     min_width : float
         Width of the narrowest bin that is uniform inside, as a fraction of the variable's range. The network's bins may
         be narrower, and stay if no allowed cuts score higher. A discretizer's narrower bins are joined with a
@@ -152,7 +158,8 @@ def refine_boundaries(
     Raises
     ------
     GomeaBnError
-        For options out of range, and for data that the network does not fit.
+        For options out of range, for data that the network does not fit, and for a prior BDeu under which the method
+        cannot price cuts.
 
     Notes
     -----
@@ -171,16 +178,31 @@ def refine_boundaries(
     if by_discretizer:
         _check_for_discretizer(bin_counts, starts, callback)
     bin_counts = bin_counts or ("free" if by_discretizer else "fixed")
-    scoring_method = _learning_score(network) if scoring_method is None else scoring_method
+    # a score that the user names has its usual prior
+    prior = None if scoring_method is None else "dirichlet"
+    scoring_method = scoring_method or recorded_method(network.metadata, "density-bic")
     if pseudo_count is None:
         pseudo_count = 1.0 if network.pseudo_count is None else network.pseudo_count
-    session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables)
-    limits = CutLimits(1, max_bins, min_width, min_bin_count)
+    session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables, prior)
+    most_bins = _most_bins(max_bins, session)
+    limits = CutLimits(1, most_bins, min_width, min_bin_count)
     before = session.score(session.network_cuts)
     if by_discretizer:
-        made = proposer(method, max_bins=max_bins, random_state=random_state)
+        made = proposer(method, max_bins=most_bins, random_state=random_state)
         search = _by_discretizer(session, network, made, limits, max_seconds)
-    elif method == "dp" or not any(len(session.network_cuts[v]) for v in session.movable):
+    elif not any(len(session.network_cuts[v]) or bin_counts == "free" for v in session.movable):
+        # no cut can move
+        search = _Search(session.network_cuts, [], "fixpoint", 0.0)
+    elif session.rule.kind == BDEU:
+        raise GomeaBnError(
+            [
+                Option("method", str(method)),
+                " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
+                "number of bins.",
+            ],
+            [Setting("scoring_method", "density-bd"), Setting("scoring_method", "density-bic")],
+        )
+    elif method == "dp":
         compile_refinement_kernels("dp")
         cycle = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
         search = _by_dynamic_programming(cycle, before, starts, random_state)
@@ -190,10 +212,9 @@ def refine_boundaries(
     if not by_discretizer and after <= before:
         cuts, after = session.network_cuts, before
     metadata = network.metadata
-    # the charges of the score that the network was learned with
-    metadata.pop("cut_cost", None)
-    metadata.pop("edge_cost", None)
-    metadata |= {"scoring_method": scoring_method, "score": after, **session.method.charges}
+    for name in SCORE_FIELDS:
+        metadata.pop(name, None)
+    metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
     method_name = method if isinstance(method, str) else repr(method)
     metadata["refinement"] = {"method": method_name, "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(
@@ -273,10 +294,19 @@ def _by_discretizer(
     return _Search(cuts, [], proposal.stopped_by, perf_counter() - began)
 
 
-def _learning_score(network: DiscretizedBayesNet) -> str:
-    """Return the density score that a network was learned with, or else "density-bic"."""
-    name = network.metadata.get("scoring_method")
-    return name if name in ("density-bic", "density-bd") else "density-bic"
+def _most_bins(max_bins: int | str, session: RefinementSession) -> int:
+    """Return the largest number of bins that the option `max_bins` stands for."""
+    if not isinstance(max_bins, str):
+        return max_bins
+    if max_bins != "auto":
+        raise GomeaBnError(
+            [
+                Option("max_bins"),
+                f" must be an integer from 1 to {MAX_CARDINALITY}, or 'auto', got {max_bins!r:.80}.",
+            ]
+        )
+    present = [len(cuts) + 1 for cuts in session.network_cuts.values()]
+    return min(max([automatic_bins(session.table.n_rows), *present]), MAX_CARDINALITY)
 
 
 @cache

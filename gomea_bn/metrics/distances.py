@@ -225,9 +225,13 @@ def kl_divergence(
     _common_names(truth, learned, None)
     if points := unshared_points(truth.shapes, learned.shapes):
         name, value = points[0]
+        remedy = ["make the variable discrete by its kind"]
+        if name not in learned.shapes:
+            remedy.insert(0, "learn it with shape='auto'")
         raise GomeaBnError(
             f"The divergence is not finite: variable {name!r} has a point mass at {value:g} in the true network, but "
-            "none in the learned one. Learn it with shape='auto', or with kinds that make the variable discrete."
+            "none in the learned one.",
+            remedy,
         )
     frame = truth.sample(n_rows, random_state=random_state)
     surplus = truth.log_density(frame) - learned.log_density(frame)

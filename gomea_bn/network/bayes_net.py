@@ -311,9 +311,10 @@ class DiscretizedBayesNet(Exports):
     def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
-        Continuous variables count with their density, discrete ones with their probability. A row of probability 0 has
-        -inf. A value outside the support has the density of the end bin, so that the density integrates to more than 1;
-        compare networks with the same support.
+        Continuous variables count with their density inside the bin, discrete ones with their probability. A value
+        that is a point mass of the variable's shape counts with its probability; compare such rows only between
+        networks with the same point masses. A row of probability 0 has -inf. A value outside the support has the
+        density of the end bin, so that the density integrates to more than 1; compare networks with the same support.
 
         Parameters
         ----------

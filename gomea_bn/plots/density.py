@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,8 @@ _MANY_LEVELS, _LONG_LEVELS = 8, 40
 # characters
 _LONGEST_LEVEL, _LONGEST_NAME = 24, 60
 _FILL = "#cfcfcf"
+# Matplotlib takes numbers below about 1e-287 for 0
+_LARGEST_POWER = 250
 
 
 def density_bins(
@@ -108,8 +111,9 @@ def plot_density(
     behind it and the expert's density dashed. Marks on the axis show the network's cut points, marks above them the
     expert's. A variable with a shape is drawn as a line, with a thin vertical line at every cut point. Its point masses
     are stems, whose probabilities the legend names; the highest density stands for probability 1, and a grey dot shows
-    the share of the rows. A discrete variable is drawn as bars. `density_bins` and `marginal_density` return the data
-    that are drawn.
+    the share of the rows. A range that Matplotlib cannot draw, such as 1e300, is drawn in a power of ten, which both
+    axes name. A discrete variable is drawn as bars. `density_bins` and `marginal_density` return the data that are
+    drawn.
 
     Parameters
     ----------
@@ -137,10 +141,29 @@ def plot_density(
         }
         points = curves["network"].points if "network" in curves else {}
         shares = {} if table is None else _shares(_values(variable, table), points)
-        _draw_densities(ax, bins, curves, shares)
+        unit = _unit(network.support[variable])
+        if unit != 1:
+            ax.set_xlabel(f"{plain_text(variable, _LONGEST_NAME)} [{unit:g}]", **LITERAL)
+            bins[["low", "high"]] /= unit
+            bins["density"] *= unit
+            curves = {source: _in_unit(curve, unit) for source, curve in curves.items()}
+            shares = {point / unit: share for point, share in shares.items()}
+        _draw_densities(ax, bins, curves, shares, unit)
     else:
         _draw_bars(ax, bins)
     return ax
+
+
+def _unit(support: tuple[float, float]) -> float:
+    """Return the power of ten in which a range is drawn: 1, unless Matplotlib cannot draw its numbers or densities."""
+    power = floor(log10(support[1] - support[0]))
+    return 1.0 if abs(power) <= _LARGEST_POWER else 10.0 ** max(power, -300)
+
+
+def _in_unit(curve: Curve, unit: float) -> Curve:
+    """Return a density with the values in a unit, per unit."""
+    points = {value / unit: mass for value, mass in curve.points.items()}
+    return Curve(curve.values / unit, curve.densities * unit, points)
 
 
 def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
@@ -254,12 +277,12 @@ def _levels(
 
 
 def _draw_densities(
-    ax: Axes, bins: pd.DataFrame, curves: Mapping[str, Curve], shares: Mapping[float, float]
+    ax: Axes, bins: pd.DataFrame, curves: Mapping[str, Curve], shares: Mapping[float, float], unit: float
 ) -> None:
     """Draw the densities of a continuous variable, marks of the cut points, and point masses of the network.
 
     Network and expert are drawn as the curves of these names, or else as steps. `shares` holds the shares of the rows
-    at the point masses.
+    at the point masses. All values and densities are in the given unit.
     """
     handles: list[Any] = []
     labels: list[str] = []
@@ -287,8 +310,8 @@ def _draw_densities(
         labels.append(_labelled("expert", expert, "bin"))
     if "network" in curves and (points := curves["network"].points):
         handles.append(_drawn_points(ax, points, shares, highest))
-        labels.append(listed(f"{percent(mass)} at {value:.6g}" for value, mass in points.items()))
-    ax.set_ylabel("Density [per unit]")
+        labels.append(listed(f"{percent(mass)} at {value * unit:.6g}" for value, mass in points.items()))
+    ax.set_ylabel("Density [per unit]" if unit == 1 else f"Density [per {unit:g}]")
     leave_room_for_legend(ax, highest, len(labels))
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")
 

@@ -13,7 +13,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.review.layout import Layout, layout
-from gomea_bn.review.pools import Pools
+from gomea_bn.review.pools import Pools, rounded_positions
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _histogram(column: Mapping[str, Any]) -> dict[str, Any] | None:
     counts = _counts(histogram.get("counts"), len(histogram["edges"]) - 1)
     if not counts or len(edges) < len(histogram["edges"]) or sorted(set(edges)) != edges:
         return None
-    return {"edges": [float(f"{edge:.9g}") for edge in edges], "counts": counts}
+    return {"edges": rounded_positions(np.array(edges), (edges[0], edges[-1])), "counts": counts}
 
 
 def _counts(value: Any, length: int) -> list[int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["MOST_TABLE_ROWS", "Pools"]
+__all__ = ["MOST_TABLE_ROWS", "Pools", "rounded_positions"]
 
 MOST_TABLE_ROWS = 200
 """Largest number of rows of a probability table on the page."""
@@ -114,7 +115,8 @@ class Pools:
             key, cut_points, curve = b"", None, None
         else:
             cuts = network.cut_points[name]
-            cut_points, curve = _rounded(cuts, 10), self._curve(network, position)
+            cut_points = rounded_positions(cuts, network.support[name])
+            curve = self._curve(network, position)
             key = cuts.tobytes() + bytes(str(curve), "ascii")
             low, high = network.support[name]
             before = self._support.get(name, (low, high))
@@ -131,9 +133,10 @@ class Pools:
 
     def _curve(self, network: DiscretizedBayesNet, position: int) -> int:
         """Return the position of the density inside the bins of a continuous variable."""
-        curve = curve_inside(network, self._names[position])
+        name = self._names[position]
+        curve = curve_inside(network, name)
         entry = {
-            "x": _rounded(curve.values, 10),
+            "x": rounded_positions(curve.values, network.support[name]),
             "y": _rounded(curve.densities, 6),
             "p": [list(point) for point in curve.points.items()],
         }
@@ -231,6 +234,14 @@ class Pools:
                     index = index * card + self._codes[pair]
                 self._row_counts[key] = np.bincount(index, minlength=int(np.prod(cards)))
         return self._row_counts[key]
+
+
+def rounded_positions(values: NDArray[np.float64], support: tuple[float, float]) -> list[float]:
+    """Return values on a range with the digits that a drawing needs: ten, and more if the range is far from 0."""
+    span = support[1] - support[0]
+    ratio = max(abs(support[0]), abs(support[1])) / span if span > 0 else 1.0
+    further = int(log10(ratio)) if 1 < ratio < inf else 0
+    return _rounded(values, min(10 + further, 17))
 
 
 def _rounded(numbers: NDArray[np.float64], digits: int) -> list[float]:

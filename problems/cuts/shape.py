@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_real
 
 __all__ = ["MOST_PIECES", "ColumnShape", "Shape"]
 
@@ -126,32 +126,36 @@ class Shape:
         """Probability of all points before every point, and of all points, float64 (n_points + 1,)."""
         return np.concatenate(([0.0], np.cumsum(self.point_masses)))
 
-    def log_density(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log density of values, float64 (n,), in nats for the original units.
+    def log_density(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return the log density of values, float64 of their shape, in nats for the original units.
 
-        A point mass has the logarithm of its probability. A value beyond the range has the density of the nearer end.
+        A point mass has the logarithm of its probability. A value beyond the range has the density of the nearer end,
+        even if that end is a point mass.
         """
-        values = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        given = np.asarray(values, np.float64)
+        values = np.clip(given, self.low, self.high)
         piece = np.clip(np.searchsorted(self.edges, values, side="left") - 1, 0, len(self.left) - 1)
         position = (values - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
         height = self.left[piece] + position * (self.right[piece] - self.left[piece])
         densities = np.log(height) - np.log(self.high - self.low)
         for value, mass in self.points.items():
-            densities[values == value] = np.log(mass)
+            densities = np.where(given == value, np.log(mass), densities)
         return np.asarray(densities, np.float64)
 
     def distribution(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of values up to and including the given ones, float64 (n,)."""
-        values = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        """Return the probability of values up to and including the given ones, float64 of their shape."""
+        given = np.asarray(values, np.float64)
+        values = np.clip(given, self.low, self.high)
         piece = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, len(self.left) - 1)
         position = (values - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
         slope = self.right[piece] - self.left[piece]
         inside = self._widths[piece] * position * (self.left[piece] + slope * position / 2)
         points = self._points_below[np.searchsorted(self.point_values, values, side="right")]
-        return np.asarray(self._below[piece] + inside + points, np.float64)
+        # below the range there is nothing, not even a point mass at its end
+        return np.where(given < self.low, 0.0, self._below[piece] + inside + points)
 
     def quantile(self, probabilities: ArrayLike) -> NDArray[np.float64]:
-        """Return the smallest values whose distribution function reaches the given probabilities, float64 (n,)."""
+        """Return the smallest values whose distribution function reaches probabilities, float64 of their shape."""
         wanted = np.clip(np.asarray(probabilities, np.float64), 0.0, 1.0)
         # the distribution function just before and at every point
         at = self.distribution(self.point_values)
@@ -232,6 +236,9 @@ class Shape:
             raise GomeaBnError(
                 f"The points of a shape must be pairs of value and probability, got {points!r:.80}."
             )
+        for part in ("edges", "left", "right"):
+            _check_plain(content[part], part)
+        _check_plain([number for pair in points for number in pair], "points")
         values = _numbers([value for value, _ in points], "points")
         masses = _numbers([mass for _, mass in points], "points")
         if len(np.unique(values)) < len(values):
@@ -336,6 +343,12 @@ class ColumnShape:
         is_tied = np.diff(below) > 2 * np.diff(distinct)
         least = np.where(is_tied, max(self.resolution, self.min_uniform_width), self.min_uniform_width)
         return len(edges) > 2 and bool((np.diff(edges) < least).any())
+
+
+def _check_plain(values: Any, part: str) -> None:
+    """Raise unless values of JSON are a list of numbers; NumPy would also take texts and truth values for numbers."""
+    if not isinstance(values, list) or not all(map(is_real, values)):
+        raise GomeaBnError(f"The {part} of a shape must be a list of finite numbers, got {values!r:.80}.")
 
 
 def _numbers(values: ArrayLike, part: str) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.texts import counted
 
 __all__ = ["fit_shape", "repeated_values", "resolution"]
 
@@ -110,20 +111,21 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     return float(max(share * extent, 2 * np.median(np.diff(distinct))))
 
 
-def fit_shape(values: ArrayLike, point_values: NDArray[np.float64] | None = None) -> ColumnShape:
+def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> ColumnShape:
     """Return the shape of a column.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,), float64
         At least two distinct values.
-    point_values : ndarray of shape (n_points,), float64, optional
+    point_values : array-like of shape (n_points,), float64, optional
         Values that are point masses; by default those of `repeated_values`. Each must occur, as must two other values.
 
     Raises
     ------
     GomeaBnError
-        For values that are not finite numbers, are all equal, or have a range beyond float64.
+        For values that are not finite numbers, are all equal, or have a range beyond float64, and for point masses that
+        do not occur or leave fewer than two other values.
 
     Notes
     -----
@@ -136,7 +138,7 @@ def fit_shape(values: ArrayLike, point_values: NDArray[np.float64] | None = None
     if point_values is None:
         is_point = repeated_values(all_distinct, all_counts)
     else:
-        is_point = np.isin(all_distinct, point_values)
+        is_point = _is_among(all_distinct, point_values)
     low, high = float(all_distinct[0]), float(all_distinct[-1])
     distinct, counts = all_distinct[~is_point], all_counts[~is_point]
     least = resolution(distinct, counts)
@@ -176,7 +178,8 @@ def fit_shape(values: ArrayLike, point_values: NDArray[np.float64] | None = None
 def _checked(values: ArrayLike) -> NDArray[np.float64]:
     """Return the values of a column as an array, float64 (n_rows,)."""
     try:
-        checked = np.asarray(values, np.float64)
+        # a negative zero would be printed as -0
+        checked = np.asarray(values, np.float64) + 0.0
     except (TypeError, ValueError) as error:
         raise GomeaBnError(f"The values of a column must be numbers, got {values!r:.80}.") from error
     if checked.ndim != 1 or not np.isfinite(checked).all():
@@ -191,6 +194,27 @@ def _checked(values: ArrayLike) -> NDArray[np.float64]:
     if not isfinite(high - low):
         raise GomeaBnError(f"The range of a column must be finite, got values from {low:g} to {high:g}.")
     return checked
+
+
+def _is_among(distinct: NDArray[np.float64], point_values: ArrayLike) -> NDArray[np.bool_]:
+    """Return which distinct values are given as point masses, bool (n_distinct,)."""
+    try:
+        points = np.asarray(point_values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(f"point_values must be numbers, got {point_values!r:.80}.") from error
+    if points.ndim != 1:
+        raise GomeaBnError(f"point_values must be a list of numbers, got {point_values!r:.80}.")
+    absent = points[~np.isin(points, distinct)]
+    if len(absent):
+        raise GomeaBnError(f"point_values must occur in the column, got {absent[0]:g}, which does not.")
+    is_point = np.isin(distinct, points)
+    n_others = len(distinct) - int(is_point.sum())
+    if n_others < 2:
+        raise GomeaBnError(
+            "point_values must leave at least two other distinct values of the column, got "
+            f"{points.tolist()!r:.80} and {counted(n_others, 'other value')}."
+        )
+    return is_point
 
 
 def _edges(knots: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:

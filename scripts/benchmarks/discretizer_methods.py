@@ -163,7 +163,7 @@ def by_score(request: Request) -> tuple[Cuts, str]:
     """Return the cuts of the highest score with free numbers of bins, starting from bins of equal frequency."""
     cuts, _ = by_name("equal-frequency", request)
     network = DiscretizedBayesNet.from_table(request.table, request.edges, cuts)
-    result = refine_boundaries(network, request.table, "dp", "free", max_seconds=request.seconds)
+    result = refine_boundaries(network, request.table, "dp", "free", max_bins=15, max_seconds=request.seconds)
     return dict(result.network.cut_points), "deadline" if result.stopped_by == "max_seconds" else ""
 
 

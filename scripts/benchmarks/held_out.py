@@ -208,8 +208,8 @@ def of_ensemble(task: Task, fixed: dict[str, Any], train: pd.DataFrame, test: pd
     record: Record = {"method": ENSEMBLE, "n rows": len(test)}
     for width in WIDTHS:
         least = {"min_width": width} if width else {}
-        share = {**fixed, "max_seconds": task["seconds"] / task["ensemble"]}
-        learner = make_learner({**task["options"], **least}, **share)
+        # the networks of an ensemble share the seconds of its learner
+        learner = make_learner({**task["options"], **least}, **fixed)
         began = perf_counter()
         n_networks, resampling = task["ensemble"], task["resampling"]
         ensemble = BayesNetEnsemble(learner, n_networks=n_networks, resampling=resampling).fit(train)

@@ -137,6 +137,7 @@ def learned(way: str, frame: pd.DataFrame, seconds: float, seed: int) -> Searche
         learner.table_,
         "dp",
         "free",
+        max_bins=15,
         scoring_method=SCORE,
         pseudo_count="auto",
         random_state=0,

@@ -67,6 +67,7 @@ def one_net(seed: int, options: argparse.Namespace) -> list[dict[str, Any]]:
                 table,
                 method,
                 counts,
+                max_bins=15,
                 max_seconds=options.seconds,
                 random_state=seed,
                 starts=options.starts if method == "dp" else 1,

@@ -57,8 +57,11 @@ def test_the_defaults_are_the_learners():
     learner = ParetoBayesNetLearner().get_params()
     names = set(defaults) & set(learner)
     assert {"discretizer", "max_bins", "max_seconds", "missing", "max_complexity", "pseudo_count"} <= names
-    for name in names - {"cut_points", "patience"}:
+    for name in names - {"cut_points", "patience", "max_bins", "max_indegree"}:
         assert defaults[name] == learner[name], name
+    # a text, which may also be "auto"
+    for name in ("max_bins", "max_indegree"):
+        assert defaults[name] == str(learner[name])
     assert (defaults["patience"], learner["patience"]) == (0, None)
     assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
 
@@ -253,10 +256,17 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     }  # fmt: skip
 
 
+def test_limits_may_grow_with_the_rows(stand_in, data, tmp_path):
+    ok("front", data, "--max-bins", "auto", "--max-indegree", "auto", "--quiet", "--out", tmp_path / "front")
+    assert (stand_in.given["max_bins"], stand_in.given["max_indegree"]) == ("auto", "auto")
+
+
 @pytest.mark.parametrize(
     ("code", "arguments", "message"),
     [
         (2, ["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
+        (2, ["--max-bins", "many"], "--max-bins must be auto or an integer of at least 0, got 'many'"),
+        (2, ["--max-indegree", "-1"], "--max-indegree must be auto or an integer of at least 0, got '-1'"),
         (2, ["--missing", "fill"], "--missing must be error or drop"),
         (2, ["--require", "a"], "--require must be parent,child"),
         (2, ["--expert", "none.csv"], "none.csv"),

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from command_line import invoke
 from network_examples import HOSTILE_NAMES
+from shaped_examples import shaped_table
 
 from gomea_bn import (
     BayesNetLearner,
@@ -61,6 +62,17 @@ def test_learn_prints_the_kinds_then_the_network(table, rows):
     assert "d  discrete    integers, 3 distinct (at most 10); 3 levels" in result.stderr
     assert "no --out given" in result.stderr
     assert "--seed 1 give this network again" in result.stdout
+
+
+@pytest.mark.parametrize("shape", ["auto", "uniform"])
+def test_learn_says_where_probabilities_enter_the_density(tmp_path, shape):
+    table = shaped_table(200)
+    table.to_frame().to_csv(tmp_path / "rows.csv", index=False)
+    result = learn(tmp_path / "rows.csv", "--max-evaluations", "500", "--seed", "1", "--shape", shape)
+    assert result.exit_code == 0, result.stderr
+    noted = "in the data's units (point masses of rain count with their probability): " in result.stdout
+    assert noted == (shape == "auto")
+    assert noted != ("in the data's units: " in result.stdout)
 
 
 def test_learn_writes_four_files_that_agree(table, rows, tmp_path):

@@ -25,6 +25,15 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     assert "Stopped by fixpoint" in done.stdout
     assert DiscretizedBayesNet.from_json(out).score(frame) > DiscretizedBayesNet.from_json(saved).score(frame)
     assert refine(data, "--out", out, "--method", "rv-gomea", "--bin-counts", "free").exit_code == 2
+    refined = DiscretizedBayesNet.from_json(out).cut_points
+    assert refine(data, "--out", out, "--bin-counts", "free", "--max-bins", "auto").exit_code == 0
+    assert str(DiscretizedBayesNet.from_json(out).cut_points) == str(refined)
+    # no two bins are better than the present ones
+    assert refine(data, "--out", out, "--bin-counts", "free", "--max-bins", "2").exit_code == 0
+    assert str(DiscretizedBayesNet.from_json(out).cut_points) == str(learner.network_.cut_points)
+    wrong = refine(data, "--out", out, "--max-bins", "many")
+    assert wrong.exit_code == 2
+    assert "--max-bins must be auto or an integer" in wrong.stderr
     assert refine(data, "--out", out, "--method", "guess").exit_code == 2
     assert refine(tmp_path / "none.csv", "--out", out).exit_code == 3
     assert refine(data, "--out", tmp_path / "none" / "refined.json").exit_code == 1

@@ -441,3 +441,11 @@ def test_every_source_gives_the_same_table(tmp_path):
     ):
         with pytest.raises(GomeaBnError, match=message):
             source_table(source, **options)
+
+
+def test_a_negative_zero_is_zero() -> None:
+    x = np.concatenate(([-0.0, 0.0], np.arange(8.0) - 8.5))
+    table = read_table(pd.DataFrame({"x": x}), kinds={"x": "continuous"})
+    assert np.signbit(table.columns[0].values).tolist() == [False, False] + [True] * 8
+    texts = numeric_values(pd.Series(["-0.0", "0"]), "x")
+    assert not np.signbit(texts).any()

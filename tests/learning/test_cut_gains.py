@@ -10,6 +10,7 @@ from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cut_gains
+from gomea_bn.learning.cut_cycle import RefinementSession
 
 
 def score(network, table, cuts, cut_cost, edge_cost):
@@ -84,6 +85,56 @@ def test_chosen_cuts_gain(shape):
     gains = np.concatenate(list(cut_gains(network, table).values()))
     assert len(gains) >= 2
     assert (gains > -1e-6).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scoring_method": "density-bic", "penalty": "aic"},
+        {"scoring_method": "density-bic", "penalty": 8.0, "shape": "marginal"},
+        {"scoring_method": "density-bd", "prior": "bdeu", "discretizer": "equal-frequency"},
+        {
+            "scoring_method": "density-bd",
+            "prior": "bdeu",
+            "equivalent_sample_size": 2.0,
+            "discretizer": "equal-width",
+        },
+    ],
+)
+def test_gains_are_of_the_score_that_a_network_was_learned_with(options):
+    """Without all cuts of a column the score is less by what they gain together."""
+    table = shaped_table(300)
+    learner = BayesNetLearner(max_evaluations=2000, random_state=1, **options).fit(table)
+    session = RefinementSession(learner.network_, table, options["scoring_method"], None, None)
+    assert session.score(session.network_cuts) == pytest.approx(learner.score_, abs=1e-8)
+    gains = cut_gains(learner.network_, table)
+    assert sum(map(len, gains.values())) >= 2
+    for v, cuts in session.network_cuts.items():
+        for position, gain in enumerate(gains[table.names[v]]):
+            fewer = {**session.network_cuts, v: np.delete(cuts, position)}
+            assert gain == pytest.approx(learner.score_ - session.score(fewer), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "record"),
+    [
+        ({}, {}),
+        ({"scoring_method": "density-bic"}, {}),
+        ({"scoring_method": "density-bic", "penalty": 8}, {"penalty": 8}),
+        ({"scoring_method": "density-bic", "penalty": "literal"}, {"penalty": "literal"}),
+        # not used by this score
+        ({"scoring_method": "density-bd", "penalty": "aic"}, {}),
+        ({"equivalent_sample_size": 3.0}, {}),
+        (
+            {"discretizer": "equal-width", "scoring_method": "density-bd", "prior": "bdeu"},
+            {"prior": "bdeu", "equivalent_sample_size": 10.0},
+        ),
+    ],
+)
+def test_metadata_record_the_options_of_a_score_that_are_not_the_default(options, record):
+    network = BayesNetLearner(max_evaluations=200, random_state=1, **options).fit(shaped_table(200)).network_
+    names = ("penalty", "prior", "equivalent_sample_size")
+    assert {name: value for name, value in network.metadata.items() if name in names} == record
 
 
 def test_gains_need_a_network():

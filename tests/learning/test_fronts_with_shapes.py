@@ -80,8 +80,11 @@ def test_an_experts_tables_keep_their_own_shapes(table):
         shaped_table(250, seed=1), [], cuts, shapes={"rain": other["rain"]}
     )
     assert ExpertNetwork.from_network(expert).fitted(table).shapes == {"cause": shapes["cause"]}
-    # the range of the column is the expert's support, but "rain" and the other columns have no shape yet
-    assert ExpertNetwork.from_network(expert).fitted(table, shapes=shapes).shapes == shapes
+    # the expert's tables and support of the other columns are of uniform bins, also if the range is the column's
+    completed = ExpertNetwork.from_network(expert).fitted(table, shapes=shapes)
+    assert completed.shapes == {"cause": shapes["cause"]}
+    frame = table.to_frame()
+    assert completed.log_density(frame) == pytest.approx(expert.log_density(frame))
     # another support
     fitted = ExpertNetwork.from_network(narrow).fitted(table, shapes=shapes)
     assert fitted.shapes == {"rain": other["rain"]}
@@ -102,6 +105,23 @@ def test_columns_that_an_experts_tables_do_not_mention_get_shapes(table):
     assert fitted.shapes == {name: shapes[name] for name in ("rain", "tail", "flat")}
 
 
+def test_tables_without_a_support_get_shapes(table, tmp_path):
+    """The support of states that become bins is the range of the column."""
+    shapes = own_shapes(table)
+    cuts = {"cause": [3.0], "rain": [5.0], "tail": [1.0]}
+    path = tmp_path / "expert.bif"
+    states = dict.fromkeys(cuts, ("low", "high"))
+    tables: dict[str, Any] = {"cause": [0.4, 0.6], "rain": [[0.3, 0.7], [0.6, 0.4]], "tail": [0.5, 0.5]}
+    DiscretizedBayesNet(
+        list(cuts), [("cause", "rain")], cut_points={}, support={}, levels=states, tables=tables
+    ).to_bif(path)
+    without = ExpertNetwork.from_bif(path, cut_points=cuts)
+    assert without.fitted(table, shapes=shapes).shapes == shapes
+    support = {name: (shapes[name].low, shapes[name].high) for name in ("cause", "tail")}
+    some = ExpertNetwork.from_bif(path, cut_points=cuts, support=support)
+    assert some.fitted(table, shapes=shapes).shapes == {name: shapes[name] for name in ("rain", "flat")}
+
+
 def test_a_point_mass_that_networks_of_the_front_lack_is_an_error(table):
     shapes = own_shapes(table)
     cuts = {"cause": [3.0], "rain": [5.0], "tail": [1.0], "flat": [0.5]}
@@ -115,6 +135,19 @@ def test_a_point_mass_that_networks_of_the_front_lack_is_an_error(table):
     ).fit(table)
     assert len(learner.front_) > 1
     assert len(ParetoBayesNetLearner(expert=expert, **QUICK).fit(table).front_) > 1
+
+
+def test_a_point_mass_that_the_data_lack_is_no_matter_of_the_option(table):
+    frame = table.to_frame()
+    rng = np.random.default_rng(1)
+    frame["rain"] = np.where(frame["rain"] == 0, 0.01 * rng.random(len(frame)), frame["rain"])
+    cuts = {"cause": [3.0], "rain": [5.0], "tail": [1.0], "flat": [0.5]}
+    shapes = own_shapes(table)
+    expert = DiscretizedBayesNet.from_table(table, [], cuts, shapes={"rain": shapes["rain"]})
+    with pytest.raises(GomeaBnError, match="point mass at 0, which the shape of its column lacks") as caught:
+        ParetoBayesNetLearner(expert=expert, **QUICK).fit(frame)
+    assert "shape=" not in str(caught.value)
+    assert str(caught.value).endswith("Give the expert's edges and cut points without tables.")
 
 
 def test_a_point_mass_of_a_column_that_the_expert_does_not_mention_does_not_count(table):

@@ -101,6 +101,23 @@ def test_the_genotype_has_the_score_of_the_result() -> None:
     assert problem.scorer.score(families, use_cache=False).sum() == pytest.approx(-result.F[0], abs=1e-8)
 
 
+def test_patience_needs_a_thousand_evaluations_per_gene_also_after_an_early_best_network() -> None:
+    frame = exclusive_or()
+    options: dict[str, Any] = {"patience": 0.001, "max_seconds": None, "random_state": 1}
+    learner = BayesNetLearner(shape="uniform", **options).fit(frame)
+    n_genes = learner.n_candidate_pairs_ + 3
+    assert learner.stopped_by_ == "patience"
+    assert 1_000 * n_genes < learner.n_eval_ < 1_100 * n_genes
+    search, result = staged(frame, Limits(patience=0.001))
+    assert result.stopped_by == "patience"
+    assert search.problem.n_variables == n_genes
+    # the lengths that the docstring of the learner states
+    of_stages = [stage.n_eval for stage in search.stages]
+    assert of_stages == [64 ** (k % 2) * 2 ** (k // 2) * 500 for k in range(len(of_stages))]
+    effort = np.cumsum([n / 64 ** (k % 2) for k, n in enumerate(of_stages)])
+    assert effort[-2] <= 1_000 * n_genes < effort[-1]
+
+
 def test_stages_of_graphs_take_a_small_share_of_the_patience() -> None:
     search, result = staged(exclusive_or(), Limits(patience=3.0))
     assert result.stopped_by == "patience"

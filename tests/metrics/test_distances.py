@@ -14,6 +14,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics import distances as metrics
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.simulation.random_networks import random_network
 
 NAMES = ["a", "b", "c", "d"]
@@ -328,9 +329,23 @@ def test_divergence_counts_shapes_and_point_masses():
         tables=truth.tables,
     )
     with pytest.raises(
-        GomeaBnError, match="'x' has a point mass at 4 in the true network, but none in the learned"
+        GomeaBnError, match=r"'x' has a point mass at 4 in the true network, but none in the learned.*shape="
     ):
         metrics.kl_divergence(truth, uniform, 100, 1)
+    low, high = truth.support["x"]
+    with_other_shape = DiscretizedBayesNet(
+        truth.names,
+        truth.edges,
+        cut_points=truth.cut_points,
+        support=truth.support,
+        levels={},
+        tables=truth.tables,
+        shapes={"x": Shape([low, high], [1.0], [1.0])},
+    )
+    with pytest.raises(
+        GomeaBnError, match=r"none in the learned one\. Make the variable discrete by its kind"
+    ):
+        metrics.kl_divergence(truth, with_other_shape, 100, 1)
     # the lower bin of the shape: 0.4 at the point, and a density from 0.05 to 0.058 on [0, 4]
     shape = truth.shapes["x"]
     below, above = shape.bin_masses(truth.cut_points["x"])

@@ -16,11 +16,13 @@ from wrong_input import untyped
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.plots import (
     density_bins,
     marginal_density,
     plot_density,
 )
+from gomea_bn.problems.cuts.shape import Shape
 
 
 def test_densities_are_marginals_over_bin_widths(truth, frame):
@@ -174,3 +176,34 @@ def test_a_variable_without_a_shape_stays_a_step_function():
     ax = plot_density(shaped_network(table, 3), "flat", table=table)
     assert len(ax.lines) == 0
     assert len(ax.patches) == 2
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300, 1e100])
+@pytest.mark.parametrize("shaped", [True, False])
+def test_densities_of_extreme_ranges_fill_the_axes(scale, shaped):
+    plain, extreme = (
+        DiscretizedBayesNet(
+            ["x"],
+            [],
+            cut_points={"x": [0.25 * of]},
+            support={"x": (-0.5 * of, 0.5 * of)},
+            levels={},
+            tables={"x": [0.75, 0.25]},
+            shapes={"x": Shape([-0.5 * of, 0.5 * of], [0.4], [1.0], {0.0: 0.3})} if shaped else {},
+        )
+        for of in (1.0, scale)
+    )
+    values = np.linspace(-0.4, 0.4, 200)
+    axes = [
+        plot_density(network, "x", table=pd.DataFrame({"x": values * of}))
+        for network, of in ((plain, 1.0), (extreme, scale))
+    ]
+    unit = 1.0 if scale == 1e100 else scale
+    assert axes[1].get_xlim() == pytest.approx(np.array(axes[0].get_xlim()) * scale / unit)
+    # the label of the axis takes part of the height
+    heights = np.array(axes[0].get_ylim()) / scale * unit
+    assert axes[1].get_ylim() == pytest.approx(heights, rel=0.03, abs=0)
+    names = ("x", "Density [per unit]") if unit == 1 else (f"x [{unit:g}]", f"Density [per {unit:g}]")
+    assert (axes[1].get_xlabel(), axes[1].get_ylabel()) == names
+    legends = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in axes]
+    assert legends[0] == legends[1]

@@ -7,14 +7,17 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from review_browser import needs_browser, opened
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.marginals import Curve, marginal_density, scaled_by_bin
+from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.review import pools
 from gomea_bn.review.page import network_report, review_page
 
@@ -105,6 +108,83 @@ def test_a_sample_stands_in_where_tables_would_grow_too_large(monkeypatch):
             1, abs=1e-4
         )
         np.testing.assert_allclose(drawn.densities, expected.densities, rtol=0.05)
+
+
+def offset_table(offset: float, scale: float) -> Table:
+    """Return rows of a column that is far from 0, and of a child."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": offset + scale * x, "y": x + 0.3 * rng.normal(size=300)})
+    return read_table(frame)
+
+
+def offset_network(table: Table, *, shaped: bool = True) -> DiscretizedBayesNet:
+    """Return a network of `offset_table` with four bins of each column."""
+    cuts = {column.name: np.sort(column.values)[[74, 150, 224]] for column in table.columns}
+    shapes = {column.name: fit_shape(column.values).shape for column in table.columns} if shaped else {}
+    return DiscretizedBayesNet.from_table(table, [("x", "y")], cuts, shapes=shapes)
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(1e9, 1e-3), (-1e9, 1e-3), (1e15, 1.0), (0.0, 1e-300)])
+@pytest.mark.parametrize("shaped", [True, False])
+def test_positions_on_the_page_are_exact_for_the_range(offset, scale, shaped):
+    table = offset_table(offset, scale)
+    network = offset_network(table, shaped=shaped)
+    data = page_data(network_report(network, table))
+    low, high = network.support["x"]
+    expected = marginal_density(network, "x").curve
+    drawn = curve_on_page(data, data["networks"][0], 0)
+    np.testing.assert_allclose(
+        (drawn.values - low) / (high - low), (expected.values - low) / (high - low), atol=1e-8
+    )
+    edges = np.array(data["variables"][0]["histogram"]["edges"])
+    exact = column_summary(table)[0]["histogram"]["edges"]
+    np.testing.assert_allclose(
+        (edges - low) / (high - low), (np.array(exact) - low) / (high - low), atol=1e-8
+    )
+
+
+@needs_browser
+def test_bins_far_from_zero_are_drawn_and_named_apart(browser, tmp_path):
+    table = offset_table(1e9, 1e-3)
+    network_report(offset_network(table), table, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator(".node[data-variable='0']").focus()
+        page.keyboard.press("Enter")
+        width = float(page.locator("#histogram").get_attribute("width"))
+        points = page.locator("#histogram polyline.density.this").get_attribute("points")
+        drawn = np.array([pair.split(",") for pair in points.split()], dtype=float)
+        assert np.ptp(drawn[:, 0]) > 0.9 * width
+        assert len(np.unique(drawn[:, 0])) > 30
+        heights = page.locator("#histogram rect.bar").evaluate_all(
+            "bars => bars.map(bar => Number(bar.getAttribute('height')))"
+        )
+        assert sum(height > 5 for height in heights) > 10
+        ends = page.locator("#histogram text.muted").all_text_contents()
+        low, high = (float(text.replace(",", "")) for text in ends)
+        assert (high - low) == pytest.approx(np.ptp(table.columns[0].values), rel=0.01)
+        page.click("summary:text('Bins as a table')")
+        names = page.locator("#panel details table").first.locator("tbody th").all_inner_texts()
+        assert len(set(names)) == len(names) == 4
+        first = float(names[0].removeprefix("≤ ").replace(",", ""))
+        assert first == pytest.approx(np.sort(table.columns[0].values)[74], abs=2e-4)
+
+
+@needs_browser
+def test_cuts_between_integers_keep_their_decimal(browser, tmp_path):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"x": rng.integers(0, 400, 300), "y": rng.normal(size=300)})
+    table = read_table(frame)
+    network = DiscretizedBayesNet.from_table(table, [], {"x": [4.5, 6.5, 123.25], "y": [0.123456]})
+    network_report(network, table, tmp_path / "page.html")
+    expected = [["≤ 4.5", "4.5 \u2013 6.5", "6.5 \u2013 123.3", "> 123.3"], ["≤ 0.1235", "> 0.1235"]]
+    with opened(browser, tmp_path / "page.html") as page:
+        for position, texts in enumerate(expected):
+            page.locator(f".node[data-variable='{position}']").focus()
+            page.keyboard.press("Enter")
+            page.click("summary:text('Bins as a table')")
+            rows = page.locator("#panel details table").first.locator("tbody th")
+            assert rows.all_inner_texts() == texts
 
 
 @needs_browser

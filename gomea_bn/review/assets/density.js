@@ -46,16 +46,11 @@ function insideText(candidate, variable) {
   // a uniform density has no vertex between the ends
   const shape = curve.x.length > 2 || curve.y[0] !== curve.y[1] || curve.p.length;
   if (!shape) return "uniform";
+  const digits = digitsFor(curve.x[0], curve.x[curve.x.length - 1]) + 2;
   const points = curve.p.map(
-    ([value, mass]) => `${shown(value, decimalsOf(value))} in ${percent(mass)} of rows`,
+    ([value, mass]) => `${significant(value, Math.min(17, digits))} in ${percent(mass)} of rows`,
   );
   return ["shape of its column", ...(points.length ? [points.join(", ")] : [])].join("; ");
-}
-
-/** Number of decimals of a value with six significant digits. */
-function decimalsOf(value) {
-  const [, decimals = ""] = String(Number(value.toPrecision(6))).split(".");
-  return decimals.includes("e") ? 6 : decimals.length;
 }
 
 /** The histogram as densities: per bin its ends, and the rows per unit; rows at point masses do not count. */

@@ -49,10 +49,23 @@ function decimalsFor(span) {
   return Math.min(10, Math.max(0, 2 - Math.floor(Math.log10(span))));
 }
 
-/** A number as text with fixed decimals; very large and very small ones with a power of ten. */
-function shown(value, decimals) {
+/** Number of significant digits, from 4 to 17, that distinguish values over a range far from 0. */
+function digitsFor(low, high) {
+  const ratio = Math.max(Math.abs(low), Math.abs(high)) / (high - low);
+  return ratio >= 1 && ratio < Infinity ? Math.min(17, 4 + Math.floor(Math.log10(ratio))) : 4;
+}
+
+/** A number with a number of significant digits, without zeros at the end of its decimals. */
+function significant(value, digits) {
+  const [, decimals = ""] = String(Number(value.toPrecision(digits))).split(".");
+  return shown(value, decimals.includes("e") ? digits : Math.min(20, decimals.length), digits);
+}
+
+/** A number as text with fixed decimals; very large and very small ones with `digits` and a power of ten. */
+function shown(value, decimals, digits = 4) {
   const size = Math.abs(value);
-  if (size >= 1e9 || (size > 0 && size < 0.5 * 10 ** -Math.max(decimals, 6))) return value.toPrecision(4);
+  if (size >= 1e9 || (size > 0 && size < 0.5 * 10 ** -Math.max(decimals, 6)))
+    return value.toPrecision(digits);
   const text = value.toLocaleString("en", {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,

@@ -51,7 +51,7 @@ function histogramParts(variable) {
     draw(
       "text",
       { class: "tick muted", x: at, y: tall + 13, "text-anchor": anchor },
-      shown(value, decimalsFor(high - low)),
+      shown(value, decimalsFor(high - low), digitsFor(low, high)),
     ),
   );
   const bins = owners.map((owner) => `${owner.text} ${binTexts(owner.network, view.variable).join(", ")}`);

@@ -214,17 +214,14 @@ function binSentence(variable, cutsHere, cutsThere, compared) {
   );
 }
 
-/** Cuts as texts, with enough decimals to differ from each other. */
+/** Cuts as texts, with at least four digits, and enough to differ from each other and from the ends of the range. */
 function cutTexts(variable, cuts) {
   const [low, high] = model.data.variables[variable].support;
-  let decimals = Math.max(0, decimalsFor(high - low));
-  if (decimals > 0) decimals -= 1;
-  let texts = cuts.map((cut) => shown(cut, decimals));
-  while (new Set(texts).size < texts.length && decimals < 10) {
-    decimals += 1;
-    texts = cuts.map((cut) => shown(cut, decimals));
+  for (let digits = 4; digits < 17; digits += 1) {
+    const texts = [low, ...cuts, high].map((edge) => significant(edge, digits));
+    if (new Set(texts).size === texts.length) return texts.slice(1, -1);
   }
-  return texts;
+  return cuts.map((cut) => significant(cut, 17));
 }
 
 /** The bins or levels of a variable as short texts: up to the first cut, between cuts, above the last. */

@@ -63,9 +63,7 @@ def test_log_densities_equal_their_twins(seed: int) -> None:
             [shape.low - span, shape.high + span],
         )
     )
-    slow = [
-        slow_log_density(shape, float(np.clip(value, shape.low, shape.high))) for value in values.tolist()
-    ]
+    slow = [slow_log_density(shape, value) for value in values.tolist()]
     assert shape.log_density(values) == pytest.approx(slow, abs=1e-9)
 
 
@@ -76,9 +74,21 @@ def test_distributions_equal_their_twins(seed: int) -> None:
     values = np.concatenate((shape.edges, shape.point_values, rng.uniform(shape.low, shape.high, 20)))
     slow = [slow_distribution(shape, value) for value in values.tolist()]
     assert shape.distribution(values) == pytest.approx(slow, abs=1e-12)
-    assert shape.distribution([shape.low - 1, shape.high + 1]) == pytest.approx(
-        [shape.points.get(shape.low, 0.0), 1.0]
-    )
+    assert shape.distribution([shape.low - 1, shape.high + 1]) == pytest.approx([0.0, 1.0])
+
+
+def test_a_point_at_the_end_of_the_range_is_not_beyond_it() -> None:
+    assert np.exp(WITH_POINTS.log_density([-1e-9, 0.0, 4.0, 5.0])) == pytest.approx([0.2, 0.25, 0.175, 0.1])
+    assert WITH_POINTS.distribution([-1e-9, 0.0, 4.0]) == pytest.approx([0.0, 0.25, 1.0])
+
+
+@pytest.mark.parametrize("shape", [UNIFORM, WITH_POINTS])
+def test_scalars_have_the_values_of_lists(shape: Shape) -> None:
+    for function in (shape.log_density, shape.distribution, shape.quantile):
+        for value in (-1.0, 0.0, 0.3, 1.0, 5.0):
+            single = function(value)
+            assert np.shape(single) == ()
+            assert float(single) == function([value])[0]
 
 
 @given(SEEDS)
@@ -331,7 +341,23 @@ def test_parts_that_are_no_distribution_are_refused(parts: tuple[Any, ...], mess
         ),
         (
             {"edges": [0, 1], "left": [1], "right": [1], "points": [["a", 0]]},
-            "points of a shape must be numbers",
+            "points of a shape must be a list of finite numbers",
+        ),
+        (
+            {"edges": [0, 1], "left": [0.9], "right": [0.9], "points": [["0", 0.1]]},
+            r"points of a shape must be a list of finite numbers, got \['0', 0.1\]",
+        ),
+        (
+            {"edges": ["0", "1"], "left": [1], "right": [1]},
+            r"edges of a shape must be a list of finite numbers, got \['0', '1'\]",
+        ),
+        (
+            {"edges": [False, 1], "left": [1], "right": [1]},
+            r"edges of a shape must be a list of finite numbers, got \[False, 1\]",
+        ),
+        (
+            {"edges": [0, 1], "left": "1", "right": [1]},
+            "left of a shape must be a list of finite numbers, got '1'",
         ),
         (
             {"edges": [0, None], "left": [1], "right": [1]},

@@ -99,6 +99,36 @@ def test_the_stretched_kernel_is_that_of_stretched_values() -> None:
     assert component.masses.sum() == pytest.approx(1.0, abs=1e-2)
 
 
+def test_a_mixture_keeps_a_hundredth_uniform_and_pays_for_its_parameters() -> None:
+    rng = np.random.default_rng(4)
+    n = 40
+    counts = rng.integers(1, 4, n)
+    ones, knots = np.ones(n), np.ones((2, 1))
+    in_sample = 2.0 + rng.random(n)
+    # a peak that costs 3 nats, with densities that fall where a row is left out
+    peaked = shape_fit._Component(in_sample, 0.9 * in_sample, knots, np.ones(1), 3.0)
+    uniform = shape_fit._Component(ones, ones, knots, np.ones(1))
+    weights, of_rows, charge = shape_fit._mixed([uniform, peaked], counts, np.array([True, True]))
+    assert weights == pytest.approx([0.01, 0.99], abs=1e-9)
+    assert of_rows == pytest.approx(float(counts @ np.log(0.01 + 0.99 * in_sample)))
+    left_out = float(counts @ np.log(0.01 + 0.99 * 0.9 * in_sample))
+    # one parameter more is the weight
+    assert charge == pytest.approx(1.5 * (of_rows - left_out + 1) + 3.0)
+    weights, of_rows, charge = shape_fit._mixed([uniform, peaked], counts, np.array([True, False]))
+    assert (weights.tolist(), of_rows, charge) == ([1.0, 0.0], 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("n_steps", "fewest", "most"), [(5, 4, 9), (11, 17, 21), (30, 23, 23)])
+def test_a_histogram_has_at_most_24_bins(n_steps: int, fewest: int, most: int) -> None:
+    """The rows stand in clear steps with gaps between them."""
+    steps = np.repeat(np.arange(n_steps), 4000 // n_steps)
+    values = np.sort(2 * steps + np.random.default_rng(1).random(len(steps)))
+    scaled = (values - values[0]) / (values[-1] - values[0])
+    cuts, cost = shape_fit._histogram(scaled, np.ones(len(scaled), np.int64), 0.001)
+    assert fewest <= len(cuts) <= most
+    assert cost == pytest.approx(0.5 * math.log(len(scaled) - 1) * len(cuts), rel=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_histogram_leaves_out_one_row(seed: int) -> None:
     scaled, counts, knots = scaled_example(seed)
@@ -388,3 +418,43 @@ def test_columns_of_any_scale_have_a_shape(values: Any) -> None:
 def test_columns_without_a_shape_are_refused(values: Any, message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
         fit_shape(values)
+
+
+def test_a_negative_zero_is_a_point_mass_at_zero() -> None:
+    normal = np.random.default_rng(2).normal(size=60)
+    shape = fit_shape(np.concatenate((np.full(60, -0.0), normal))).shape
+    assert [str(value) for value in shape.points] == ["0.0"]
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([7.5], "point_values must occur in the column, got 7.5, which does not"),
+        ([1.0, np.nan], "point_values must occur in the column, got nan"),
+        ([1.0, 2.0], r"leave at least two other distinct values .* got \[1.0, 2.0\] and 1 other value\."),
+        ([1.0, 2.0, 3.0], "and 0 other values"),
+        (1.0, "point_values must be a list of numbers, got 1.0"),
+        ("many", "point_values must be .*numbers, got 'many'"),
+    ],
+)
+def test_point_masses_must_occur_and_leave_other_values(points: Any, message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        fit_shape([1.0, 2.0, 3.0, 1.0], points)
+
+
+def test_point_masses_may_be_a_list() -> None:
+    fitted = fit_shape([1.0, 2.0, 3.0, 1.0], [1.0, 1.0])
+    assert fitted.shape.points == {1.0: 0.5}
+    assert fit_shape([1.0, 2.0, 3.0, 1.0], []).shape.points == {}
+
+
+@pytest.mark.parametrize(
+    ("rows_per_value", "share"), [(1.0, 0.005), (1.05, 0.005), (1.25, 0.02), (2.0, 0.02)]
+)
+def test_values_repeat_if_there_are_more_than_eleven_rows_for_ten_values(
+    rows_per_value: float, share: float
+) -> None:
+    distinct = np.linspace(0.0, 1.0, 2001)
+    counts = np.ones(2001, np.int64)
+    counts[: round(2001 * (rows_per_value - 1))] = 2
+    assert resolution(distinct, counts) == share

@@ -110,7 +110,7 @@ def test_tables_prints_every_method(monkeypatch, capsys):
     line = next(line for line in printed.splitlines() if line.startswith("ensemble"))
     assert line.split()[1] == "1.25"
     assert {ensemble.n_networks for ensemble in ensembles} == {2}
-    assert {ensemble.learner.max_seconds for ensemble in ensembles} == {2.0}
+    assert {ensemble.learner.max_seconds for ensemble in ensembles} == {4.0}
     summary = printed.splitlines()[-1].split()
     assert summary[0] == "iris"
     assert "3.13" in summary
