@@ -111,15 +111,14 @@ class BayesNetLearner(LearnerParameters):
         ones.
     shape : {"auto", "uniform", "marginal"}
         Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
-        its own distribution, which is fitted once. "auto": the search chooses for every variable by the score.
+        its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
+        column with a point mass, a value of at least a tenth of the rows and of five times as many as any other value,
+        is never uniform under "auto": the probability of the point does not compare with the density of a uniform bin.
     density : {"bins", "averaged"}
         Density of `score`, `score_samples` and `sample`: that of the bins of the network, or that of an averaged
         network, `averaged_`, see `gomea_bn.average_families`. The network itself is the same.
     line : {"auto", "none"}
         Whether the averaged network may use lines where they predict better.
-        its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
-        column with a point mass, a value of at least a tenth of the rows and of five times as many as any other value,
-        is never uniform under "auto": the probability of the point does not compare with the density of a uniform bin.
     max_seconds : float or None
         Time limit of the search in seconds. Compilation does not count, nor does the preparation of the columns: their
         shapes and first cuts take some hundredths of a second a column.
