@@ -22,7 +22,7 @@ from printing import mean_and_difference, print_table
 from real_tables import TABLES
 from runs import make_learner, named_options, run_tasks, smoothing, warm_up
 
-from gomea_bn import BayesNetEnsemble, DiscretizedBayesNet
+from gomea_bn import BayesNetEnsemble, DiscretizedBayesNet, average_families
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.proposals import with_wide_bins
 
@@ -39,6 +39,8 @@ BOOTSTRAP = "bootstrap"
 CONTINUOUS_CELL = 4
 """Position of the best continuous network in a row of the summary."""
 OURS, ENSEMBLE, PEERS = "ours", "ensemble", "pyAgrum, "
+AVERAGED = {"averaged bins": "none", "averaged bins and lines": "auto"}
+"""Averaged networks of ours, with their option `line`; their seconds are those of averaging alone."""
 
 Task = dict[str, Any]
 Record = dict[str, Any]
@@ -115,7 +117,7 @@ def one_fold(task: Task) -> list[Record]:
     warm_up(task["options"])
     if task["method"] == ENSEMBLE:
         return [of_ensemble(task, fixed, train, test)]
-    return [of_ours(task["options"], fixed, train, test)]
+    return of_ours(task["options"], fixed, train, test, averages=True)
 
 
 def copies(train: pd.DataFrame, test: pd.DataFrame) -> NDArray[np.bool_]:
@@ -180,9 +182,12 @@ def of_ours(
     train: pd.DataFrame,
     test: pd.DataFrame,
     widths: Sequence[float] = WIDTHS,
-) -> Record:
-    """Return the densities of the learner, which learns once per least width."""
+    *,
+    averages: bool = False,
+) -> list[Record]:
+    """Return the densities of the learner, which learns once per least width, and if asked of averaged networks."""
     record: Record = {"method": OURS}
+    averaged: list[Record] = [{"method": method} for method in AVERAGED] if averages else []
     for width in widths:
         least = {"min_width": width} if width else {}
         began = perf_counter()
@@ -200,7 +205,24 @@ def of_ours(
         record[f"density {width}"] = network.log_density(test)
         record[f"bins {width}"] = mean_bins(network.cut_points.values())
         record.setdefault("n edges", len(network.edges))
-    return record
+        for of_method in averaged:
+            began = perf_counter()
+            families = average_families(network, learner.table_, line=AVERAGED[of_method["method"]])
+            of_method.setdefault("seconds", perf_counter() - began)
+            of_method[f"density {width}"] = families.log_density(test)
+            of_method[f"bins {width}"] = float(
+                np.mean([mean_bins(copy.cut_points.values()) for copy in families.copies])
+            )
+            weights = [line.weight for line in families.lines.values()]
+            n_possible = sum(has_continuous_parent(network, name) for name in network.cut_points)
+            of_method[f"weight {width}"] = sum(weights) / max(n_possible, 1)
+            of_method.setdefault("n edges", len(network.edges))
+    return [record, *averaged]
+
+
+def has_continuous_parent(network: DiscretizedBayesNet, name: str) -> bool:
+    """Return whether a variable has a continuous parent, which a line needs."""
+    return any(parent in network.cut_points for parent in network.parents(name))
 
 
 def of_ensemble(task: Task, fixed: dict[str, Any], train: pd.DataFrame, test: pd.DataFrame) -> Record:
@@ -236,7 +258,7 @@ def densities_of(group: list[Record], width: float) -> NDArray[np.float64]:
 def _print_one(name: str, groups: dict[str, list[Record]], setting: str) -> list[str]:
     """Print every method of one table, pyAgrum's as the best with each score; returns the row of the summary."""
     best = {width: best_peer(groups, width) for width in WIDTHS}
-    shown = [method for method in (OURS, ENSEMBLE) if method in groups]
+    shown = [method for method in (OURS, *AVERAGED, ENSEMBLE) if method in groups]
     peers_shown = [best_peer(groups, width, score) for score in GRID_SCORES for width in WIDTHS]
     shown += [method for method in dict.fromkeys(peers_shown) if method is not None]
     rows = []
@@ -254,6 +276,10 @@ def _print_one(name: str, groups: dict[str, list[Record]], setting: str) -> list
     heading = f"{name}, {len(densities_of(groups[OURS], 0.0))} rows, {setting}"
     wide = ("no bin under 1/100", *columns[1:])
     print_table(heading, ("method", *columns, *wide, "edges", "seconds", "longest"), rows)
+    for method in AVERAGED:
+        if AVERAGED[method] == "auto" and method in groups:
+            weight = np.mean([record[f"weight {WIDTHS[0]}"] for record in groups[method]])
+            print(f"mean weight of lines over columns with continuous parents: {weight:.2f}")
 
     def peer_text(width: float, score: str = "") -> str:
         method = best_peer(groups, width, score)

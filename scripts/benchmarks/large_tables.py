@@ -2,7 +2,8 @@
 
 Continuous columns are scaled to [0, 1] by the training rows, and test values are clipped to that range. The opponents
 are pyAgrum's hill climbing by BIC on k bins of equal frequency. Their tables are counted with our smoothing, so that
-only graphs and bins differ. The best k is chosen on the test rows, in favour of the opponent.
+only graphs and bins differ. The best k is chosen on the test rows, in favour of the opponent. Tables without discrete
+columns also have one Gaussian distribution and a mixture of them, both of scikit-learn, as yardsticks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,8 @@ COUNTS = (3, 5, 8, 10, 15, 20, 30, 45, 60)
 MAX_PARENTS = 5
 TRAINING_SHARE = 0.7
 COUNTING = {"pseudo_count": "auto"}
+MOST_GAUSSIANS = 12
+SMALLEST_VARIANCE = 1e-8
 
 Task = dict[str, Any]
 Record = dict[str, Any]
@@ -119,9 +123,12 @@ def large(options: argparse.Namespace) -> None:
             mine = {"method": label, "seconds": options.seconds, "options": of_variant}
             tasks.append({**fixed, "table": name, **mine})
         tasks += [{**fixed, "table": name, "bins": count} for count in bins]
+        if not options.without_peers:
+            tasks.append({**fixed, "table": name, "gaussians": MOST_GAUSSIANS})
     for of_variant in options.variants.values():
         warm_up(of_variant)
-    records = list(zip(tasks, run_tasks(one_split, tasks, options.workers), strict=True))
+    results = zip(tasks, run_tasks(one_split, tasks, options.workers), strict=True)
+    records = [(task, record) for task, of_task in results for record in of_task]
     for name in names:
         setting = f"split of seed {options.split_seed}, {options.seconds:g} s a fit, ours: "
         setting += ", ".join([options.discretizer, *options.option])
@@ -129,8 +136,8 @@ def large(options: argparse.Namespace) -> None:
         _print_table(name, setting, group, list(options.variants), options.widths)
 
 
-def one_split(task: Task) -> Record:
-    """Return the densities of the test rows of one table, by a variant of ours or by a number of quantile bins."""
+def one_split(task: Task) -> list[Record]:
+    """Return the densities of the test rows of one table, by a variant of ours, by quantile bins or by Gaussians."""
     real = LARGE_TABLES[task["table"]]()
     order = np.random.default_rng([SALT, task["split seed"]]).permutation(len(real.frame))
     train_rows, test_rows = np.split(order, [int(TRAINING_SHARE * len(order))])
@@ -139,11 +146,33 @@ def one_split(task: Task) -> Record:
         table = read_table(train, kinds=real.kinds)
         peer = pyagrum_by_quantiles(table, task["bins"], MAX_PARENTS)
         record = held_out(peer.label, table, peer.edges, peer.cuts, COUNTING, test, task["widths"])
-        return {**record, "seconds": peer.seconds}
+        return [{**record, "seconds": peer.seconds, "is opponent": True}]
+    if "gaussians" in task:
+        return gaussians(train, test, task["gaussians"]) if len(real.continuous) == len(real.kinds) else []
     warm_up(task["options"])
     limits = {"kinds": real.kinds, "n_jobs": 1, "random_state": 0, "max_seconds": task["seconds"]}
-    record = of_ours(task["options"], limits, train, test, task["widths"])
-    return {**record, "method": task["method"]}
+    ours, *averaged = of_ours(task["options"], limits, train, test, task["widths"], averages=True)
+    names = [f"{task['method']}, {record['method']}" for record in averaged]
+    return [
+        {**ours, "method": task["method"]},
+        *({**record, "method": name} for record, name in zip(averaged, names, strict=True)),
+    ]
+
+
+def gaussians(train: pd.DataFrame, test: pd.DataFrame, most: int) -> list[Record]:
+    """Return the densities under one Gaussian, and under the mixture of up to `most` that has the best BIC."""
+    from sklearn.mixture import GaussianMixture
+
+    began = perf_counter()
+    fitted = [
+        GaussianMixture(k, random_state=0, reg_covar=SMALLEST_VARIANCE).fit(train) for k in range(1, most + 1)
+    ]
+    seconds = perf_counter() - began
+    best = min(fitted, key=lambda mixture: mixture.bic(train))
+    return [
+        {"method": label, "gaussians": mixture.score_samples(test), "seconds": seconds, "n edges": "-"}
+        for label, mixture in (("Gaussian", fitted[0]), (f"mixture of {best.n_components} Gaussians", best))
+    ]
 
 
 def _print_table(
@@ -154,9 +183,9 @@ def _print_table(
     for record in records:
         cells: list[str] = []
         for width in widths:
-            density = record[f"density {width}"]
+            density = record["gaussians"] if "gaussians" in record else record[f"density {width}"]
             mean, difference = mean_and_difference(density, records[0][f"density {width}"])
-            bins = f"{record[f'bins {width}']:.1f}"
+            bins = "-" if "gaussians" in record else f"{record[f'bins {width}']:.1f}"
             cells += [mean, "-" if record is records[0] else difference, bins]
         rows.append([record["method"], *cells, str(record["n edges"]), f"{record['seconds']:.1f}"])
     columns = []
@@ -165,10 +194,10 @@ def _print_table(
     n_test = len(records[0][f"density {widths[0]}"])
     heading = f"Held-out log density, nats per row, {n_test:,} test rows of {name!r}, {setting}"
     print_table(heading, ("method", *columns, "edges", "seconds"), rows)
-    opponents = [record for record in records if record["method"] not in variants]
+    opponents = [record for record in records if "is opponent" in record]
     for width in widths if opponents else []:
         best = max(opponents, key=lambda record: record[f"density {width}"].mean())
-        for record in records[: len(variants)]:
+        for record in (record for record in records if record["method"] in variants):
             difference = mean_and_difference(record[f"density {width}"], best[f"density {width}"])[1]
             print(f"{record['method']} minus the best, {best['method']}, {_bins_text(width)}: {difference}")
 

@@ -59,12 +59,12 @@ def test_ours_learns_once_per_width_and_loses_narrow_cuts(monkeypatch, spiky_tab
     monkeypatch.setattr(held_out, "make_learner", make)
     frame = spiky_table.to_frame()
     shape = "uniform"
-    record = held_out.of_ours({}, {}, frame, frame)
+    record = held_out.of_ours({}, {}, frame, frame)[0]
     assert widths == [None, 0.01]
     assert record["density 0.01"].mean() < record["density 0.0"].mean() - 0.5
     # bins with a shape may be narrow
     shape = "marginal"
-    record = held_out.of_ours({}, {}, frame, frame)
+    record = held_out.of_ours({}, {}, frame, frame)[0]
     assert (record["density 0.01"] == record["density 0.0"]).all()
 
 

@@ -58,11 +58,17 @@ def test_large_prints_ours_and_every_number_of_bins(monkeypatch, capsys):
     shapes.main(command)
     printed = capsys.readouterr().out.splitlines()
     assert "120 test rows of 'collinear'" in printed[1]
-    methods = ("ours", "quantile 2, BIC", "quantile 4, BIC")
-    assert [line.startswith(method) for line, method in zip(printed[3:6], methods, strict=True)] == [True] * 3
-    means = [
-        float(line[len(method) :].split()[0]) for line, method in zip(printed[3:6], methods, strict=True)
-    ]
+    methods = (
+        "ours",
+        "ours, averaged bins",
+        "ours, averaged bins and lines",
+        "quantile 2, BIC",
+        "quantile 4, BIC",
+        "Gaussian",
+        "mixture of",
+    )
+    assert all(line.startswith(method) for line, method in zip(printed[3:10], methods, strict=True))
+    means = [float(printed[row][len(methods[row - 3]) :].split()[0]) for row in (3, 6, 7)]
     ahead = float(printed[-1].split(":")[1].split()[0])
     assert ahead == pytest.approx(means[0] - max(means[1:]), abs=0.011)
     shapes.main([*command, "--without-peers"])
@@ -72,7 +78,19 @@ def test_large_prints_ours_and_every_number_of_bins(monkeypatch, capsys):
 def test_densities_of_bins_integrate_over_the_test_rows():
     task = {"table": "collinear", "split seed": 0, "widths": [0.0], "bins": 3}
     pytest.importorskip("pyagrum")
-    record = large_tables.one_split(task)
+    [record] = large_tables.one_split(task)
     assert record["bins 0.0"] == 3.0
     assert len(record["density 0.0"]) == 3_900
     assert np.isfinite(record["density 0.0"]).all()
+
+
+def test_one_gaussian_is_the_normal_density_of_mean_and_covariance():
+    pytest.importorskip("sklearn")
+    frame = collinear_table(300, 1, False).frame[["A", "B"]]
+    one, best = large_tables.gaussians(frame, frame[:50], 2)
+    centred = (frame[:50] - frame.mean()).to_numpy()
+    covariance = np.cov(frame.to_numpy().T, bias=True) + large_tables.SMALLEST_VARIANCE * np.eye(2)
+    distances = np.einsum("ij,jk,ik->i", centred, np.linalg.inv(covariance), centred)
+    expected = -0.5 * distances - np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(covariance)[1]
+    assert one["gaussians"] == pytest.approx(expected)
+    assert best["method"] in ("mixture of 1 Gaussians", "mixture of 2 Gaussians")
