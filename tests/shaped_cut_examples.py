@@ -1,4 +1,4 @@
-"""Small columns with a shape inside their bins, between discrete parents and children, and brute force over their cuts."""
+"""Small columns that may have a shape inside their bins, with discrete neighbours, and brute force over their cuts."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -76,7 +77,7 @@ def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
     allowed = set(example.allowed_cuts(replace(limits, min_bins=1, max_bins=None), shaped=shaped))
     for cuts in example.allowed_cuts(CutLimits(1, None, 0.0, 0), shaped=True):
         edges = [0, *(positions[cut] for cut in cuts), n + 1]
-        total = math.fsum(gains[a, b] for a, b in zip(edges, edges[1:], strict=False))
+        total = math.fsum(gains[a, b] for a, b in itertools.pairwise(edges))
         if cuts in allowed:
             score = total + problem.layer_term(len(cuts) + 1, shaped=shaped)
             assert score == pytest.approx(example.slow_value(cuts, method, shaped=shaped), abs=1e-8)
