@@ -81,6 +81,16 @@ def learn(
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
     shape: Shape = "auto",
+    density: Annotated[
+        str,
+        typer.Option(
+            help="bins: the density of the network; averaged: that of its graph with averages over cuts and with "
+            "lines, written to averaged.json."
+        ),
+    ] = "bins",
+    line: Annotated[
+        str, typer.Option(help="auto: averaged densities use lines where they help; none.")
+    ] = "auto",
     cut_cost: Annotated[
         float,
         typer.Option(
@@ -131,11 +141,11 @@ def learn(
     """
     try:
         from gomea_bn.learning.learner import BayesNetLearner
-        from gomea_bn.learning.run_folder import FILES
+        from gomea_bn.learning.run_folder import AVERAGED_FILE, FILES
 
         if out is not None:
             check_targets(
-                {"--out": [out / name for name in FILES]},
+                {"--out": [out / name for name in (*FILES, AVERAGED_FILE)]},
                 {"DATA": [data], "--cuts": [cuts] if cuts else [], "--tiers": [tiers] if tiers else []},
             )
         learner = BayesNetLearner(
@@ -146,6 +156,8 @@ def learn(
             min_width=min_width,
             min_bin_count=min_bin_count,
             shape=shape,
+            density=density,
+            line=line,
             cut_cost=cut_cost,
             edge_cost=edge_cost,
             max_indegree=read_auto("--max-indegree", max_indegree),
@@ -204,7 +216,8 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     record = run_record(learner, data, source_sha256, compile_seconds=seconds)
     problem: GomeaBnError | None = None
     try:
-        written = write_run_folder(out, learner.network_, record) if out is not None else []
+        averaged = learner.averaged_ if learner.density == "averaged" else None
+        written = write_run_folder(out, learner.network_, record, averaged) if out is not None else []
     except GomeaBnError as error:
         problem = error
     if as_json:
@@ -235,8 +248,11 @@ def report(learner: BayesNetLearner) -> str:
         if learner.n_candidate_pairs_ < n_pairs
         else ""
     )
+    gains = cut_gains(learner.network_, learner.table_)
+    averaged = learner.averaged_ if learner.density == "averaged" else None
+    summary = learner.network_.summary(gains) if averaged is None else averaged.summary(gains)
     return (
-        f"{learner.network_.summary(cut_gains(learner.network_, learner.table_))}\n\n"
+        f"{summary}\n\n"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Mean log density per row of these data, in the data's units{_of_points(learner.network_)}: "
         f"{density:.4f} nats.\n"

@@ -294,8 +294,8 @@ def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:
         values = table.columns[network.names.index(name)].values
         if values.min() < low or values.max() > high:
             raise GomeaBnError(
-                f"Column '{name}' has values from {values.min():g} to {values.max():g}, and the network's range is from "
-                f"{low:g} to {high:g}; give the rows that the network was learned from."
+                f"Column '{name}' has values from {values.min():g} to {values.max():g}, and the network's range is "
+                f"from {low:g} to {high:g}; give the rows that the network was learned from."
             )
 
 

@@ -17,6 +17,7 @@ from gomea_bn.runtime.environment import environment
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
@@ -29,14 +30,21 @@ __all__ = [
 RECORD_FORMAT = "gomea-bn run"
 RECORD_FORMAT_VERSION = 1
 FILES = ("network.json", "network.bif", "network.dot", "run.json")
+AVERAGED_FILE = "averaged.json"
+"""File of an averaged network, only in the folders of runs that made one."""
 
 
 def check_run_folder(folder: Path) -> None:
     """Raise `GomeaBnError` if the files of a run cannot be written to a folder; see `check_folder`."""
-    check_folder(folder, FILES)
+    check_folder(folder, (*FILES, AVERAGED_FILE))
 
 
-def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[str, Any]) -> list[Path]:
+def write_run_folder(
+    folder: Path,
+    network: DiscretizedBayesNet,
+    record: dict[str, Any],
+    averaged: AveragedBayesNet | None = None,
+) -> list[Path]:
     """Write network.json, network.bif, network.dot and run.json to a folder, and return their paths.
 
     All of them are first written to a temporary folder next to them, so that a full disk or an interrupt leaves the
@@ -50,6 +58,8 @@ def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[st
         Network to write.
     record : dict
         Content of run.json, from `run_record`.
+    averaged : AveragedBayesNet, optional
+        Averaged network, which is written to averaged.json.
 
     Raises
     ------
@@ -59,6 +69,8 @@ def write_run_folder(folder: Path, network: DiscretizedBayesNet, record: dict[st
     texts = dict(
         zip(FILES, (network.to_json(), network.to_bif(), network.to_dot(), _record_text(record)), strict=True)
     )
+    if averaged is not None:
+        texts[AVERAGED_FILE] = averaged.to_json()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))

@@ -247,11 +247,17 @@ class AveragedBayesNet:
             columns[name] = pd.Categorical.from_codes(values[name], pd.Index(list(levels[name])))
         return pd.DataFrame({name: columns[name] for name in self.names})
 
-    def summary(self) -> str:
-        """Return a text for reading: that of the network, with the share of lines and how sure cuts are."""
+    def summary(self, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+        """Return a text for reading: that of the network, with the share of lines and how sure cuts are.
+
+        Parameters
+        ----------
+        cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
+            As of `DiscretizedBayesNet.summary`.
+        """
         from gomea_bn.network.formats.summary import to_text
 
-        return to_text(self._network, None, self)
+        return to_text(self._network, cut_gains, self)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
