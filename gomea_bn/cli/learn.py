@@ -215,13 +215,16 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
         say("Interrupted: this is the best network found so far.")
     record = run_record(learner, data, source_sha256, compile_seconds=seconds)
     problem: GomeaBnError | None = None
+    averaged = learner.averaged_ if learner.density == "averaged" else None
     try:
-        averaged = learner.averaged_ if learner.density == "averaged" else None
         written = write_run_folder(out, learner.network_, record, averaged) if out is not None else []
     except GomeaBnError as error:
         problem = error
     if as_json:
-        typer.echo(json.dumps({"run": record, "network": json.loads(learner.network_.to_json())}))
+        content = {"run": record, "network": json.loads(learner.network_.to_json())}
+        if averaged is not None:
+            content["averaged"] = json.loads(averaged.to_json())
+        typer.echo(json.dumps(content))
     else:
         say(report(learner), to_error=False)
     if problem is not None:

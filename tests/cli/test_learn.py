@@ -14,10 +14,12 @@ from network_examples import HOSTILE_NAMES
 from shaped_examples import shaped_table
 
 from gomea_bn import (
+    AveragedBayesNet,
     BayesNetLearner,
     DiscretizedBayesNet,
     ExpertKnowledge,
     GomeaBnError,
+    average_families,
     cut_gains,
     read_table,
 )
@@ -97,6 +99,33 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
     assert record["versions"]["numpy"] == np.__version__
     assert record["machine"]["cpu"] == cpu_name() != ""
     assert record["repeat"] == {"random_state": 1, "max_evaluations": 2000, "max_seconds": None}
+
+
+def test_an_averaged_network_is_written_and_gives_the_density(table, rows, tmp_path):
+    out = tmp_path / "run"
+    arguments = [table, *QUICK, "--density", "averaged", "--out", out]
+    result = learn(*arguments)
+    assert result.exit_code == 0, result.stderr
+    assert {path.name for path in out.iterdir()} == {*FILES, "averaged.json"}
+    averaged = AveragedBayesNet.from_json(out / "averaged.json")
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert averaged.network == network
+    assert averaged == average_families(network, rows, random_state=1)
+    assert averaged.summary(cut_gains(network, rows)) in result.stdout
+    assert f"in the data's units: {averaged.score(rows):.4f} nats." in result.stdout
+    printed = json.loads(learn(*arguments, "--json").stdout)
+    assert AveragedBayesNet.from_json(json.dumps(printed["averaged"])) == averaged
+    without = json.loads(learn(*arguments, "--line", "none", "--json").stdout)
+    assert without["averaged"]["lines"] == {}
+    assert without["averaged"]["copies"] == printed["averaged"]["copies"]
+
+
+@pytest.mark.parametrize(("option", "value"), [("density", "smooth"), ("line", "yes")])
+def test_an_unknown_kind_of_density_is_refused(table, option, value):
+    result = learn(table, *QUICK, f"--{option}", value)
+    assert result.exit_code == 2
+    assert option in result.stderr
+    assert value in result.stderr
 
 
 def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
