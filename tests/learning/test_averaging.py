@@ -54,7 +54,7 @@ def network_of(
     metadata: dict[str, object] | None = None,
 ) -> DiscretizedBayesNet:
     """Return a network with bins of equal frequency."""
-    kinds = {name: "continuous" for name in frame if frame[name].dtype == np.float64}
+    kinds = {str(name): "continuous" for name in frame if frame[name].dtype == np.float64}
     table = read_table(frame, kinds=kinds)
     shapes = {name: shape.shape for name, shape in table_shapes(table).items()}
     return DiscretizedBayesNet.from_table(
@@ -116,13 +116,12 @@ def test_cuts_are_drawn_from_their_posterior(method: str, shaped: bool) -> None:
     likely = CutPosterior(intervals)
     # the power and the cost of cuts with which shaped columns are drawn
     drawn_from = CutPosterior(intervals, power=0.25, cut_cost=0.25) if shaped else likely
-    for cut in averaged.cut_probabilities("x").itertuples():
-        expected = likely.probability_between(cut.low, cut.high)
-        assert cut.probability == pytest.approx(expected, abs=1e-9)
-        of_draws = drawn_from.probability_between(cut.low, cut.high)
+    for _, low, high, probability in averaged.cut_probabilities("x").to_numpy():
+        expected = likely.probability_between(low, high)
+        assert probability == pytest.approx(expected, abs=1e-9)
+        of_draws = drawn_from.probability_between(low, high)
         happened = [
-            ((copy.cut_points["x"] > cut.low) & (copy.cut_points["x"] < cut.high)).any()
-            for copy in averaged.copies
+            ((copy.cut_points["x"] > low) & (copy.cut_points["x"] < high)).any() for copy in averaged.copies
         ]
         assert abs(np.mean(happened) - of_draws) < 4.5 * math.sqrt(of_draws * (1 - of_draws) / n) + 1e-9
     numbers = np.bincount([len(copy.cut_points["x"]) for copy in averaged.copies], minlength=15) / n
@@ -232,6 +231,21 @@ def test_lines_of_groups_follow_their_discrete_parents() -> None:
     for level, sign in (("k", 1), ("l", -1)):
         rows = sampled[sampled["g"] == level]
         assert sign * np.corrcoef(rows["x"], rows["y"])[0, 1] > 0.9
+
+
+def test_groups_are_numbered_with_the_last_discrete_parent_fastest() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(0, 3, 900), rng.integers(0, 2, 900)
+    x = rng.normal(size=900)
+    slopes = np.array([[1.0, -1.0], [0.0, 1.0], [-1.0, 0.0]])
+    frame = pd.DataFrame({"a": first.astype(str), "b": second.astype(str), "x": x})
+    frame["y"] = slopes[first, second] * x + 0.1 * rng.normal(size=900)
+    averaged = average_families(network_of(frame, [("a", "y"), ("b", "y"), ("x", "y")]), frame)
+    line = averaged.lines["y"]
+    assert line.groups == ("a", "b")
+    # on the scale of "y", which all groups share
+    steep = np.where(np.abs(line.coefficients[:, 1]) < 0.5, 0, np.sign(line.coefficients[:, 1]))
+    assert steep.tolist() == slopes.ravel().tolist()
 
 
 def test_columns_with_point_masses_have_no_line_but_may_be_part_of_one() -> None:
