@@ -34,7 +34,7 @@ from gomea_bn.problems.cuts.policies import (
     fixed_policy,
     policy_library,
 )
-from gomea_bn.problems.cuts.pricing import Pricing, library_capacity, pricing_cells
+from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU, ScoreRule
@@ -207,7 +207,7 @@ def learning_problem(
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
         first = first_cuts(variables, method, limits)
         variables = with_cuts(variables, first)
-        pricing = Pricing(limits, [IntervalScore(method, rule)], pricing_cells(options.max_bins))
+        pricing = Pricing(limits, [IntervalScore(method, rule)])
     scorer = FamilyScorer(variables, method, rule, growth=growth)
     return StructureProblem(
         scorer,

@@ -20,11 +20,9 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.scores import is_gain
 
-__all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity", "pricing_cells"]
+__all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]
 
 _CAPACITY = 64
-_FEWEST_CELLS = 100
-_CELLS_PER_BIN = 5
 _LIBRARY_BYTES = 1 << 28
 _LEAST_CAPACITY = 24
 # pricing one variable takes about as long as this number of evaluations
@@ -37,11 +35,6 @@ _MOST_REMEMBERED = 1 << 16
 def library_capacity(n_columns: int, n_rows: int) -> int:
     """Return the number of policies per column, from 24 to 64, whose codes fit into a quarter of a gigabyte."""
     return max(_LEAST_CAPACITY, min(_CAPACITY, _LIBRARY_BYTES // max(n_columns * n_rows, 1)))
-
-
-def pricing_cells(max_bins: int) -> int:
-    """Return the number of candidate cells with which columns of up to `max_bins` bins are priced, at least 100."""
-    return max(_FEWEST_CELLS, _CELLS_PER_BIN * max_bins)
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class Pricing:
 
     limits: CutLimits
     scores: Sequence[IntervalScore]
-    n_cells: int = _FEWEST_CELLS
+    n_cells: int = 100
 
 
 class CodedNetwork:

@@ -21,7 +21,7 @@ from pricing_examples import (
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.pricing import CutPricer, Pricing, library_capacity, pricing_cells
+from gomea_bn.problems.cuts.pricing import CutPricer, Pricing, library_capacity
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -259,7 +259,3 @@ def test_libraries_of_large_tables_are_smaller(n_columns: int, n_rows: int, capa
     assert library_capacity(n_columns, n_rows) == capacity
     if capacity > 24:
         assert capacity * n_columns * n_rows <= 2**28
-
-
-def test_many_bins_are_priced_on_more_cells() -> None:
-    assert [pricing_cells(n) for n in (2, 15, 20, 34, 60)] == [100, 100, 100, 170, 300]
