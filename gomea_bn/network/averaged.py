@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.checks import check_keys
 from gomea_bn.network.family_line import FamilyLine, ProbabilityScale
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -91,14 +91,16 @@ class AveragedBayesNet:
                     "Copies must have the variables, edges, support and shapes of the network."
                 )
         lines, shapes = dict(lines or {}), dict(scales or {})
-        check_keys(shapes, [name for name in network.cut_points if name in shapes], network.names, "scales")
+        checks.check_keys(
+            shapes, [name for name in network.cut_points if name in shapes], network.names, "scales"
+        )
         for name, shape in shapes.items():
             if not isinstance(shape, Shape):
                 raise GomeaBnError(f"scales['{name}'] must be a Shape, got {type(shape).__name__}.")
         for name, line in lines.items():
             _check_line(network, name, line, shapes)
         if cut_probabilities:
-            check_keys(cut_probabilities, list(network.cut_points), network.names, "cut_probabilities")
+            checks.check_keys(cut_probabilities, list(network.cut_points), network.names, "cut_probabilities")
         probabilities = {
             name: _checked_probabilities(name, values, len(network.cut_points[name]))
             for name, values in (cut_probabilities or {}).items()
@@ -228,12 +230,7 @@ class AveragedBayesNet:
         import pandas as pd
 
         check_integer("n", n, 0)
-        try:
-            generator = np.random.default_rng(random_state)
-        except (TypeError, ValueError) as error:
-            raise GomeaBnError(
-                f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
-            ) from error
+        generator = checks.random_generator(random_state)
         values: dict[str, NDArray[Any]] = {}
         for name in self._network.order:
             drawn = self._drawn_from_copies(name, values, n, generator)

@@ -375,12 +375,7 @@ class DiscretizedBayesNet(Exports):
         import pandas as pd
 
         check_integer("n", n, 0)
-        try:
-            generator = np.random.default_rng(random_state)
-        except (TypeError, ValueError) as error:
-            raise GomeaBnError(
-                f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
-            ) from error
+        generator = checks.random_generator(random_state)
         codes = [np.zeros(n, dtype=np.int32) for _ in self._names]
         drawn: dict[str, Any] = {}
         for position in self._order:

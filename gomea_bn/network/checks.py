@@ -26,9 +26,22 @@ __all__ = [
     "check_shapes",
     "check_support",
     "check_table",
+    "random_generator",
 ]
 
 _SUM_TOLERANCE = 1e-6
+
+
+def random_generator(
+    random_state: int | np.random.SeedSequence | np.random.Generator | None,
+) -> np.random.Generator:
+    """Return the generator of a seed, or the given one; raises `GomeaBnError` for anything else."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise GomeaBnError(
+            f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
+        ) from error
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
