@@ -184,6 +184,8 @@ class BayesNetEnsemble(Parameters):
                 stopped_by = "interrupt"
                 break
         self.networks_ = networks
+        # an earlier fit may have left some
+        self.__dict__.pop("averaged_", None)
         if options["density"] == "averaged":
             self.averaged_ = [
                 average_families(network, table, line=options["line"], random_state=member)

@@ -63,3 +63,33 @@ def test_columns_that_lose_a_point_mass_in_every_draw_are_named(monkeypatch):
         BayesNetEnsemble(
             BayesNetLearner(max_evaluations=200, kinds={"x": "continuous"}), n_networks=1, random_state=0
         ).fit(pd.DataFrame({"x": [*np.arange(1.0, 11.0), *np.zeros(30)], "y": np.arange(40) % 7 / 7}))
+
+
+@pytest.mark.parametrize("line", ["auto", "none"])
+def test_averaged_networks_of_all_rows_make_up_the_density(line: str) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=150)
+    frame = pd.DataFrame({"x": x, "y": x + 0.1 * rng.normal(size=150), "z": rng.normal(size=150)})
+    learner = BayesNetLearner(
+        density="averaged", line=line, max_seconds=None, max_evaluations=600, random_state=1
+    )
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
+    networks = [averaged.network for averaged in ensemble.averaged_]
+    assert networks == ensemble.networks_
+    assert {averaged.n_rows for averaged in ensemble.averaged_} == {150}
+    assert [bool(averaged.lines) for averaged in ensemble.averaged_] == [line == "auto"] * 2
+    densities = np.exp([averaged.log_density(frame) for averaged in ensemble.averaged_])
+    assert np.exp(ensemble.log_density(frame)) == pytest.approx(densities.mean(axis=0))
+    again = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
+    assert again.averaged_ == ensemble.averaged_
+    assert ensemble.averaged_[0].copies[0].cut_points["x"].tolist() != (
+        ensemble.averaged_[1].copies[0].cut_points["x"].tolist()
+    )
+    drawn = ensemble.sample(4000, random_state=0)
+    assert np.corrcoef(drawn["x"], drawn["y"])[0, 1] > 0.8
+    ensemble.learner = BayesNetLearner(max_seconds=None, max_evaluations=600)
+    ensemble.fit(frame)
+    assert not hasattr(ensemble, "averaged_")
+    assert ensemble.score(frame) == pytest.approx(
+        np.mean(np.logaddexp(*(network.log_density(frame) for network in ensemble.networks_)) - np.log(2))
+    )
