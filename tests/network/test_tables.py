@@ -1,0 +1,94 @@
+"""Probabilities of rows that are left out of the tables: against tables that are counted without the row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.smoothing import fitted_smoothing, smoothed, smoothed_and_left_out
+from gomea_bn.network.tables import smoothed_table, table_and_left_out
+
+
+def random_codes(seed: int, n_rows: int, cards: list[int]) -> list[NDArray[np.int32]]:
+    """Return columns that depend on the first one."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, card, n_rows) for card in cards]
+    same = rng.random((len(cards), n_rows)) < 0.5
+    return [np.where(same[v], columns[0] % card, columns[v]).astype(np.int32) for v, card in enumerate(cards)]
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(2, 25),
+    st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    st.sampled_from([0.0, 0.3, 1.0, 5.0]),
+)
+@settings(max_examples=60)
+def test_probabilities_of_left_out_rows_are_those_of_tables_without_them(
+    seed: int, n_rows: int, cards: list[int], pseudo_count: float
+) -> None:
+    codes = random_codes(seed, n_rows, cards)
+    child = len(cards) - 1
+    parents = list(range(child))
+    table, left_out = table_and_left_out(codes, parents, child, cards, pseudo_count, "x")
+    np.testing.assert_array_equal(
+        table, smoothed_table(codes, parents, child, cards, pseudo_count, "x"), strict=True
+    )
+    assert left_out.shape == (n_rows,)
+    for row in range(n_rows):
+        others = [np.delete(column, row) for column in codes]
+        without = smoothed_table(others, parents, child, cards, pseudo_count, "x")
+        cell = tuple(int(column[row]) for column in codes)
+        assert left_out[row] == pytest.approx(without[cell], rel=1e-12, abs=0)
+
+
+def test_without_pseudo_counts_a_row_alone_in_its_cell_is_impossible_and_one_alone_in_its_table_row_is_even() -> (
+    None
+):
+    parent, child = np.array([0, 0, 0, 1], np.int32), np.array([0, 0, 1, 2], np.int32)
+    _, left_out = table_and_left_out([parent, child], [0], 1, [2, 3], 0.0, "x")
+    assert left_out.tolist() == pytest.approx([0.5, 0.5, 0.0, 1 / 3])
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (3, 1, 2), (2, 3, 2), (2, 2, 2, 2)])
+def test_probabilities_of_left_out_rows_have_the_smoothing_of_all_rows(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(shape))
+    counts = rng.integers(0, 4, shape).astype(np.float64)
+    smoothing = fitted_smoothing(counts)
+    table, left_out = smoothed_and_left_out(counts)
+    np.testing.assert_array_equal(table, smoothed(counts, smoothing), strict=True)
+    assert left_out.shape == counts.shape
+    for cell, count in np.ndenumerate(counts):
+        if count == 0:
+            assert left_out[cell] == 0
+            continue
+        without = counts.copy()
+        without[cell] -= 1
+        assert left_out[cell] == pytest.approx(smoothed(without, smoothing)[cell], rel=1e-10)
+
+
+def test_automatic_smoothing_gives_every_row_the_probability_of_its_cell() -> None:
+    cards = [2, 3, 4]
+    codes = random_codes(1, 60, cards)
+    table, left_out = table_and_left_out(codes, [0, 1], 2, cards, "auto", "x")
+    counts = np.zeros(cards)
+    np.add.at(counts, tuple(codes), 1)
+    whole, of_cells = smoothed_and_left_out(counts)
+    np.testing.assert_array_equal(table, whole)
+    np.testing.assert_array_equal(left_out, of_cells[tuple(codes)])
+    assert (left_out > 0).all()
+    # a row helps its own cell
+    assert (left_out < table[tuple(codes)]).all()
+
+
+@pytest.mark.parametrize("pseudo_count", [1.0, "auto"])
+def test_huge_tables_are_refused(pseudo_count: Any) -> None:
+    codes = [np.zeros(5, np.int32)] * 31
+    with pytest.raises(GomeaBnError, match=r"The table of 'x' with 30 parents would have .* cells"):
+        table_and_left_out(codes, list(range(30)), 30, [2] * 31, pseudo_count, "x")

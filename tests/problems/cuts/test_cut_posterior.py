@@ -1,0 +1,220 @@
+"""The distribution of the cuts of one column: against sums over all sets of cuts, and samples against probabilities."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import chi2
+from shape_oracles import with_cuts
+from shaped_cut_examples import METHODS, Example, random_example
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.scores import scoring_method
+
+LIMITS = [
+    CutLimits(1, None, 0.0, 0),
+    CutLimits(1, 3, 1e-3, 1),
+    CutLimits(2, 4, 0.1, 2),
+    CutLimits(3, 3, 0.0, 3),
+]
+
+
+def slow_probabilities(
+    example: Example,
+    method: str,
+    limits: CutLimits,
+    *,
+    shaped: bool,
+    power: float = 1.0,
+    cut_cost: float | None = None,
+) -> dict[tuple[float, ...], float]:
+    """Return the probability of every set of cuts, by the scores of all sets that the limits allow."""
+    allowed = example.allowed_cuts(limits, shaped=shaped)
+    of_score = scoring_method(method).cut_cost
+    log_gaps = math.log(len(np.unique(example.values)) - 1)
+    logs = []
+    for cuts in allowed:
+        without_costs = example.slow_value(cuts, method, shaped=shaped) + of_score * log_gaps * len(cuts)
+        cost = of_score if cut_cost is None else cut_cost
+        logs.append(power * without_costs - cost * log_gaps * len(cuts))
+    weights = [math.exp(log - max(logs)) for log in logs]
+    return {cuts: weight / math.fsum(weights) for cuts, weight in zip(allowed, weights, strict=True)}
+
+
+def priced(example: Example, method: str, limits: CutLimits, *, shaped: bool) -> PricedIntervals:
+    return PricedIntervals(example.problem(method), limits, shaped=shaped)
+
+
+# ---------------------------------------------------------------- gains of intervals
+
+
+@given(st.integers(0, 10_000), st.sampled_from(METHODS), st.booleans(), st.sampled_from(LIMITS))
+@settings(max_examples=40)
+def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
+    seed: int, method: str, shaped: bool, limits: CutLimits
+) -> None:
+    example = random_example(seed, 24, 7, "shaped" if shaped else "uniform")
+    problem = example.problem(method)
+    n = len(problem.column.cuts)
+    gains = problem.interval_gains(np.arange(n), limits, shaped=shaped)
+    assert gains.shape == (n + 2, n + 2)
+    assert (gains[np.tril_indices(n + 2)] == -math.inf).all()
+    # the counters are cleared
+    np.testing.assert_array_equal(problem.interval_gains(np.arange(n), limits, shaped=shaped), gains)
+    positions = {cut: position + 1 for position, cut in enumerate(problem.column.cuts.tolist())}
+    allowed = set(example.allowed_cuts(replace(limits, min_bins=1, max_bins=None), shaped=shaped))
+    for cuts in example.allowed_cuts(CutLimits(1, None, 0.0, 0), shaped=True):
+        edges = [0, *(positions[cut] for cut in cuts), n + 1]
+        total = math.fsum(gains[a, b] for a, b in itertools.pairwise(edges))
+        if cuts in allowed:
+            score = total + problem.layer_term(len(cuts) + 1, shaped=shaped)
+            assert score == pytest.approx(example.slow_value(cuts, method, shaped=shaped), abs=1e-8)
+            assert score == pytest.approx(problem.value(np.array(cuts)), abs=1e-8)
+        else:
+            assert total == -math.inf
+
+
+# ---------------------------------------------------------------- probabilities
+
+
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(METHODS),
+    st.booleans(),
+    st.sampled_from(LIMITS),
+    st.sampled_from([1.0, 0.25]),
+    st.sampled_from([None, 0.0, 0.7]),
+)
+@settings(max_examples=50)
+def test_numbers_of_bins_and_cuts_between_values_have_the_probabilities_of_all_sets(
+    seed: int, method: str, shaped: bool, limits: CutLimits, power: float, cut_cost: float | None
+) -> None:
+    example = random_example(seed, 24, 6)
+    slow = slow_probabilities(example, method, limits, shaped=shaped, power=power, cut_cost=cut_cost)
+    intervals = priced(example, method, limits, shaped=shaped)
+    if not slow:
+        with pytest.raises(GomeaBnError, match="No cut points are within the limits on bins"):
+            CutPosterior(intervals, power=power, cut_cost=cut_cost)
+        return
+    posterior = CutPosterior(intervals, power=power, cut_cost=cut_cost)
+    assert len(posterior.bin_probabilities) == min(limits.max_bins or 99, len(intervals.candidates) + 1)
+    by_number = np.zeros(len(posterior.bin_probabilities))
+    for cuts, probability in slow.items():
+        by_number[len(cuts)] += probability
+    np.testing.assert_allclose(posterior.bin_probabilities, by_number, rtol=1e-8, atol=1e-12)
+    rng = np.random.default_rng(seed)
+    candidates = intervals.candidates.tolist()
+    ends = [(-9.0, 9.0), (candidates[0], candidates[-1]), *np.sort(rng.uniform(-3, 3, (4, 2))).tolist()]
+    for low, high in ends:
+        between = math.fsum(p for cuts, p in slow.items() if any(low < cut < high for cut in cuts))
+        assert posterior.probability_between(low, high) == pytest.approx(between, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shaped", [False, True])
+@pytest.mark.parametrize("limits", LIMITS[1:3])
+def test_every_set_of_cuts_is_drawn_with_its_probability(
+    method: str, shaped: bool, limits: CutLimits
+) -> None:
+    example = random_example(11, 24, 7)
+    slow = slow_probabilities(example, method, limits, shaped=shaped, power=0.25, cut_cost=0.25)
+    posterior = CutPosterior(priced(example, method, limits, shaped=shaped), power=0.25, cut_cost=0.25)
+    n = 3000
+    drawn = Counter(tuple(cuts.tolist()) for cuts in posterior.draw(n, np.random.default_rng(1)))
+    assert set(drawn) <= set(slow)
+    often = {cuts: n * probability for cuts, probability in slow.items() if n * probability >= 5}
+    assert len(often) >= 3
+    expected = [*often.values(), n - math.fsum(often.values())]
+    observed = [*(drawn[cuts] for cuts in often), n - sum(drawn[cuts] for cuts in often)]
+    statistic = sum((o - e) ** 2 / max(e, 1.0) for o, e in zip(observed, expected, strict=True))
+    assert statistic < chi2.ppf(1 - 1e-5, len(often))
+
+
+def test_draws_depend_on_the_seed_alone() -> None:
+    posterior = CutPosterior(
+        priced(random_example(3, 60, 30), "density-bd", CutLimits(), shaped=True), power=0.25, cut_cost=0.25
+    )
+    assert posterior.draw(0, np.random.default_rng(0)) == []
+    first, again, other = (
+        [cuts.tolist() for cuts in posterior.draw(20, np.random.default_rng(seed))] for seed in (5, 5, 6)
+    )
+    assert first == again
+    assert first != other
+    assert all(cuts == sorted(set(cuts)) for cuts in first)
+    assert all(cuts.dtype == np.float64 for cuts in posterior.draw(5, np.random.default_rng(0)))
+
+
+# ---------------------------------------------------------------- candidates
+
+
+def step_column(n: int = 500) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return a column of many distinct values, and a parent that changes at 1."""
+    rng = np.random.default_rng(2)
+    values = rng.gamma(2.0, size=n)
+    parent = (rng.random(n) < np.where(values > 1, 0.95, 0.05)).astype(np.int32)
+    return values, parent
+
+
+def step_example(transform: str = "none") -> Example:
+    values, parent = step_column()
+    if transform == "exp":
+        values = np.exp(values)
+    shape = fit_shape(values)
+    variables = [
+        ScoredVariable("p", parent, 2),
+        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
+    ]
+    return Example(variables, [0], [])
+
+
+@pytest.mark.parametrize("shaped", [False, True])
+def test_candidates_of_a_long_column_are_a_grid_with_the_gaps_of_the_given_cuts(shaped: bool) -> None:
+    problem = step_example().problem("density-bd")
+    column = problem.column
+    incumbent = np.array([0.777, 1.234])
+    few = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=10)
+    more = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=10, incumbent=incumbent)
+    assert few.candidates.tolist() == column.cuts[column.grid(10, by_rank=shaped)].tolist()
+    both = np.union1d(few.candidates, column.cuts[column.gaps(incumbent)])
+    assert len(both) == len(few.candidates) + 2
+    assert more.candidates.tolist() == both.tolist()
+    for intervals in (few, more):
+        edges = len(intervals.candidates) + 2
+        assert intervals.gains.shape == (edges, edges)
+        # m is the number of all mid-points, not that of the candidates
+        assert intervals.log_gaps == pytest.approx(math.log(499))
+    # all mid-points where they are fewer than the cells
+    every = PricedIntervals(problem, CutLimits(), shaped=shaped, n_cells=500)
+    assert every.candidates.tolist() == column.cuts.tolist()
+
+
+def test_a_sharp_step_has_a_certain_cut() -> None:
+    posterior = CutPosterior(PricedIntervals(step_example().problem("density-bd"), CutLimits(), shaped=True))
+    assert posterior.bin_probabilities[0] < 1e-6
+    assert posterior.probability_between(0.9, 1.1) > 0.99
+    assert posterior.probability_between(2.0, 3.0) < 0.3
+    assert posterior.probability_between(1.0, 1.0) == 0.0
+
+
+def test_the_distribution_of_shaped_bins_depends_on_ranks_alone() -> None:
+    plain, scaled = (
+        CutPosterior(PricedIntervals(step_example(name).problem("density-bd"), CutLimits(), shaped=True))
+        for name in ("none", "exp")
+    )
+    np.testing.assert_array_equal(
+        plain.candidates.searchsorted(step_column()[0]),
+        scaled.candidates.searchsorted(np.exp(step_column()[0])),
+    )
+    np.testing.assert_allclose(plain.bin_probabilities, scaled.bin_probabilities, rtol=1e-9)
