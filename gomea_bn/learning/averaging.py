@@ -108,6 +108,7 @@ def average_families(
     check_choice("line", line, LINES)
     generator = np.random.default_rng(seed_of(random_state))
     table = table_for(network, data)
+    _check_ranges(network, table)
     averaging = _Averaging(network, table)
     drawn, probabilities = averaging.drawn_cuts(n_copies, generator)
     copies, left_out = averaging.copies(drawn)
@@ -285,6 +286,17 @@ class _Averaging:
             groups = groups * n_levels + self.table.columns[self.network.names.index(parent)].values
             n_groups *= n_levels
         return groups, n_groups
+
+
+def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:
+    """Raise `GomeaBnError` for values outside the support of the network, where no cut may lie."""
+    for name, (low, high) in network.support.items():
+        values = table.columns[network.names.index(name)].values
+        if values.min() < low or values.max() > high:
+            raise GomeaBnError(
+                f"Column '{name}' has values from {values.min():g} to {values.max():g}, and the network's range is "
+                f"from {low:g} to {high:g}; give the rows that the network was learned from."
+            )
 
 
 def _gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:

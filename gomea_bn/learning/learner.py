@@ -293,6 +293,8 @@ class BayesNetLearner(LearnerParameters):
                 **method.charges,
             },
         )
+        # an earlier fit may have left one
+        self.__dict__.pop("averaged_", None)
         if self.density == "averaged":
             self.averaged_ = average_families(self.network_, table, line=self.line, random_state=seed)
         self.history_: list[HistoryEntry] = result.history
@@ -345,7 +347,13 @@ class BayesNetLearner(LearnerParameters):
     def _density(self) -> DiscretizedBayesNet | AveragedBayesNet:
         """Return the network whose density is that of the learner."""
         network = self._fitted()
-        return network if self.density == "bins" else self.averaged_
+        if self.density == "bins":
+            return network
+        if not hasattr(self, "averaged_"):
+            raise GomeaBnError(
+                f'This {type(self).__name__} has no averaged network; call fit(frame) with density="averaged".'
+            )
+        return self.averaged_
 
     def _fitted(self) -> DiscretizedBayesNet:
         if not hasattr(self, "network_"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.family_line import ProbabilityScale, log_mass, log_student
+from gomea_bn.network.family_line import ProbabilityScale, log_line_density
 
 __all__ = ["FittedLine", "fitted_line", "left_out_residuals", "mixture_weight"]
 
@@ -135,7 +135,7 @@ def _with_shared_slopes(
     )
     wider = np.sqrt(1 + design.shape[1] / n_rows)
     scales = np.maximum(_scale(total, n_rows) * wider * ratios, min_scale)
-    left_out = _log_density(
+    left_out = log_line_density(
         z,
         z - residuals * ratios[groups],
         np.maximum(_scale(squares, n_rows - 1) * wider * ratios[groups], min_scale),
@@ -172,7 +172,7 @@ def _with_own_slopes(
         coefficients[group] = of_group
         scales[group] = max(float(_scale(total, n_rows)) * wider, min_scale)
         freedom[group] = n_rows + _PRIOR_ROWS
-        left_out[rows] = _log_density(
+        left_out[rows] = log_line_density(
             z[rows],
             z[rows] - residuals,
             np.maximum(_scale(squares, n_rows - 1) * wider, min_scale),
@@ -187,16 +187,6 @@ def _scale(squares: NDArray[np.float64] | float, n_rows: int) -> NDArray[np.floa
     return np.sqrt((np.asarray(squares) + _PRIOR_ROWS * _PRIOR_VARIANCE) / (n_rows + _PRIOR_ROWS))
 
 
-def _log_density(
-    z: NDArray[np.float64],
-    means: NDArray[np.float64],
-    scales: NDArray[np.float64],
-    freedom: float,
-    scale: ProbabilityScale,
-) -> NDArray[np.float64]:
-    return log_student(z - means, scales, freedom) - log_mass(means, scales, freedom, scale)
-
-
 def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the weight of the second of two densities with which their mixture fits rows best.
 
@@ -208,7 +198,8 @@ def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
     Returns
     -------
     float
-        Weight between 0 and 1, by expectation maximisation.
+        Weight by expectation maximisation, between 0 and 1 - 1 / (n_rows + 1): the next row may be one that the second
+        density cannot predict.
     """
     ratio = np.exp(np.clip(second - first, -700, 700))
     weight = 0.5
@@ -216,4 +207,4 @@ def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
         before, weight = weight, float(np.mean(weight * ratio / (1 - weight + weight * ratio)))
         if abs(weight - before) < _STEP_TOLERANCE:
             break
-    return weight
+    return min(weight, 1 - 1 / (len(first) + 1))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
@@ -17,11 +17,11 @@ from gomea_bn.network.checks import check_keys
 from gomea_bn.network.family_line import FamilyLine, ProbabilityScale
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
 from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["AveragedBayesNet", "around_cuts"]
 
@@ -54,7 +54,8 @@ class AveragedBayesNet:
     Raises
     ------
     GomeaBnError
-        For copies of another graph, and for lines that do not fit it.
+        For copies of another graph, for lines that do not fit it, for scales of unknown or discrete variables, and for
+        probabilities that are not one per cut.
     """
 
     __slots__ = ("_copies", "_cut_probabilities", "_lines", "_n_rows", "_network", "_scales")
@@ -74,7 +75,7 @@ class AveragedBayesNet:
         lines: Mapping[str, FamilyLine] | None = None,
         scales: Mapping[str, Shape] | None = None,
         n_rows: int,
-        cut_probabilities: Mapping[str, Iterable[float]] | None = None,
+        cut_probabilities: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         if not isinstance(network, DiscretizedBayesNet):
             raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
@@ -82,26 +83,26 @@ class AveragedBayesNet:
         if not copies:
             raise GomeaBnError("copies must hold at least one network, got none.")
         for copy in copies:
+            if not isinstance(copy, DiscretizedBayesNet):
+                raise GomeaBnError(f"Copies must be DiscretizedBayesNets, got {type(copy).__name__}.")
             same = ("names", "edges", "support", "levels", "shapes")
             if any(getattr(copy, part) != getattr(network, part) for part in same):
                 raise GomeaBnError(
                     "Copies must have the variables, edges, support and shapes of the network."
                 )
         lines, shapes = dict(lines or {}), dict(scales or {})
+        check_keys(shapes, [name for name in network.cut_points if name in shapes], network.names, "scales")
+        for name, shape in shapes.items():
+            if not isinstance(shape, Shape):
+                raise GomeaBnError(f"scales['{name}'] must be a Shape, got {type(shape).__name__}.")
         for name, line in lines.items():
             _check_line(network, name, line, shapes)
+        if cut_probabilities:
+            check_keys(cut_probabilities, list(network.cut_points), network.names, "cut_probabilities")
         probabilities = {
-            name: np.array(list(given), np.float64) for name, given in (cut_probabilities or {}).items()
+            name: _checked_probabilities(name, values, len(network.cut_points[name]))
+            for name, values in (cut_probabilities or {}).items()
         }
-        if probabilities:
-            check_keys(probabilities, list(network.cut_points), network.names, "cut_probabilities")
-        for name, given in probabilities.items():
-            if given.shape != network.cut_points[name].shape or not ((given >= 0) & (given <= 1)).all():
-                raise GomeaBnError(
-                    f"cut_probabilities of '{name}' must be one number from 0 to 1 for each of its "
-                    f"{len(network.cut_points[name])} cuts, got {given.tolist()!r:.80}."
-                )
-            given.flags.writeable = False
         for slot, value in {
             "_network": network,
             "_copies": tuple(copies),
@@ -268,12 +269,12 @@ class AveragedBayesNet:
     def _values_and_places(
         self, frame: pd.DataFrame
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        """Return the values of all columns of lines inside their ranges, and their places on the scales."""
+        """Return the values of all columns of lines inside their support, and their places on the scales."""
         positions = column_positions(frame, list(self._scales))
         values, places = {}, {}
         for name, scale in self._scales.items():
             given = numeric_values(frame.iloc[:, positions[name]], name)
-            values[name] = np.clip(given, scale.shape.low, scale.shape.high)
+            values[name] = np.clip(given, *self._network.support[name])
             places[name] = scale.of_values(values[name])
         return values, places
 
@@ -284,11 +285,16 @@ class AveragedBayesNet:
         places: Mapping[str, NDArray[np.float64]],
         groups: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the log density of a variable under its line, in its units, float64 (n_rows,)."""
+        """Return the log density of a variable under its line, in its units, float64 (n_rows,).
+
+        It is -inf for values of the support that the scale does not reach.
+        """
         line, scale = self._lines[name], self._scales[name]
         parents = np.column_stack([places[parent] for parent in line.parents])
         z = places[name]
-        return line.log_density(z, parents, groups, scale) + scale.log_slope(values[name], z)
+        is_inside = (values[name] >= scale.shape.low) & (values[name] <= scale.shape.high)
+        logs = line.log_density(z, parents, groups, scale) + scale.log_slope(values[name], z)
+        return np.where(is_inside, logs, -np.inf)
 
     def _groups(self, line: FamilyLine, frame: pd.DataFrame) -> NDArray[np.int64]:
         """Return the configuration of the discrete parents of a line in every row, int64 (n_rows,)."""
@@ -384,10 +390,27 @@ def around_cuts(
     return lows, np.concatenate((middles, support[1:]))[: len(cuts)]
 
 
+def _checked_probabilities(name: str, values: object, n_cuts: int) -> NDArray[np.float64]:
+    """Return one probability per cut of a variable, float64 (n_cuts,), read-only."""
+    try:
+        checked = np.array(values, np.float64)
+    except (TypeError, ValueError):
+        checked = np.full(1, np.nan)
+    if checked.shape != (n_cuts,) or not ((checked >= 0) & (checked <= 1)).all():
+        raise GomeaBnError(
+            f"cut_probabilities of '{name}' must be one number from 0 to 1 for each of {counted(n_cuts, 'cut')}, got "
+            f"{values!r:.80}."
+        )
+    checked.flags.writeable = False
+    return checked
+
+
 def _check_line(
     network: DiscretizedBayesNet, name: str, line: FamilyLine, scales: Mapping[str, Shape]
 ) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
+    if not isinstance(line, FamilyLine):
+        raise GomeaBnError(f"lines['{name}'] must be a FamilyLine, got {type(line).__name__}.")
     cuts, levels = network.cut_points, network.levels
     parents = network.parents(name)
     if name not in cuts:

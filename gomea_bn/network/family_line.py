@@ -14,7 +14,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["FamilyLine", "ProbabilityScale", "log_student"]
+__all__ = ["FamilyLine", "ProbabilityScale", "log_line_density"]
 
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 # the probability of the range of a column is never rounded to 0
@@ -64,14 +64,34 @@ class ProbabilityScale:
         return np.asarray(self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI, np.float64)
 
 
-def log_student(
-    residuals: NDArray[np.float64], scales: NDArray[np.float64] | float, freedom: NDArray[np.float64] | float
+def log_line_density(
+    z: NDArray[np.float64],
+    means: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    freedom: NDArray[np.float64] | float,
+    scale: ProbabilityScale,
 ) -> NDArray[np.float64]:
-    """Return the log density of Student's t distribution at residuals, for scales and degrees of freedom."""
+    """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
+
+    Parameters
+    ----------
+    z : ndarray of shape (n,), float64
+        Places on the scale of the column.
+    means, scales : ndarray of shape (n,), float64
+        Centres and scales of the distribution. A centre beyond the range is moved to its end, so that the range never
+        loses its probability to rounding.
+    freedom : ndarray of shape (n,), float64, or float
+        Degrees of freedom.
+    scale : ProbabilityScale
+        Scale of the column.
+    """
+    means = np.clip(means, scale.low, scale.high)
     half = np.asarray(freedom) / 2
-    squares = (residuals / scales) ** 2 / freedom
+    squares = ((z - means) / scales) ** 2 / freedom
     constant = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(pi * np.asarray(freedom)) - np.log(scales)
-    return np.asarray(constant - (half + 0.5) * np.log1p(squares), np.float64)
+    mass = stdtr(freedom, (scale.high - means) / scales) - stdtr(freedom, (scale.low - means) / scales)
+    logs = constant - (half + 0.5) * np.log1p(squares) - np.log(np.maximum(mass, _LEAST_MASS))
+    return np.asarray(logs, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +99,8 @@ class FamilyLine:
     """The line of a family: the column is Student-t around a linear function of its continuous parents.
 
     All columns are on their probability scales. Coefficients, scale and degrees of freedom may differ between the
-    configurations of the discrete parents, the groups. The density is restricted to the range of the column.
+    configurations of the discrete parents, the groups. The density is restricted to the range of the column, and a
+    centre beyond the range is moved to its end.
 
     Attributes
     ----------
@@ -108,7 +129,11 @@ class FamilyLine:
     freedom: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        n_groups = len(self.scales)
+        for part in ("coefficients", "scales", "freedom"):
+            numbers = np.array(getattr(self, part), np.float64)
+            numbers.flags.writeable = False
+            object.__setattr__(self, part, numbers)
+        n_groups = self.scales.size
         is_valid = (
             0 < self.weight < 1
             and len(self.parents) > 0
@@ -124,11 +149,9 @@ class FamilyLine:
                 "A line must have a weight between 0 and 1, at least one continuous parent, and for each of its groups "
                 "an intercept, one slope per parent, a scale and degrees of freedom above 0, all finite."
             )
-        for part in (self.coefficients, self.scales, self.freedom):
-            part.flags.writeable = False
 
     def means(self, parents: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the centres of the density, float64 (n,), for parents (n, n_parents) on their scales."""
+        """Return the linear function, float64 (n,), for parents (n, n_parents) on their scales."""
         coefficients = self.coefficients[groups]
         return np.asarray(coefficients[:, 0] + (coefficients[:, 1:] * parents).sum(axis=1), np.float64)
 
@@ -140,8 +163,9 @@ class FamilyLine:
         scale: ProbabilityScale,
     ) -> NDArray[np.float64]:
         """Return the log density of places of the column on its scale, float64 (n,)."""
-        means, scales, freedom = self.means(parents, groups), self.scales[groups], self.freedom[groups]
-        return log_student(z - means, scales, freedom) - log_mass(means, scales, freedom, scale)
+        return log_line_density(
+            z, self.means(parents, groups), self.scales[groups], self.freedom[groups], scale
+        )
 
     def draw(
         self,
@@ -151,7 +175,8 @@ class FamilyLine:
         generator: np.random.Generator,
     ) -> NDArray[np.float64]:
         """Return places of the column on its scale, float64 (n,), one per row of the parents."""
-        means, scales, freedom = self.means(parents, groups), self.scales[groups], self.freedom[groups]
+        scales, freedom = self.scales[groups], self.freedom[groups]
+        means = np.clip(self.means(parents, groups), scale.low, scale.high)
         low = stdtr(freedom, (scale.low - means) / scales)
         high = stdtr(freedom, (scale.high - means) / scales)
         drawn = means + scales * stdtrit(freedom, low + generator.random(len(means)) * (high - low))
@@ -174,21 +199,13 @@ class FamilyLine:
         fields = ("weight", "parents", "groups", "coefficients", "scales", "freedom")
         if not isinstance(content, Mapping) or any(field not in content for field in fields):
             raise GomeaBnError(f"A line must be an object with the fields {', '.join(fields)}.")
+        for field in ("parents", "groups"):
+            names = content[field]
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise GomeaBnError(f"The {field} of a line must be a list of names, got {names!r:.80}.")
         try:
             arrays = [np.array(content[field], np.float64) for field in fields[3:]]
             weight = float(content["weight"])
         except (TypeError, ValueError, OverflowError) as error:
             raise GomeaBnError(f"The parts of a line must be numbers: {error}.") from error
         return cls(weight, tuple(content["parents"]), tuple(content["groups"]), *arrays)
-
-
-def log_mass(
-    means: NDArray[np.float64],
-    scales: NDArray[np.float64] | float,
-    freedom: NDArray[np.float64] | float,
-    scale: ProbabilityScale,
-) -> NDArray[np.float64]:
-    """Return ln of the probability of the range of a column under Student's t distributions, float64 (n,)."""
-    high = stdtr(freedom, (scale.high - means) / scales)
-    low = stdtr(freedom, (scale.low - means) / scales)
-    return np.asarray(np.log(np.maximum(high - low, _LEAST_MASS)), np.float64)

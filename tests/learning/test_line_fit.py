@@ -1,0 +1,230 @@
+"""Lines fitted to rows: against regressions without each row, and weights of mixtures against a search on a grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from gomea_bn.learning.line_fit import FittedLine, fitted_line, left_out_residuals, mixture_weight
+from gomea_bn.network.family_line import ProbabilityScale
+from gomea_bn.problems.cuts.shape import Shape
+
+SCALE = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 200)
+
+
+@dataclass
+class Rows:
+    """Rows of a column, its continuous parents and its groups, all on probability scales."""
+
+    z: NDArray[np.float64]
+    parents: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    n_groups: int
+
+    def line(self, min_scale: float = 1e-3) -> FittedLine:
+        return fitted_line(self.z, self.parents, self.groups, self.n_groups, SCALE, min_scale)
+
+
+def rows_with(seed: int, n: int, slopes: list[list[float]], noise: list[float]) -> Rows:
+    """Return rows with the slopes and the noise of every group."""
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, len(slopes), n)
+    parents = rng.normal(size=(n, len(slopes[0])))
+    means = (np.array(slopes)[groups] * parents).sum(axis=1) + 0.3 * groups
+    z = means + np.array(noise)[groups] * rng.normal(size=n)
+    return Rows(np.clip(z, SCALE.low, SCALE.high), parents, groups, len(slopes))
+
+
+def slow_ridge(
+    z: NDArray[np.float64], design: NDArray[np.float64], precisions: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Return coefficients and penalised sum of squares, with every prior as one more row."""
+    rows = np.vstack([design, np.diag(np.sqrt(precisions))])
+    values = np.concatenate([z, np.zeros(len(precisions))])
+    coefficients = np.linalg.lstsq(rows, values, rcond=None)[0]
+    return coefficients, float(((values - rows @ coefficients) ** 2).sum())
+
+
+def slow_log_density(z: float, mean: float, scale: float, freedom: float) -> float:
+    """Return the log density of Student's t distribution in the range, around a centre inside it."""
+    law = student(freedom, min(max(mean, SCALE.low), SCALE.high), scale)
+    return float(law.logpdf(z)) - math.log(law.cdf(SCALE.high) - law.cdf(SCALE.low))
+
+
+def slow_fit(
+    z: NDArray[np.float64], parents: NDArray[np.float64], min_scale: float
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+    """Return coefficients, scale and left-out log densities of one regression, which is done again for every row."""
+    n = len(z)
+    design = np.column_stack([np.ones(n), parents])
+    precisions = np.full(design.shape[1], 0.1)
+    wider = math.sqrt(1 + design.shape[1] / n)
+    coefficients, squares = slow_ridge(z, design, precisions)
+    scale = max(math.sqrt((squares + 0.02) / (n + 1)) * wider, min_scale)
+    left_out = []
+    for row in range(n):
+        others = np.arange(n) != row
+        without, rest = slow_ridge(z[others], design[others], precisions)
+        of_row = max(math.sqrt((rest + 0.02) / n) * wider, min_scale)
+        left_out.append(slow_log_density(z[row], float(design[row] @ without), of_row, n))
+    return coefficients, scale, np.array(left_out)
+
+
+# ---------------------------------------------------------------- residuals
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 4), st.sampled_from([0.01, 0.1, 3.0]))
+@settings(max_examples=60)
+def test_left_out_residuals_are_those_of_regressions_without_each_row(
+    seed: int, n: int, n_columns: int, precision: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    design, z = rng.normal(size=(n, n_columns)), rng.normal(size=n)
+    precisions = precision * rng.uniform(0.5, 2, n_columns)
+    coefficients, residuals, squares, total = left_out_residuals(z, design, precisions)
+    slow, slow_total = slow_ridge(z, design, precisions)
+    np.testing.assert_allclose(coefficients, slow, rtol=1e-8, atol=1e-10)
+    assert total == pytest.approx(slow_total, rel=1e-8, abs=1e-10)
+    for row in range(n):
+        others = np.arange(n) != row
+        without, rest = slow_ridge(z[others], design[others], precisions)
+        assert residuals[row] == pytest.approx(z[row] - design[row] @ without, abs=1e-8)
+        assert squares[row] == pytest.approx(rest, abs=1e-8)
+
+
+# ---------------------------------------------------------------- lines
+
+
+@given(st.integers(0, 10_000), st.integers(3, 30), st.sampled_from([1e-3, 0.4]))
+@settings(max_examples=20)
+def test_the_line_of_one_group_is_that_of_regressions_without_each_row(
+    seed: int, n: int, min_scale: float
+) -> None:
+    rows = rows_with(seed, n, [[0.7, -0.4]], [0.3])
+    line = rows.line(min_scale)
+    coefficients, scale, left_out = slow_fit(rows.z, rows.parents, min_scale)
+    np.testing.assert_allclose(line.coefficients, [coefficients], rtol=1e-8, atol=1e-10)
+    assert line.scales.tolist() == pytest.approx([scale])
+    assert line.freedom.tolist() == [n + 1]
+    np.testing.assert_allclose(line.left_out, left_out, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slopes_that_differ_between_groups_are_regressions_of_the_groups(seed: int) -> None:
+    rows = rows_with(seed, 90, [[1.0], [-1.0], [0.2]], [0.1, 0.1, 0.3])
+    line = rows.line()
+    for group in range(3):
+        members = np.flatnonzero(rows.groups == group)
+        coefficients, scale, left_out = slow_fit(rows.z[members], rows.parents[members], 1e-3)
+        np.testing.assert_allclose(line.coefficients[group], coefficients, rtol=1e-8, atol=1e-10)
+        assert line.scales[group] == pytest.approx(scale)
+        assert line.freedom[group] == len(members) + 1
+        np.testing.assert_allclose(line.left_out[members], left_out, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", [2, 7, 8])
+def test_slopes_that_all_groups_share_are_one_weighted_regression(seed: int) -> None:
+    n, noise = 60, [0.1, 0.5, 0.2]
+    rows = rows_with(seed, n, [[0.6, 0.2]] * 3, noise)
+    line = rows.line()
+    assert (line.coefficients[:, 1:] == line.coefficients[0, 1:]).all()
+    assert line.freedom.tolist() == [n + 1] * 3
+    design = np.column_stack([np.ones(n), rows.parents, *(rows.groups == group for group in range(3))])
+    precisions = np.full(6, 0.1)
+    # ratios of the scales of the groups, each pooled with eight rows of the whole table
+    mean_square = slow_ridge(rows.z, design, precisions)[1] / n
+    residuals = left_out_residuals(rows.z, design, precisions)[1]
+    ratios = np.array(
+        [
+            math.sqrt(
+                (float((residuals[rows.groups == group] ** 2).sum()) / mean_square + 8)
+                / ((rows.groups == group).sum() + 8)
+            )
+            for group in range(3)
+        ]
+    )
+    assert (np.argsort(ratios) == np.argsort(noise)).all()
+    of_rows = ratios[rows.groups]
+    weighted, weighted_design = rows.z / of_rows, design / of_rows[:, None]
+    coefficients, squares = slow_ridge(weighted, weighted_design, precisions)
+    wider = math.sqrt(1 + 6 / n)
+    np.testing.assert_allclose(line.coefficients[:, 0], coefficients[0] + coefficients[3:], rtol=1e-8)
+    np.testing.assert_allclose(line.coefficients[0, 1:], coefficients[1:3], rtol=1e-8)
+    np.testing.assert_allclose(line.scales, math.sqrt((squares + 0.02) / (n + 1)) * wider * ratios, rtol=1e-8)
+    for row in range(n):
+        others = np.arange(n) != row
+        without, rest = slow_ridge(weighted[others], weighted_design[others], precisions)
+        scale = math.sqrt((rest + 0.02) / n) * wider * of_rows[row]
+        expected = slow_log_density(rows.z[row], float(design[row] @ without), scale, n)
+        assert line.left_out[row] == pytest.approx(expected, abs=1e-7)
+    # regressions of the groups alone predict worse
+    members = [rows.groups == group for group in range(3)]
+    alone = [slow_fit(rows.z[m], rows.parents[m], 1e-3)[2].sum() for m in members]
+    assert line.left_out.sum() >= sum(alone)
+
+
+def test_a_group_without_rows_has_the_line_of_all_rows() -> None:
+    rows = rows_with(1, 80, [[1.0], [-1.0]], [0.1, 0.1])
+    rows.n_groups = 3
+    line = rows.line()
+    assert line.coefficients[0, 1] > 0.9
+    assert line.coefficients[1, 1] < -0.9
+    # between the slopes of the others
+    assert abs(line.coefficients[2, 1]) < 0.5
+    assert line.freedom[2] == 81
+    assert line.scales[2] > 5 * line.scales[0]
+    assert np.isfinite(line.left_out).all()
+
+
+def test_the_scale_has_its_floor() -> None:
+    rng = np.random.default_rng(0)
+    x = np.clip(rng.normal(size=2000), SCALE.low, SCALE.high)
+    exact = Rows(x, x[:, None], np.zeros(2000, np.int64), 1)
+    assert exact.line(1e-3).scales[0] < 0.01
+    line = exact.line(0.25)
+    assert line.scales.tolist() == [0.25]
+    # no row has more density than the floor allows at the centre of a range that holds nearly everything
+    assert line.left_out.max() < -math.log(0.25) - 0.5 * math.log(2 * math.pi) + math.log(2) + 1e-3
+    two_groups = Rows(x, x[:, None], rng.integers(0, 2, 2000), 2).line(0.25)
+    assert two_groups.scales.tolist() == [0.25, 0.25]
+
+
+def test_tables_of_very_few_rows_have_lines() -> None:
+    line = rows_with(0, 3, [[1.0, 1.0, 1.0]], [0.1]).line()
+    assert np.isfinite(line.left_out).all()
+    for n in (2, 4):
+        single = Rows(np.arange(n) / n, np.ones((n, 1)), np.arange(n), n).line()
+        assert np.isfinite(single.left_out).all()
+        assert (single.scales > 0).all()
+
+
+# ---------------------------------------------------------------- weights
+
+
+@given(st.integers(0, 10_000), st.integers(5, 200), st.floats(-2, 2))
+@settings(max_examples=40)
+def test_the_weight_of_a_mixture_is_the_best_on_a_grid(seed: int, n: int, shift: float) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=n), rng.normal(size=n) + shift
+    weight = mixture_weight(first, second)
+    grid = np.linspace(1e-6, 1 - 1 / (n + 1), 500)
+    sums = np.log((1 - grid)[:, None] * np.exp(first)[None, :] + grid[:, None] * np.exp(second)[None, :]).sum(
+        axis=1
+    )
+    best = float(np.log((1 - weight) * np.exp(first) + weight * np.exp(second)).sum())
+    assert best >= sums.max() - 1e-3
+    assert 0 <= weight <= 1 - 1 / (n + 1)
+
+
+@pytest.mark.parametrize("gain", [5.0, 40.0, 1e4, math.inf])
+def test_a_line_never_has_all_the_weight(gain: float) -> None:
+    weight = mixture_weight(np.zeros(50) - gain, np.zeros(50))
+    assert weight == pytest.approx(50 / 51)
+    assert mixture_weight(np.zeros(50), np.zeros(50) - gain) < 1e-3

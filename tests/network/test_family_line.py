@@ -1,0 +1,233 @@
+"""Lines of families: densities against quadrature and SciPy, samples against densities, and parts that are refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.stats import kstest, norm
+from scipy.stats import t as student
+from shape_oracles import random_shape, slow_distribution
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.family_line import FamilyLine, ProbabilityScale
+from gomea_bn.problems.cuts.shape import Shape
+
+FLAT = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 100)
+
+
+def two_groups(weight: float = 0.4, **parts: Any) -> FamilyLine:
+    """Return a line with two parents, and two groups that differ in everything."""
+    content: dict[str, Any] = {
+        "coefficients": np.array([[0.1, 0.6, -0.3], [-0.5, 0.0, 0.8]]),
+        "scales": np.array([0.5, 0.2]),
+        "freedom": np.array([40.0, 4.0]),
+        **parts,
+    }
+    return FamilyLine(weight, ("a", "b"), ("g",), **content)
+
+
+def content_with(**parts: object) -> dict[str, Any]:
+    return {**two_groups().to_content(), **parts}
+
+
+# ---------------------------------------------------------------- scales
+
+
+@given(st.integers(0, 5000), st.integers(2, 2000))
+def test_the_scale_is_the_normal_quantile_of_the_shape(seed: int, n_rows: int) -> None:
+    shape = random_shape(seed)
+    scale = ProbabilityScale(shape, n_rows)
+    values = np.concatenate(
+        (
+            np.random.default_rng(seed).uniform(shape.low - 1, shape.high + 1, 10),
+            shape.edges,
+            shape.point_values,
+        )
+    )
+    for value, z in zip(values.tolist(), scale.of_values(values).tolist(), strict=True):
+        inside = min(max(value, shape.low), shape.high)
+        share = slow_distribution(shape, inside) - shape.points.get(inside, 0.0) / 2
+        assert z == pytest.approx(norm.ppf((n_rows * share + 0.5) / (n_rows + 1)), abs=1e-6)
+        assert scale.low - 1e-9 <= z <= scale.high + 1e-9
+    assert scale.low == pytest.approx(-scale.high) == pytest.approx(norm.ppf(0.5 / (n_rows + 1)))
+
+
+@given(st.integers(0, 5000), st.integers(2, 2000))
+def test_values_come_back_from_the_scale(seed: int, n_rows: int) -> None:
+    shape = random_shape(seed)
+    scale = ProbabilityScale(shape, n_rows)
+    values = np.random.default_rng(seed).uniform(shape.low, shape.high, 20)
+    back = scale.values_of(scale.of_values(values))
+    np.testing.assert_allclose(back, values, rtol=0, atol=1e-7 * (shape.high - shape.low))
+    points = shape.point_values
+    np.testing.assert_array_equal(scale.values_of(scale.of_values(points)), points)
+    ends = scale.values_of(np.array([scale.low, scale.high, -40.0, 40.0]))
+    assert ends.tolist() == pytest.approx([shape.low, shape.high] * 2)
+
+
+@given(st.integers(0, 5000), st.integers(2, 2000))
+def test_the_slope_is_the_derivative_of_the_scale(seed: int, n_rows: int) -> None:
+    shape = random_shape(seed)
+    scale = ProbabilityScale(shape, n_rows)
+    shares = np.random.default_rng(seed).uniform(0.2, 0.8, len(shape.left))
+    values = shape.edges[:-1] + shares * np.diff(shape.edges)
+    # without a point mass between the two places
+    step = 1e-4 * np.diff(shape.edges)
+    apart = np.abs(values[:, None] - shape.point_values[None, :]).min(axis=1, initial=np.inf) > step
+    values, step = values[apart], step[apart]
+    slopes = (scale.of_values(values + step) - scale.of_values(values - step)) / (2 * step)
+    np.testing.assert_allclose(np.exp(scale.log_slope(values, scale.of_values(values))), slopes, rtol=1e-5)
+
+
+# ---------------------------------------------------------------- densities
+
+
+def line_integral(line: FamilyLine, parents: list[float], group: int, scale: ProbabilityScale) -> float:
+    """Return the integral of the density over the range of the column."""
+
+    def density(z: float) -> float:
+        logs = line.log_density(np.array([z]), np.array([parents]), np.array([group]), scale)
+        return math.exp(float(logs[0]))
+
+    mean = float(line.means(np.array([parents]), np.array([group]))[0])
+    centre = min(max(mean, scale.low), scale.high)
+    near = [centre + k * float(line.scales[group]) for k in (-20, -5, -1, 0, 1, 5, 20)]
+    breaks = sorted({scale.low, *(z for z in near if scale.low < z < scale.high), scale.high})
+    return math.fsum(quad(density, a, b)[0] for a, b in itertools.pairwise(breaks))
+
+
+@pytest.mark.parametrize(
+    "parents", [[0.0, 0.0], [1.5, -2.0], [2.5, 2.5], [-2.5, -2.5], [40.0, 0.0], [-40.0, 0.0]]
+)
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("least_scale", [None, 1e-3])
+def test_the_density_integrates_to_one_wherever_the_centre_is(
+    parents: list[float], group: int, least_scale: float | None
+) -> None:
+    parts = {} if least_scale is None else {"scales": np.full(2, least_scale)}
+    assert line_integral(two_groups(**parts), parents, group, FLAT) == pytest.approx(1.0, abs=1e-6)
+
+
+@given(st.integers(0, 5000))
+def test_the_density_is_that_of_a_truncated_student_distribution(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    line = two_groups()
+    parents, groups = rng.uniform(-1, 1, (5, 2)), rng.integers(0, 2, 5)
+    z = rng.uniform(FLAT.low, FLAT.high, 5)
+    logs = line.log_density(z, parents, groups, FLAT)
+    for k in range(5):
+        intercept, first, second = line.coefficients[groups[k]].tolist()
+        mean = intercept + first * parents[k, 0] + second * parents[k, 1]
+        law = student(line.freedom[groups[k]], mean, line.scales[groups[k]])
+        mass = law.cdf(FLAT.high) - law.cdf(FLAT.low)
+        assert logs[k] == pytest.approx(law.logpdf(z[k]) - math.log(mass), abs=1e-9)
+
+
+@pytest.mark.parametrize("parents", [[0.0, 0.0], [2.5, -2.5], [40.0, 0.0], [-40.0, 0.0]])
+@pytest.mark.parametrize("group", [0, 1])
+def test_draws_follow_the_density(parents: list[float], group: int) -> None:
+    line, n = two_groups(), 2000
+    drawn = line.draw(np.tile(parents, (n, 1)), np.full(n, group), FLAT, np.random.default_rng(3))
+    assert (drawn >= FLAT.low).all()
+    assert (drawn <= FLAT.high).all()
+    intercept, first, second = line.coefficients[group].tolist()
+    mean = intercept + first * parents[0] + second * parents[1]
+    law = student(line.freedom[group], min(max(mean, FLAT.low), FLAT.high), line.scales[group])
+    low, high = law.cdf(FLAT.low), law.cdf(FLAT.high)
+    assert kstest(drawn, lambda z: (law.cdf(z) - low) / (high - low)).pvalue > 1e-4
+
+
+def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer() -> None:
+    line = two_groups(coefficients=np.array([[30.0, 0, 0], [-30.0, 0, 0]]), scales=np.full(2, 1e-3))
+    groups = np.array([0, 1, 0, 1])
+    drawn = line.draw(np.zeros((4, 2)), groups, FLAT, np.random.default_rng(0))
+    np.testing.assert_allclose(drawn, np.where(groups == 0, FLAT.high, FLAT.low), atol=0.02)
+
+
+# ---------------------------------------------------------------- parts
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"scales": np.array([0.5, 0.0])},
+        {"scales": np.array([0.5, -1.0])},
+        {"scales": np.array([0.5, math.inf])},
+        {"scales": np.array([0.5])},
+        {"scales": np.array(0.5)},
+        {"freedom": np.array([4.0, 0.0])},
+        {"freedom": np.array([4.0, math.nan])},
+        {"freedom": np.array([4.0, 4.0, 4.0])},
+        {"coefficients": np.zeros((2, 2))},
+        {"coefficients": np.zeros((1, 3))},
+        {"coefficients": np.full((2, 3), math.nan)},
+        {"coefficients": np.zeros(3)},
+        {"coefficients": np.zeros((0, 3)), "scales": np.zeros(0), "freedom": np.zeros(0)},
+        {"weight": 0.0},
+        {"weight": 1.0},
+        {"weight": math.nan},
+    ],
+)
+def test_wrong_parts_are_refused(parts: dict[str, Any]) -> None:
+    with pytest.raises(
+        GomeaBnError, match="A line must have a weight between 0 and 1, at least one continuous"
+    ):
+        two_groups(**parts)
+
+
+def test_a_line_needs_a_parent() -> None:
+    with pytest.raises(GomeaBnError, match="at least one continuous parent"):
+        FamilyLine(0.5, (), (), np.zeros((1, 1)), np.ones(1), np.ones(1))
+
+
+def test_the_parts_are_read_only_copies() -> None:
+    scales: NDArray[np.float64] = np.array([0.5, 0.2])
+    line = two_groups(scales=scales)
+    scales[0] = 9.0
+    assert line.scales.tolist() == [0.5, 0.2]
+    for part in (line.coefficients, line.scales, line.freedom):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 1.0
+    with pytest.raises(AttributeError):
+        line.weight = 0.5  # type: ignore[misc]
+
+
+def test_the_content_gives_the_same_line() -> None:
+    line = two_groups(0.1 + 0.2, scales=np.array([1 / 3, 1e-3]))
+    again = FamilyLine.from_content(json.loads(json.dumps(line.to_content())))
+    assert (again.weight, again.parents, again.groups) == (line.weight, ("a", "b"), ("g",))
+    for part in ("coefficients", "scales", "freedom"):
+        np.testing.assert_array_equal(getattr(again, part), getattr(line, part), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (5, "A line must be an object with the fields weight, parents, groups"),
+        ({"weight": 0.5}, "A line must be an object with the fields weight, parents, groups"),
+        (content_with(parents=5), "The parents of a line must be a list of names, got 5"),
+        (content_with(parents="ab"), "The parents of a line must be a list of names, got 'ab'"),
+        (content_with(groups=[1]), r"The groups of a line must be a list of names, got \[1\]"),
+        (content_with(groups=None), "The groups of a line must be a list of names, got None"),
+        (content_with(weight="much"), "The parts of a line must be numbers"),
+        (content_with(weight=None), "The parts of a line must be numbers"),
+        (content_with(scales=["x", 1]), "The parts of a line must be numbers"),
+        (content_with(scales={}), "The parts of a line must be numbers"),
+        (content_with(coefficients=[[1, [2]]]), "The parts of a line must be numbers"),
+        (content_with(freedom=[None, 1]), "A line must have a weight between 0 and 1"),
+        (content_with(scales=0.5), "A line must have a weight between 0 and 1"),
+        (content_with(weight=1), "A line must have a weight between 0 and 1"),
+    ],
+)
+def test_damaged_content_is_refused(content: object, message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        FamilyLine.from_content(content)
