@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from averaged_examples import averaged_example
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.shape import Shape
 
@@ -68,3 +70,46 @@ def test_the_summary_of_many_bins_is_cut():
     text = network.summary({"x": cuts})
     assert "(5, 6] …\n" in text
     assert text.endswith("6.0 at 6 …")
+
+
+def test_the_summary_of_an_averaged_network_names_lines_and_certain_cuts():
+    averaged = averaged_example()
+    paragraphs = averaged.summary().split("\n")
+    n_cuts = len(averaged.network.cut_points["b"])
+    start = next(k for k, line in enumerate(paragraphs) if line.startswith("b "))
+    details = [line.strip() for line in paragraphs[start + 1 : start + 5]]
+    shares = np.linspace(0.3, 0.95, n_cuts)
+    assert details[0] == "uniform inside"
+    assert details[1].startswith(f"probability of a cut: {100 * shares[0]:.0f} % at ")
+    assert details[1].count(" % at ") == n_cuts
+    assert details[2] == "40 % a line, 60 % bins"
+    assert details[3] == "given a, g, p"
+    text = averaged.summary()
+    assert text.count("a line") == 2
+    assert "70 % a line, 30 % bins" in text
+    # discrete variables have neither
+    assert text.count("probability of a cut") == 4
+    # apart from these lines it is the summary of the network
+    rest = [line for line in paragraphs if "a line" not in line and "probability of a cut" not in line]
+    assert rest == averaged.network.summary().split("\n")
+
+
+def test_the_summary_of_an_averaged_network_leaves_out_what_is_unknown():
+    averaged = averaged_example(lines={}, cut_probabilities=None)
+    assert averaged.summary() == averaged.network.summary()
+
+
+def test_the_summary_names_the_probabilities_of_six_cuts():
+    cuts = np.arange(1.0, 10.0)
+    network = DiscretizedBayesNet(
+        ["x"],
+        [],
+        cut_points={"x": cuts},
+        support={"x": (0.0, 10.0)},
+        levels={},
+        tables={"x": np.full(10, 0.1)},
+    )
+    averaged = AveragedBayesNet(network, [network], n_rows=10, cut_probabilities={"x": cuts / 10})
+    assert averaged.summary().endswith(
+        "probability of a cut: 10 % at 1, 20 % at 2, 30 % at 3, 40 % at 4, 50 % at 5, 60 % at 6 …"
+    )

@@ -1,0 +1,102 @@
+"""Averaged networks made by hand, with every kind of variable and lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.family_line import FamilyLine
+from gomea_bn.problems.cuts.shape import Shape
+
+NAMES = ("a", "g", "p", "b", "c", "d")
+EDGES = [("a", "g"), ("a", "b"), ("g", "b"), ("p", "b"), ("b", "c"), ("c", "d")]
+SUPPORT = {"a": (-1.0, 3.0), "p": (0.0, 10.0), "b": (5.0, 7.0), "c": (0.0, 1.0)}
+LEVELS = {"g": ("no", "yes"), "d": (0, 1, 2)}
+SHAPES = {
+    # with a jump, with a point mass at an end, and with a slope
+    "a": Shape([-1.0, 0.0, 3.0], [1.8, 0.6], [1.4, 1.0]),
+    "p": Shape([0.0, 10.0], [0.9], [0.5], {0.0: 0.3}),
+    "c": Shape([0.0, 1.0], [0.5], [1.5]),
+}
+SHAPE_OF_B = Shape([5.0, 6.0, 7.0], [0.5, 1.0], [1.0, 1.5])
+N_ROWS = 60
+
+
+def copy_with(seed: int) -> DiscretizedBayesNet:
+    """Return a network of the graph with random cuts and tables."""
+    rng = np.random.default_rng(seed)
+    cuts = {
+        name: np.sort(rng.uniform(low, high, rng.integers(1, 4))) for name, (low, high) in SUPPORT.items()
+    }
+    cards = {name: len(cuts[name]) + 1 if name in cuts else len(LEVELS[name]) for name in NAMES}
+    tables = {}
+    for name in NAMES:
+        parents = [parent for parent in NAMES if (parent, name) in EDGES]
+        tables[name] = rng.dirichlet(np.full(cards[name], 2.0), size=tuple(cards[p] for p in parents))
+    return DiscretizedBayesNet(
+        NAMES,
+        EDGES,
+        cut_points=cuts,
+        support=SUPPORT,
+        levels=LEVELS,
+        tables=tables,
+        shapes=SHAPES,
+        pseudo_count="auto",
+    )
+
+
+def line_of_b(**parts: Any) -> FamilyLine:
+    """Return a line of "b" with two continuous parents and two groups."""
+    content: dict[str, Any] = {
+        "weight": 0.4,
+        "parents": ("a", "p"),
+        "groups": ("g",),
+        "coefficients": np.array([[0.1, 0.8, -0.4], [-0.3, -0.7, 0.2]]),
+        "scales": np.array([0.4, 0.2]),
+        "freedom": np.array([61.0, 20.0]),
+        **parts,
+    }
+    return FamilyLine(**content)
+
+
+def averaged_example(**parts: Any) -> AveragedBayesNet:
+    """Return an averaged network of three copies, with lines of "b" and "c"; `parts` replace its parts."""
+    content: dict[str, Any] = {
+        "network": copy_with(1),
+        "copies": [copy_with(seed) for seed in (1, 2, 3)],
+        "lines": {
+            "b": line_of_b(),
+            "c": FamilyLine(0.7, ("b",), (), np.array([[0.2, -0.9]]), np.array([0.15]), np.array([61.0])),
+        },
+        "scales": {**SHAPES, "b": SHAPE_OF_B},
+        "n_rows": N_ROWS,
+        "cut_probabilities": {
+            name: np.linspace(0.3, 0.95, len(cuts)) for name, cuts in copy_with(1).cut_points.items()
+        },
+        **parts,
+    }
+    return AveragedBayesNet(content.pop("network"), content.pop("copies"), **content)
+
+
+def grid_of(
+    averaged: AveragedBayesNet, name: str, n_cells: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mid-points and widths of cells of the support, none of which holds a cut or an edge of a shape inside."""
+    shape = averaged.scales.get(name)
+    ends = [*averaged.network.support[name], *(() if shape is None else shape.edges.tolist())]
+    breaks = np.unique(np.concatenate([ends, *(copy.cut_points[name] for copy in averaged.copies)]))
+    counts = np.ceil(np.diff(breaks) / (breaks[-1] - breaks[0]) * n_cells).astype(int)
+    edges = np.concatenate(
+        [
+            *(
+                np.linspace(a, b, n, endpoint=False)
+                for a, b, n in zip(breaks, breaks[1:], counts, strict=False)
+            ),
+            breaks[-1:],
+        ]
+    )
+    return (edges[:-1] + edges[1:]) / 2, np.diff(edges)
