@@ -44,7 +44,7 @@ def sampled(averaged: AveragedBayesNet) -> pd.DataFrame:
     return averaged.sample(2000, random_state=4)
 
 
-def slow_bins(network: DiscretizedBayesNet, row: dict[str, Any], name: str) -> float:
+def slow_bins(network: DiscretizedBayesNet, row: dict[Any, Any], name: str) -> float:
     """Return the density of a variable given its parents in one network, bin by bin."""
     codes = {member: slow_code(network, member, row[member]) for member in (*network.parents(name), name)}
     probability = float(network.tables[name][tuple(codes.values())])
@@ -64,7 +64,7 @@ def slow_place(shape: Shape, value: float) -> float:
     return float(norm.ppf((N_ROWS * share + 0.5) / (N_ROWS + 1)))
 
 
-def slow_line(averaged: AveragedBayesNet, row: dict[str, Any], name: str) -> float:
+def slow_line(averaged: AveragedBayesNet, row: dict[Any, Any], name: str) -> float:
     """Return the density of a variable given its parents under its line."""
     line, shape = averaged.lines[name], averaged.scales[name]
     group = 0

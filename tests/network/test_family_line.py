@@ -113,7 +113,7 @@ def line_integral(line: FamilyLine, parents: list[float], group: int, scale: Pro
 def test_the_density_integrates_to_one_wherever_the_centre_is(
     parents: list[float], group: int, least_scale: float | None
 ) -> None:
-    parts = {} if least_scale is None else {"scales": np.full(2, least_scale)}
+    parts: dict[str, Any] = {} if least_scale is None else {"scales": np.full(2, least_scale)}
     assert line_integral(two_groups(**parts), parents, group, FLAT) == pytest.approx(1.0, abs=1e-6)
 
 
