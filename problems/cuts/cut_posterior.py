@@ -124,9 +124,8 @@ class CutPosterior:
         """Return the probability that at least one cut lies in the open interval between two values."""
         is_between = (self.candidates > low) & (self.candidates < high)
         without = self._gains.copy()
-        # no interval may begin or end at these candidates
+        # no interval begins at these candidates, so none ends there
         without[1:-1][is_between] = -inf
-        without[:, 1:-1][:, is_between] = -inf
         forward = self._filtered(without, len(self._terms))
         none = float(logsumexp(forward[1:, -1] + self._terms))
         return float(np.clip(1.0 - np.exp(none - self._total), 0.0, 1.0))

@@ -134,10 +134,12 @@ def test_tables_of_copies_are_no_larger_than_the_rows_afford() -> None:
     for n_bins in (3, 12):
         network = network_of(frame, [("x", "y"), ("z", "y")], n_bins=n_bins)
         averaged = average_families(network, frame, n_copies=10, line="none")
-        # the cube root of 8 cells per row, or the bins of the network
-        most = max(n_bins, int((8 * 60) ** (1 / 3)))
+        # the cube root of 8 cells per row
+        affordable = int((8 * 60) ** (1 / 3))
         sizes = [len(cuts) + 1 for copy in averaged.copies for cuts in copy.cut_points.values()]
-        assert max(sizes) <= most
+        assert max(sizes) <= max(n_bins, affordable)
+        # a network with more bins may keep them
+        assert (max(sizes) > affordable) == (n_bins > affordable)
 
 
 def test_fixed_cuts_stay() -> None:
@@ -187,11 +189,12 @@ def test_weights_of_lines_are_fitted_to_rows_that_are_left_out(
             for_copy.append(math.log(probability) + inside)
         logs.append(for_copy)
     np.testing.assert_allclose(of_bins, logsumexp(logs, axis=0) - math.log(3), rtol=1e-9)
-    # a row helps the line that predicts it, by little
+    # a row helps the line that predicts it, most rows by little
     bins = average_families(network, frame, n_copies=3, line="none").log_density_terms(frame)["y"]
     in_sample = averaged.log_density_terms(frame)["y"]
     line_alone = np.log((np.exp(in_sample) - 0.375 * np.exp(bins)) / 0.625)
     assert 0 < (line_alone - of_line).mean() < 0.2
+    assert np.median(np.abs(line_alone - of_line)) < 0.06
 
 
 @pytest.mark.parametrize("shaped", [False, True])

@@ -194,6 +194,10 @@ def test_the_scale_has_its_floor() -> None:
     assert line.left_out.max() < -math.log(0.25) - 0.5 * math.log(2 * math.pi) + math.log(2) + 1e-3
     two_groups = Rows(x, x[:, None], rng.integers(0, 2, 2000), 2).line(0.25)
     assert two_groups.scales.tolist() == [0.25, 0.25]
+    groups = rng.integers(0, 2, 2000)
+    opposite = Rows(np.where(groups == 0, x, -x), x[:, None], groups, 2).line(0.25)
+    assert (np.sign(opposite.coefficients[:, 1]) == [1, -1]).all()
+    assert opposite.scales.tolist() == [0.25, 0.25]
 
 
 def test_tables_of_very_few_rows_have_lines() -> None:
