@@ -54,7 +54,7 @@ def test_the_scale_of_columns_changes_neither_the_graph_nor_the_bins_of_the_rows
     seed: int, n_rows: int, scoring_method: str, is_rounded: bool
 ) -> None:
     frame = mixed_frame(n_rows, seed)
-    continuous = [name for name in frame if name != "level"]
+    continuous = [str(name) for name in frame if name != "level"]
     if is_rounded:
         frame[continuous] = frame[continuous].round(1)
     options = {"shape": "marginal", "scoring_method": scoring_method}
