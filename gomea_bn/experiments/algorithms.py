@@ -35,10 +35,11 @@ GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
     "EF": {"discretizer": "equal-frequency", "pseudo_count": 1.0, **_PUBLISHED},
     "EF-AIC": {"discretizer": "equal-frequency", "penalty": "aic", "pseudo_count": 8.0, **_PUBLISHED},
     "BD": {"discretizer": "bayesian", "pseudo_count": 1.0, **_PUBLISHED},
-    "optimal": {"discretizer": "optimal"},
+    "optimal": {"discretizer": "optimal", **_PUBLISHED},
+    "default": {},
 }
-"""Options of `BayesNetLearner` by name; bins are uniform inside as published, and numbers of bins and parents do not
-depend on the rows. EF-AIC is our setting for prediction; "optimal" is the learner's default."""
+"""Options of `BayesNetLearner` by name. Bins are uniform inside as published, and numbers of bins and parents do not
+depend on the rows, except for the learner's default. EF-AIC is our setting for prediction."""
 
 EVALUATIONS_PER_ORDER = 2_000
 """Number of evaluations that counts as one random order of LDBN, which evaluates no networks, if evaluations are

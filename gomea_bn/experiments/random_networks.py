@@ -164,14 +164,15 @@ LAW_NOTE = (
     'The networks of the paper are not published. Law "ide-cozman" follows its description; law "tree" gives sparser '
     "graphs. The floor is the true graph with the true bins, its tables counted from the same rows. It has one "
     "pseudo-count per table row, as EW, EF, BD and LDBN have; floor-auto has the smoothing that the data choose, as "
-    '"optimal" has. EF-AIC has eight pseudo-counts. If a method beats its own published number, our networks may be '
-    "easier."
+    '"optimal" and "default" have. EF-AIC has eight pseudo-counts. Bins of "optimal" are uniform inside; "default" is '
+    "the learner's default, which chooses between uniform bins and shapes. If a method beats its own published number, "
+    "our networks may be easier."
 )
 
 
 def _paper_name(algorithm: str) -> str:
     """Return the published algorithm that an algorithm is compared with; the best one if the paper does not have it."""
-    return {"EF-AIC": "EF", "optimal": "EF"}.get(algorithm, algorithm)
+    return {"EF-AIC": "EF", "optimal": "EF", "default": "EF"}.get(algorithm, algorithm)
 
 
 def _kl_panel(law: str, grows: str, groups: Cells, paper: PaperTable) -> Panel:
