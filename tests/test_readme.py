@@ -53,7 +53,14 @@ def test_all_python_blocks_run_in_order(tmp_path):
         "[-20.]",
     ]
     written = {path.name for path in tmp_path.iterdir()} - {"readme.py", "__pycache__"}
-    assert written == {"network.json", "network.bif", "network.dot", "page.html", "front.png"}
+    assert written == {
+        "network.json",
+        "network.bif",
+        "network.dot",
+        "averaged.json",
+        "page.html",
+        "front.png",
+    }
 
 
 def test_the_first_screen_has_the_two_commands_before_the_call():

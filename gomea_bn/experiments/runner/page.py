@@ -37,7 +37,8 @@ from gomea_bn.runtime.atomic_files import write_bytes, write_text
 
 __all__ = ["claims_sheet", "html_page", "markdown_section", "settings_line", "write_report", "write_summary"]
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c6d31")
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c6d31", "#6a3d9a")
+_MARKERS = "os^"
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0 1.5rem}
 td:not(:last-child){white-space:nowrap} td:last-child{min-width:16rem}
@@ -249,10 +250,11 @@ def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
     for position, series in enumerate(panel.series):
         stem = series.label.removesuffix(", published")
         stems = list(dict.fromkeys([label.removesuffix(", published") for label in lines] + [stem]))
-        colour = _COLOURS[stems.index(stem) % len(_COLOURS)]
+        turn, position_of_colour = divmod(stems.index(stem), len(_COLOURS))
+        colour, marker = _COLOURS[position_of_colour], _MARKERS[turn % len(_MARKERS)]
         style = "--" if series.dashed else "-"
         x = series.x if len(all_x) > 1 else [position] * len(series.x)
-        (line,) = axes.plot(x, series.y, style, color=colour, marker="o", markersize=3)
+        (line,) = axes.plot(x, series.y, style, color=colour, marker=marker, markersize=3)
         lines.setdefault(series.label, line)
         if series.low and len(all_x) == 1:
             axes.vlines(x, series.low, series.high, color=colour)
