@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from scipy.special import logsumexp
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.learning.cut_cycle import RefinementSession
-from gomea_bn.learning.line_fit import FittedLine, fitted_line, mixture_weight
+from gomea_bn.learning.line_fit import fitted_line, mixture_weight
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import AveragedBayesNet, around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine, ProbabilityScale
+from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import bin_widths, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn
@@ -67,8 +68,8 @@ def average_families(
     n_copies : int
         Number of sets of cuts, at least 1.
     line : {"auto", "none"}
-        Whether a column with continuous parents may also follow a line. "auto": with the weight that predicts rows
-        which are left out best, 0 if the line does not help.
+        Whether a column with continuous parents may also follow a line. "auto": with the weight under which left-out
+        rows are most likely, 0 if the line does not help.
     random_state : int, numpy Generator, RandomState or None
         Seed of the cuts.
 
@@ -88,8 +89,9 @@ def average_families(
     column that has a shape inside its bins the likelihood has the power 1/4, since its true cuts are rarely sharp. The
     tables of every copy are counted and smoothed as those of the network.
 
-    Weights of lines maximise the mixed likelihood of the rows, every row left out of the tables and of the line by
-    which it is predicted; its own cuts stay. A column with point masses has no line.
+    The weight of a line maximises the likelihood of the rows under the mixture of bins and line. Every row is left out
+    of the tables and of the line that predict it, but the cuts come from all rows. A column with point masses has no
+    line.
 
     Examples
     --------
@@ -256,9 +258,10 @@ class _Averaging:
         lines = {}
         for v, name in enumerate(names):
             parents = tuple(parent for parent in network.parents(name) if parent in shapes)
+            discrete = tuple(parent for parent in network.parents(name) if parent in network.levels)
             if name not in shapes or not parents or shapes[name].points:
                 continue
-            groups, n_groups = self._groups(name)
+            groups, n_groups = self._groups(discrete)
             values = self.table.columns[v].values
             line = fitted_line(
                 places[name],
@@ -271,21 +274,17 @@ class _Averaging:
             of_line = line.left_out + scales[name].log_slope(values, places[name])
             weight = mixture_weight(left_out[name], of_line)
             if _gain(left_out[name], of_line, weight) > _LEAST_GAIN:
-                lines[name] = _weighted(line, weight, parents, self._discrete_parents(name))
+                lines[name] = FamilyLine(
+                    weight, parents, discrete, line.coefficients, line.scales, line.freedom
+                )
         used = {member for name, line in lines.items() for member in (name, *line.parents)}
         return lines, {name: shapes[name] for name in names if name in used}
 
-    def _discrete_parents(self, name: str) -> tuple[str, ...]:
-        return tuple(parent for parent in self.network.parents(name) if parent in self.network.levels)
-
-    def _groups(self, name: str) -> tuple[NDArray[np.int64], int]:
-        """Return the configuration of a variable's discrete parents in every row, and the number of them."""
-        groups, n_groups = np.zeros(self.table.n_rows, np.int64), 1
-        for parent in self._discrete_parents(name):
-            n_levels = len(self.network.levels[parent])
-            groups = groups * n_levels + self.table.columns[self.network.names.index(parent)].values
-            n_groups *= n_levels
-        return groups, n_groups
+    def _groups(self, discrete: tuple[str, ...]) -> tuple[NDArray[np.int64], int]:
+        """Return the configuration of discrete variables in every row, and the number of configurations."""
+        codes = [self.table.columns[self.network.names.index(name)].values for name in discrete]
+        n_levels = [self.network.cardinality(name) for name in discrete]
+        return joint_groups(codes, n_levels, self.table.n_rows), prod(n_levels)
 
 
 def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:
@@ -303,14 +302,7 @@ def _gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float
     """Return what the mixture of two densities gains over the first one in nats; 0 for a weight of 0."""
     if not 0 < weight < 1:
         return 0.0
-    mixed = np.logaddexp(first + np.log1p(-weight), second + np.log(weight))
-    return float(np.sum(mixed - first))
-
-
-def _weighted(
-    line: FittedLine, weight: float, parents: tuple[str, ...], groups: tuple[str, ...]
-) -> FamilyLine:
-    return FamilyLine(weight, parents, groups, line.coefficients, line.scales, line.freedom)
+    return float(np.sum(log_mixture(first, second, weight) - first))
 
 
 def _least_scale(scale: ProbabilityScale, values: NDArray[np.float64], resolution: float) -> float:

@@ -48,7 +48,7 @@ def fitted_line(
     scale: ProbabilityScale,
     min_scale: float,
 ) -> FittedLine:
-    """Return the line that predicts left-out rows best: with the same slopes in all groups, or with slopes of its own.
+    """Return the line that predicts left-out rows best: with slopes of all groups, or of each group.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def fitted_line(
     shared = _with_shared_slopes(z, parents, groups, n_groups, scale, min_scale)
     if n_groups == 1:
         return shared
-    own = _with_own_slopes(z, parents, groups, n_groups, scale, min_scale, shared)
-    return own if own.left_out.sum() > shared.left_out.sum() else shared
+    separate = _with_own_slopes(z, parents, groups, n_groups, scale, min_scale, shared)
+    return separate if separate.left_out.sum() > shared.left_out.sum() else shared
 
 
 def left_out_residuals(

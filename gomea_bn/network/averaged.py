@@ -14,7 +14,7 @@ from gomea_bn.data.columns import column_positions, encode_levels, numeric_value
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine, ProbabilityScale
+from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -209,9 +209,7 @@ class AveragedBayesNet:
             values, z = self._values_and_places(frame)
             for name, line in self._lines.items():
                 of_line = self._log_line(name, values, z, self._groups(line, frame))
-                terms[name] = np.logaddexp(
-                    terms[name] + np.log1p(-line.weight), of_line + np.log(line.weight)
-                )
+                terms[name] = log_mixture(terms[name], of_line, line.weight)
         return terms
 
     def score(self, frame: pd.DataFrame) -> float:
@@ -303,16 +301,8 @@ class AveragedBayesNet:
         """Return the configuration of the discrete parents of a line in every row, int64 (n_rows,)."""
         levels = self._network.levels
         positions = column_positions(frame, list(line.groups))
-        codes = {
-            name: encode_levels(frame.iloc[:, positions[name]], name, levels[name]) for name in line.groups
-        }
-        return self._joint_groups(line, codes, len(frame))
-
-    def _joint_groups(self, line: FamilyLine, codes: Mapping[str, NDArray[Any]], n: int) -> NDArray[np.int64]:
-        groups = np.zeros(n, np.int64)
-        for name in line.groups:
-            groups = groups * len(self._network.levels[name]) + codes[name]
-        return groups
+        codes = [encode_levels(frame.iloc[:, positions[name]], name, levels[name]) for name in line.groups]
+        return joint_groups(codes, [len(levels[name]) for name in line.groups], len(frame))
 
     def _drawn_from_copies(
         self, name: str, values: Mapping[str, NDArray[Any]], n: int, generator: np.random.Generator
@@ -357,7 +347,8 @@ class AveragedBayesNet:
         parents = np.column_stack(
             [self._scales[parent].of_values(values[parent][rows]) for parent in line.parents]
         )
-        groups = self._joint_groups(line, {p: values[p][rows] for p in line.groups}, len(rows))
+        n_levels = [self._network.cardinality(parent) for parent in line.groups]
+        groups = joint_groups([values[parent][rows] for parent in line.groups], n_levels, len(rows))
         return scale.values_of(line.draw(parents, groups, scale, generator))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, pi
 from typing import Any
@@ -14,7 +14,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["FamilyLine", "ProbabilityScale", "log_line_density"]
+__all__ = ["FamilyLine", "ProbabilityScale", "joint_groups", "log_line_density", "log_mixture"]
 
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 # the probability of the range of a column is never rounded to 0
@@ -92,6 +92,21 @@ def log_line_density(
     mass = stdtr(freedom, (scale.high - means) / scales) - stdtr(freedom, (scale.low - means) / scales)
     logs = constant - (half + 0.5) * np.log1p(squares) - np.log(np.maximum(mass, _LEAST_MASS))
     return np.asarray(logs, np.float64)
+
+
+def joint_groups(codes: Sequence[NDArray[Any]], n_levels: Sequence[int], n_rows: int) -> NDArray[np.int64]:
+    """Return the configuration of discrete columns in every row, int64 (n_rows,), with the last column fastest."""
+    groups = np.zeros(n_rows, np.int64)
+    for of_column, n in zip(codes, n_levels, strict=True):
+        groups = groups * n + of_column
+    return groups
+
+
+def log_mixture(
+    first: NDArray[np.float64], second: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Return the log density of a mixture of two log densities, (n,); the second has a weight above 0 and below 1."""
+    return np.asarray(np.logaddexp(first + np.log1p(-weight), second + np.log(weight)), np.float64)
 
 
 @dataclass(frozen=True, eq=False)

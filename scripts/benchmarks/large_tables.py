@@ -9,7 +9,7 @@ columns also have one Gaussian distribution and a mixture of them, both of sciki
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from time import perf_counter
@@ -37,7 +37,7 @@ COUNTS = (3, 5, 8, 10, 15, 20, 30, 45, 60)
 MAX_PARENTS = 5
 TRAINING_SHARE = 0.7
 COUNTING = {"pseudo_count": "auto"}
-MOST_GAUSSIANS = 12
+NUMBERS_OF_GAUSSIANS = (1, 2, 5, 12, 20, 30, 40, 60)
 SMALLEST_VARIANCE = 1e-8
 
 Task = dict[str, Any]
@@ -124,7 +124,7 @@ def large(options: argparse.Namespace) -> None:
             tasks.append({**fixed, "table": name, **mine})
         tasks += [{**fixed, "table": name, "bins": count} for count in bins]
         if not options.without_peers:
-            tasks.append({**fixed, "table": name, "gaussians": MOST_GAUSSIANS})
+            tasks.append({**fixed, "table": name, "gaussians": NUMBERS_OF_GAUSSIANS})
     for of_variant in options.variants.values():
         warm_up(of_variant)
     results = zip(tasks, run_tasks(one_split, tasks, options.workers), strict=True)
@@ -159,14 +159,12 @@ def one_split(task: Task) -> list[Record]:
     ]
 
 
-def gaussians(train: pd.DataFrame, test: pd.DataFrame, most: int) -> list[Record]:
-    """Return the densities under one Gaussian, and under the mixture of up to `most` that has the best BIC."""
+def gaussians(train: pd.DataFrame, test: pd.DataFrame, numbers: Sequence[int]) -> list[Record]:
+    """Return the densities under the first number of Gaussians, and under the number that has the best BIC."""
     from sklearn.mixture import GaussianMixture
 
     began = perf_counter()
-    fitted = [
-        GaussianMixture(k, random_state=0, reg_covar=SMALLEST_VARIANCE).fit(train) for k in range(1, most + 1)
-    ]
+    fitted = [GaussianMixture(k, random_state=0, reg_covar=SMALLEST_VARIANCE).fit(train) for k in numbers]
     seconds = perf_counter() - began
     best = min(fitted, key=lambda mixture: mixture.bic(train))
     return [

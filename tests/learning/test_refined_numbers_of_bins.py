@@ -19,7 +19,7 @@ def steps(n_steps: int, n_rows: int) -> Table:
 
 
 def network(table: Table, n_bins: int) -> DiscretizedBayesNet:
-    """A network whose cuts are beside the steps."""
+    """A network whose cuts are next to the steps."""
     x = (np.arange(1, n_bins) + 0.3) / n_bins
     return DiscretizedBayesNet.from_table(table, [("x", "y")], {"x": x, "y": np.arange(1, n_bins) - 0.3})
 

@@ -87,7 +87,7 @@ def test_densities_of_bins_integrate_over_the_test_rows():
 def test_one_gaussian_is_the_normal_density_of_mean_and_covariance():
     pytest.importorskip("sklearn")
     frame = collinear_table(300, 1, False).frame[["A", "B"]]
-    one, best = large_tables.gaussians(frame, frame[:50], 2)
+    one, best = large_tables.gaussians(frame, frame[:50], (1, 2))
     centred = (frame[:50] - frame.mean()).to_numpy()
     covariance = np.cov(frame.to_numpy().T, bias=True) + large_tables.SMALLEST_VARIANCE * np.eye(2)
     distances = np.einsum("ij,jk,ik->i", centred, np.linalg.inv(covariance), centred)

@@ -75,22 +75,19 @@ def test_greedy_search_ends_where_no_change_of_an_edge_gains(label):
     def score(graph):
         return sum(search.family_score(v, parents) for v, parents in enumerate(graph))
 
-    found = search.best([(frozenset(),) * 3])
-    assert is_acyclic(found)
+    best = search.best([(frozenset(),) * 3])
+    assert is_acyclic(best)
     neighbours = [
         graph
         for graph in graphs
-        if sum(len(old ^ new) for old, new in zip(found, graph)) == 1
+        if sum(len(old ^ new) for old, new in zip(best, graph)) == 1
         or any(
-            b in found[a]
-            and graph[a] == found[a] - {b}
-            and graph[b] == found[b] | {a}
-            and graph[c] == found[c]
+            b in best[a] and graph[a] == best[a] - {b} and graph[b] == best[b] | {a} and graph[c] == best[c]
             for a, b, c in itertools.permutations(range(3))
         )
     ]
     assert len(neighbours) > 2
-    assert score(found) >= max(map(score, neighbours)) - 1e-9
+    assert score(best) >= max(map(score, neighbours)) - 1e-9
     assert score(search.best(graphs)) == pytest.approx(max(map(score, graphs)))
 
 
