@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import (
     BLOCK,
     SMOOTHED,
@@ -73,8 +75,8 @@ def graph_families(parents: Iterable[Iterable[int]]) -> list[Family]:
     return [Family((v, 0), tuple((p, 0) for p in of_child)) for v, of_child in enumerate(parents)]
 
 
-def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
-    """Return the work space of one thread for counting."""
+def new_scratch(n_rows: int, max_cardinality: int, curves: CurveData | None = None) -> ScoreScratch:
+    """Return the work space of one thread for counting, and for curves."""
     n_slots = 1 << int(2 * n_rows - 1).bit_length()
     n_counts = max(min(65536, 8 * n_rows + 1024), n_rows * max_cardinality)
     return ScoreScratch(
@@ -83,6 +85,7 @@ def new_scratch(n_rows: int, max_cardinality: int) -> ScoreScratch:
         slots=np.zeros(n_slots, np.int64),
         slot_keys=np.zeros(n_slots, np.int64),
         statistics=np.zeros(2, np.int64),
+        curves=new_curve_scratch(no_curves() if curves is None else curves),
     )
 
 
@@ -182,6 +185,9 @@ class FamilyScorer:
         Upper limit of the shared score cache.
     growth : LibraryGrowth, optional
         Room for policies that enter later.
+    curves : CurveData, optional
+        Makes the score of a family that of its table or of curves of its parents, whichever is better; see
+        `curves.curve_data`.
 
     Attributes
     ----------
@@ -207,6 +213,7 @@ class FamilyScorer:
         *,
         cache_bytes: int = 1 << 26,
         growth: LibraryGrowth | None = None,
+        curves: CurveData | None = None,
     ) -> None:
         self.variables = tuple(variables)
         self.method = method
@@ -233,12 +240,14 @@ class FamilyScorer:
         self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
         self.is_shaped = np.zeros(int(self.view_offset[-1]), np.bool_)
         self.rows = self._rows(len(self.variables[0].values))
+        if curves is not None:
+            self.rows = self.rows._replace(curves=curves_of_views(curves, self.view_offset))
         self.max_cardinality = max(
             int(self.rows.cardinality.max()), growth.max_bins if growth is not None else 0
         )
         self.n_rows = self.rows.codes.shape[1]
         self.caches = ThreadCaches(cache_bytes)
-        self._scratch = new_scratch(self.n_rows, self.max_cardinality)
+        self._scratch = self.new_scratch()
 
     def _rows(self, n_rows: int) -> RowData:
         n_views = int(self.view_offset[-1])
@@ -249,6 +258,7 @@ class FamilyScorer:
             constant=np.zeros(n_views),
             child_key=2 * keys[0] + 1,
             parent_key=2 * keys[1] + 1,
+            curves=no_curves(),
         )
         for v, variable in enumerate(self.variables):
             first = int(self.view_offset[v])
@@ -266,6 +276,10 @@ class FamilyScorer:
             free = int(self.view_offset[v + 1]) - first - len(variable.policies)
             self._libraries[v] = [*variable.policies, *[None] * free]
         return rows
+
+    def new_scratch(self) -> ScoreScratch:
+        """Return the work space of one thread."""
+        return new_scratch(self.n_rows, self.max_cardinality, self.rows.curves)
 
     def library(self, variable: int) -> list[Policy | None]:
         """Return a continuous variable's policies by index, None for a free index; [] for a discrete variable."""
@@ -361,6 +375,14 @@ class FamilyScorer:
             self.reserve(len(scores))
         writable = self.caches.shared if use_cache else new_cache(0)
         score_families(self.rows, self.rule, self._scratch, new_cache(2), writable, offsets, views, scores)
+        return scores
+
+    def table_scores(self, families: Iterable[Family]) -> NDArray[np.float64]:
+        """Return the scores of families by their tables, in nats, whether or not curves are better, (n_families,)."""
+        rows = self.rows._replace(curves=no_curves())
+        offsets, views = self.encode(families)
+        scores = np.empty(len(offsets) - 1)
+        score_families(rows, self.rule, self._scratch, new_cache(2), new_cache(0), offsets, views, scores)
         return scores
 
     def reserve(self, n_more: int) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, is_integer
+from gomea_bn.problems.curves import no_curves
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
@@ -105,7 +106,7 @@ class Screening:
         self.n_variables = n = len(scorer.variables)
         n_families = 2.0 * n**2 * len(_BINS) ** 2
         n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, _MAX_VISITS / n_families)))
-        rows = scorer.rows
+        rows = scorer.rows._replace(curves=no_curves())
         if n_rows < scorer.n_rows:
             chosen = np.sort(np.random.default_rng(_ROW_SEED).choice(scorer.n_rows, n_rows, replace=False))
             rows = rows._replace(codes=np.ascontiguousarray(rows.codes[:, chosen]))

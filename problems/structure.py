@@ -14,7 +14,7 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSet
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
@@ -186,7 +186,7 @@ class StructureProblem(DiscreteDefaults):
             for v, variable in enumerate(scorer.variables)
         ]
         return StructureProblem(
-            FamilyScorer(variables, scorer.method, scorer.rule),
+            FamilyScorer(variables, scorer.method, scorer.rule, curves=scorer.rows.curves),
             self.edge_rules,
             random_repair=self.rules.random_order,
             initial_indegree=self.initial_indegree,
@@ -200,6 +200,24 @@ class StructureProblem(DiscreteDefaults):
             for v, index in enumerate(self.policy_indices(genotype).tolist())
             if not self.scorer.variables[v].n_levels
         }
+
+    def families(self, genotype: NDArray[np.int16]) -> list[Family]:
+        """Return the family of every variable under a repaired genotype, by variable."""
+        policies = self.policy_indices(genotype).tolist()
+        parents: list[list[tuple[int, int]]] = [[] for _ in policies]
+        for parent, child in self.edges(genotype):
+            parents[child].append((parent, policies[parent]))
+        return [Family((v, policies[v]), tuple(of_child)) for v, of_child in enumerate(parents)]
+
+    def score(self, genotype: NDArray[np.int16]) -> float:
+        """Return the score of a repaired genotype in nats, without ``scorer.constant_score``."""
+        return float(self.scorer.score(self.families(genotype), use_cache=False).sum())
+
+    def curve_gains(self, genotype: NDArray[np.int16]) -> NDArray[np.float64]:
+        """Return by how many nats curves score every family better than its table, (n_nodes,); 0 without parents."""
+        families = self.families(genotype)
+        gains = self.scorer.score(families, use_cache=False) - self.scorer.table_scores(families)
+        return np.where([bool(family.parents) for family in families], gains, 0.0)
 
     @property
     def priced_variables(self) -> list[int]:
@@ -303,7 +321,7 @@ class StructureProblem(DiscreteDefaults):
                     rules=self.rules,
                     rows=scorer.rows,
                     score=scorer.rule,
-                    scratch=new_scratch(scorer.n_rows, scorer.max_cardinality),
+                    scratch=scorer.new_scratch(),
                     shared=shared,
                     writable=writable,
                     work=self._work(),

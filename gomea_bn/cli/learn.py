@@ -81,6 +81,13 @@ def learn(
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
     shape: Shape = "auto",
+    curves: Annotated[
+        str,
+        typer.Option(
+            help="auto: columns may also be sums of smooth curves of their parents, where that scores better than "
+            "their tables; none."
+        ),
+    ] = "auto",
     density: Annotated[
         str,
         typer.Option(
@@ -156,6 +163,7 @@ def learn(
             min_width=min_width,
             min_bin_count=min_bin_count,
             shape=shape,
+            curves=curves,
             density=density,
             line=line,
             cut_cost=cut_cost,

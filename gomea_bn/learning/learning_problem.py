@@ -37,7 +37,8 @@ from gomea_bn.problems.cuts.policies import (
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
-from gomea_bn.problems.kernels.score import BDEU, ScoreRule
+from gomea_bn.problems.curves import curve_data
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
@@ -45,6 +46,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.texts import listed
 
 __all__ = [
+    "CURVES",
     "OPTIMAL",
     "SHAPES",
     "LearningOptions",
@@ -65,6 +67,8 @@ __all__ = [
 
 SHAPES = ("auto", "uniform", "marginal")
 """How columns may be distributed inside their bins: the values of the option `shape`."""
+CURVES = ("auto", "none")
+"""Whether columns may also be sums of curves of their parents: the values of the option `curves`."""
 
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
@@ -96,6 +100,7 @@ class LearningOptions:
     min_bin_count: int = 1
     max_candidates: int | str | None = "auto"
     shape: str = "auto"
+    curves: str = "none"
 
     def __post_init__(self) -> None:
         check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
@@ -107,6 +112,7 @@ class LearningOptions:
         if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
             raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
         check_choice("shape", self.shape, SHAPES)
+        check_choice("curves", self.curves, CURVES)
         check_flag("random_repair", self.random_repair)
         check_number("initial_indegree", self.initial_indegree, 0)
         check_number("min_width", self.min_width, 0, 1, below=True)
@@ -145,6 +151,11 @@ class LearningOptions:
             return self.scoring_method
         prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)
         return "density-bd" if prices else "density-bic"
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether columns may be sums of curves of their parents, which needs the marginal likelihood as score."""
+        return self.curves == "auto" and self.discretizer == OPTIMAL
 
     @property
     def asks_discretizer(self) -> bool:
@@ -208,7 +219,8 @@ def learning_problem(
         first = first_cuts(variables, method, limits)
         variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
-    scorer = FamilyScorer(variables, method, rule, growth=growth)
+    curves = curve_data(variables) if options.has_curves and rule.kind == DIRICHLET else None
+    scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
     return StructureProblem(
         scorer,
         rules,
@@ -429,15 +441,17 @@ def learned_shapes(problem: StructureProblem, genotype: NDArray[np.int16]) -> di
 def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:
     """Return the arcs (parent, child) of a repaired genotype, by variable index, without void ones.
 
-    An arc from or to a variable with a single bin is void: it changes no probability. Required arcs stay.
+    An arc from or to a variable with a single bin is void: it changes no probability. Required arcs stay, and arcs of
+    families that curves score better than their tables.
     """
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
     several = problem.scorer.rows.cardinality[views] > 1
     required = ~problem.edge_rules.allowed[:, :, 0]
+    follows = problem.curve_gains(genotype) > 0
     return [
         (parent, child)
         for parent, child in problem.edges(genotype)
-        if (several[parent] and several[child]) or required[parent, child]
+        if (several[parent] and several[child]) or required[parent, child] or follows[child]
     ]
 
 

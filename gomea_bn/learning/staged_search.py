@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.learning.search_rounds import SearchRounds
+from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import Workers
@@ -106,7 +107,7 @@ class StagedSearch:
                 if self._ended():
                     break
                 length, turn = 2 * length, turn + 1
-        genotype = _genotypes(self.problem, [self.best])[0]
+            genotype = self._with_bins_of_curves(_genotypes(self.problem, [self.best])[0])
         return self.rounds.result(genotype, self.objective, {"stages": len(self.stages)})
 
     @property
@@ -127,6 +128,44 @@ class StagedSearch:
             if len(candidate) > len(cuts[v]):
                 cuts[v] = candidate
         return cuts
+
+    def _with_bins_of_curves(self, genotype: NDArray[np.int16]) -> NDArray[np.int16]:
+        """Return the genotype with the best cuts of variables that are in families with curves alone.
+
+        Their cuts do not change the score, so the search leaves them arbitrary. Their bins show the network, so they
+        have at least two.
+        """
+        problem = self.problem
+        assert problem.pricing is not None
+        free = self._variables_of_curves(genotype)
+        if not free:
+            return genotype
+        cuts = problem.cuts(genotype)
+        for v in free:
+            first = self.first_cuts.get(v, [cuts[v]])[0]
+            if len(first) > len(cuts[v]):
+                cuts[v] = first
+        genotype = _genotypes(problem, [_Network(problem.edges(genotype), cuts)])[0]
+        limits = replace(problem.pricing.limits, min_bins=2)
+        pricer = CutPricer(problem, replace(problem.pricing, limits=limits), np.zeros(1, np.uint8), free)
+        generator = np.random.default_rng([self.seed, len(self.stages)])
+        nothing: NDArray[np.int64] = np.empty(0, np.int64)
+        for _ in range(_PRICING_PASSES):
+            before, genotype = genotype, pricer.improved(genotype, generator, lambda _gene: nothing)
+            if np.array_equal(before, genotype):
+                break
+        self.objective = self.rounds.note_objective(-problem.score(genotype))
+        return genotype
+
+    def _variables_of_curves(self, genotype: NDArray[np.int16]) -> list[int]:
+        """Return the variables with free cuts in families that curves score better, and in no other family."""
+        in_curves: set[int] = set()
+        in_tables: set[int] = set()
+        gains = self.problem.curve_gains(genotype).tolist()
+        for family, gain in zip(self.problem.families(genotype), gains, strict=True):
+            members = {family.child[0], *(parent for parent, _ in family.parents)} if family.parents else set()
+            (in_curves if gain > 0 else in_tables).update(members)
+        return sorted((in_curves - in_tables) & set(self.problem.priced_variables))
 
     def _priced(self, network: _Network) -> _Network:
         """Return a network with the best cuts of one variable after another."""

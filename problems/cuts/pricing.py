@@ -7,7 +7,7 @@ network, its cuts become a value of the variable's gene, and mixing spreads them
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -139,6 +139,8 @@ class CutPricer:
     pricing : Pricing
     stop : ndarray of shape (1,), uint8
         Raised by another thread to give up.
+    variables : sequence of int, optional
+        Variables whose cuts may change; by default all that the problem prices.
 
     Attributes
     ----------
@@ -150,11 +152,17 @@ class CutPricer:
         Number of times that a solution got other cuts.
     """
 
-    def __init__(self, problem: PricedProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:
+    def __init__(
+        self,
+        problem: PricedProblem,
+        pricing: Pricing,
+        stop: NDArray[np.uint8],
+        variables: Sequence[int] | None = None,
+    ) -> None:
         self.problem = problem
         self.pricing = pricing
         self.stop = stop
-        self.movable = problem.priced_variables
+        self.movable = problem.priced_variables if variables is None else list(variables)
         self._columns = SortedColumns(problem.values)
         self._remembered: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.n_priced = 0
@@ -227,7 +235,7 @@ class CutPricer:
         self, present: NDArray[np.float64], cut_problem: CutProblem, most_bins: int
     ) -> NDArray[np.float64] | None:
         """Return the best cuts by dynamic programming, the present ones if none are better; None if it gave up."""
-        if most_bins < 1:
+        if most_bins < self.pricing.limits.min_bins:
             return present
         limits = self.pricing.limits
         self.n_priced += 1
@@ -235,7 +243,7 @@ class CutPricer:
         few_bins = min(most_bins, _FEW_BINS)
         steps = sorted({few_bins, most_bins}) if len(present) < few_bins else [most_bins]
         for n_bins in steps:
-            allowed = CutLimits(1, n_bins, limits.min_width, limits.min_bin_count)
+            allowed = replace(limits, max_bins=n_bins)
             best = cut_problem.optimal(
                 allowed, n_cells=self.pricing.n_cells, incumbent=present, stop=self.stop
             )

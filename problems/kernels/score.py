@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BLOCK", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
@@ -32,6 +33,7 @@ class RowData(NamedTuple):
     constant: NDArray[np.float64]  # (n_views,) nats: minus the rows' log widths, minus the policy's own cost
     child_key: NDArray[np.uint64]  # (n_views,) random words that hash a family
     parent_key: NDArray[np.uint64]  # (n_views,)
+    curves: CurveData
 
 
 class ScoreRule(NamedTuple):
@@ -54,6 +56,7 @@ class ScoreScratch(NamedTuple):
     slots: NDArray[np.int64]  # sparse counting: hash slot -> parent configuration's number + 1
     slot_keys: NDArray[np.int64]
     statistics: NDArray[np.int64]  # (2,) FAMILIES_SCORED and CACHE_HITS
+    curves: CurveScratch
 
 
 class FamilyCache(NamedTuple):
@@ -258,7 +261,7 @@ def is_dense(cells: float, n_rows: int) -> bool:
 def family_score(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
 ) -> float:
-    """Return the uncached score in nats of a family.
+    """Return the uncached score in nats of a family by its table.
 
     `views` holds the parents' views in the order of their variables, then the child's; (n_views,), int64.
     """
@@ -321,6 +324,40 @@ def cache_merge(target: FamilyCache, source: FamilyCache) -> None:
 
 
 @kernel
+def best_score(
+    rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
+) -> float:
+    """Return the uncached score in nats of a family by its table or by curves, whichever is better."""
+    score = family_score(rows, rule, scratch, views, n_views)
+    if has_curves(rows.curves):
+        of_curves = curve_score(rows.curves, scratch.curves, views, n_views)
+        score = max(score, of_curves - rule.edge_cost * (n_views - 1))
+    return score
+
+
+@kernel
+def _cached_curve_score(
+    rows: RowData,
+    scratch: ScoreScratch,
+    shared: FamilyCache,
+    writable: FamilyCache,
+    views: NDArray[np.int64],
+    n_views: int,
+) -> float:
+    """Return the score by curves from the shared or the `writable` cache, where it is the same for all bins."""
+    key = curve_key(rows.curves, views, n_views)
+    slot = cache_slot(shared, key)
+    if slot >= 0 and shared.keys[slot] == key:
+        return shared.scores[slot]
+    slot = cache_slot(writable, key)
+    if slot >= 0 and writable.keys[slot] == key:
+        return writable.scores[slot]
+    score = curve_score(rows.curves, scratch.curves, views, n_views)
+    cache_insert(writable, key, score)
+    return score
+
+
+@kernel
 def cached_family_score(
     rows: RowData,
     rule: ScoreRule,
@@ -330,7 +367,10 @@ def cached_family_score(
     views: NDArray[np.int64],
     n_views: int,
 ) -> float:
-    """Return a family's score from the shared or the `writable` cache; a new one is counted and enters the latter."""
+    """Return a family's score, by its table or by curves, from the shared or the `writable` cache.
+
+    A new score is computed and enters the latter.
+    """
     key = family_key(rows, views, n_views)
     slot = cache_slot(shared, key)
     if slot >= 0 and shared.keys[slot] == key:
@@ -341,6 +381,9 @@ def cached_family_score(
         scratch.statistics[CACHE_HITS] += 1
         return writable.scores[slot]
     score = family_score(rows, rule, scratch, views, n_views)
+    if has_curves(rows.curves):
+        of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)
+        score = max(score, of_curves - rule.edge_cost * (n_views - 1))
     cache_insert(writable, key, score)
     return score
 
@@ -363,6 +406,6 @@ def score_families(
     for f in range(scores.shape[0]):
         family = views[offsets[f] : offsets[f + 1]]
         if writable.keys.shape[0] == 0:
-            scores[f] = family_score(rows, rule, scratch, family, family.shape[0])
+            scores[f] = best_score(rows, rule, scratch, family, family.shape[0])
         else:
             scores[f] = cached_family_score(rows, rule, scratch, shared, writable, family, family.shape[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
 
@@ -66,7 +66,7 @@ def to_text(
         if averaged is not None and name in network.cut_points:
             details += [_certainty(network, name, averaged), _line_share(averaged, name)]
         if parents := [shown_names[parent] for parent in network.parents(name)]:
-            details.append(f"given {listed(parents)}")
+            details += [f"given {listed(parents)}", _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
         lines += [
@@ -110,6 +110,18 @@ def _line_share(averaged: AveragedBayesNet, name: str) -> str:
         return ""
     weight = averaged.lines[name].weight
     return f"{percent(weight)} a line, {percent(1 - weight)} bins"
+
+
+def _curves(network: NetworkLike, name: str) -> str:
+    """Return by how much curves of the parents are better than the table of a variable, "" if they are not."""
+    record = network.metadata.get("curves")
+    of_variable = record.get(name) if isinstance(record, Mapping) else None
+    if not isinstance(of_variable, Mapping) or not is_real(of_variable.get("nats")):
+        return ""
+    text = f"smooth curves of these are {of_variable['nats']:.1f} nats better than the table"
+    only = of_variable.get("only")
+    names = [parent for parent in network.parents(name) if isinstance(only, list) and parent in only]
+    return f"{text}, which alone would do without {listed(map(shown_name, names))}" if names else text
 
 
 def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:
