@@ -1,4 +1,4 @@
-"""Rows of random graphs whose columns follow smooth equations, hidden levels, or both kinds of columns.
+"""Rows of random graphs whose columns follow linear or smooth equations, hidden levels, or both kinds of columns.
 
 Every law draws its graph and its equations from one generator and its rows from another, so that the same seed gives
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["LAWS", "Sample", "bells", "mixed", "nonlinear", "random_graph"]
+__all__ = ["LAWS", "Sample", "bells", "linear", "mixed", "nonlinear", "random_graph"]
 
 SALT = 41_977
 N_COLUMNS = 10
 N_DISCRETE = 4
 """Number of discrete columns of the law "mixed"."""
 EDGES = (10, 13)
-"""Smallest and largest number of edges."""
+"""Smallest and largest number of edges of ten columns."""
+LINEAR = 100
+"""Number of the law "linear" of no columns; the number of columns is added."""
 MAX_PARENTS = 3
 THRESHOLD_NOISE = 0.3
 """Standard deviation of the noise on a value before its level is read, in standard deviations of the value."""
@@ -43,7 +46,7 @@ class Sample:
 
     Attributes
     ----------
-    frame : DataFrame of shape (n_rows, 10)
+    frame : DataFrame of shape (n_rows, n_columns)
         Continuous columns are float64, discrete ones are categories of texts.
     kinds : dict of str to str
         "discrete" or "continuous" by column.
@@ -56,14 +59,17 @@ class Sample:
     edges: list[tuple[str, str]]
 
 
-def random_graph(generator: np.random.Generator) -> list[tuple[int, int]]:
+def random_graph(
+    generator: np.random.Generator, n_columns: int = N_COLUMNS, n_edges: int | None = None
+) -> list[tuple[int, int]]:
     """Return the edges (parent, child) of a random graph in which parents have smaller numbers than children.
 
-    Pairs are taken in random order while the child has fewer than three parents, up to 10 to 13 edges.
+    Pairs are taken in random order while the child has fewer than three parents, up to `n_edges`, by default 10 to 13.
     """
-    n_edges = int(generator.integers(EDGES[0], EDGES[1] + 1))
-    pairs = [(parent, child) for child in range(N_COLUMNS) for parent in range(child)]
-    n_parents = [0] * N_COLUMNS
+    if n_edges is None:
+        n_edges = int(generator.integers(EDGES[0], EDGES[1] + 1))
+    pairs = [(parent, child) for child in range(n_columns) for parent in range(child)]
+    n_parents = [0] * n_columns
     edges = []
     for position in generator.permutation(len(pairs)):
         parent, child = pairs[position]
@@ -71,6 +77,26 @@ def random_graph(generator: np.random.Generator) -> list[tuple[int, int]]:
             n_parents[child] += 1
             edges.append((parent, child))
     return sorted(edges)
+
+
+def linear(n_rows: int, seed: int, n_columns: int = N_COLUMNS) -> Sample:
+    """Return rows of linear Gaussian equations with as many edges as columns, that is with a mean degree of 2.
+
+    A column is the sum of every standardised parent times a coefficient of .5 to 1.5 of either sign, plus normal noise
+    of .5 to 1 standard deviations. A column without parents is standard normal.
+    """
+    law, rows = _generators(seed, LINEAR + n_columns)
+    edges = random_graph(law, n_columns, n_columns)
+    columns: list[Values] = []
+    for child in range(n_columns):
+        parents = [parent for parent, other in edges if other == child]
+        coefficients = law.uniform(0.5, 1.5, len(parents)) * law.choice([-1.0, 1.0], len(parents))
+        noise = float(law.uniform(0.5, 1.0)) if parents else 1.0
+        values = noise * rows.normal(size=n_rows)
+        for parent, coefficient in zip(parents, coefficients.tolist(), strict=True):
+            values = values + coefficient * _standardised(columns[parent])
+        columns.append(values)
+    return _sample(columns, set(), edges, law)
 
 
 def nonlinear(n_rows: int, seed: int) -> Sample:
@@ -177,5 +203,11 @@ def _sample(
     return Sample(frame, kinds, [(names[parent], names[child]) for parent, child in edges])
 
 
-LAWS: dict[str, Callable[[int, int], Sample]] = {"nonlinear": nonlinear, "bells": bells, "mixed": mixed}
+LAWS: dict[str, Callable[[int, int], Sample]] = {
+    "linear": linear,
+    "linear of 20": partial(linear, n_columns=20),
+    "nonlinear": nonlinear,
+    "bells": bells,
+    "mixed": mixed,
+}
 """Functions of the number of rows and the seed, by the name of the law."""

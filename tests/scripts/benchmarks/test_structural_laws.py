@@ -6,8 +6,8 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2_contingency
-from structural_laws import LAWS, mixed, nonlinear
+from scipy.stats import chi2_contingency, kstest
+from structural_laws import LAWS, linear, mixed, nonlinear
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -15,12 +15,13 @@ def test_graphs_are_acyclic_with_few_parents_and_the_asked_rows(law):
     graphs = set()
     for seed in range(20):
         sample = LAWS[law](60, seed)
-        assert sample.frame.shape == (60, 10)
+        n_columns = 20 if law == "linear of 20" else 10
+        assert sample.frame.shape == (60, n_columns)
         assert list(sample.kinds) == list(sample.frame)
         graph = nx.DiGraph(sample.edges)
         assert set(graph) <= set(sample.frame)
         assert nx.is_directed_acyclic_graph(graph)
-        assert 10 <= len(set(sample.edges)) == len(sample.edges) <= 13
+        assert n_columns <= len(set(sample.edges)) == len(sample.edges) <= n_columns + 3
         assert max(degree for _, degree in graph.in_degree) <= 3
         assert not sample.frame.isna().any().any()
         graphs.add(tuple(sample.edges))
@@ -100,3 +101,19 @@ def test_values_of_bells_lie_around_a_few_centres():
         # two to six centres at most 1.3 apart, and deviations up to 0.35
         assert column.max() - column.min() < 5 * 1.3 + 8 * 0.35
         assert column.std() > 0.2
+
+
+@pytest.mark.parametrize("n_columns", [10, 20])
+def test_linear_columns_are_their_parents_plus_normal_noise(n_columns):
+    for seed in range(4):
+        sample = linear(4_000, seed, n_columns)
+        assert len(sample.edges) == n_columns
+        for name in sample.frame:
+            parents = [parent for parent, child in sample.edges if child == name]
+            x = (sample.frame[parents] - sample.frame[parents].mean()) / sample.frame[parents].std()
+            design = np.column_stack([np.ones(4_000), x])
+            coefficients, *_ = np.linalg.lstsq(design, sample.frame[name], rcond=None)
+            residual = sample.frame[name] - design @ coefficients
+            assert kstest(residual / residual.std(), "norm").pvalue > 1e-4
+            assert (0.45 if parents else 0.95) < residual.std() < 1.05
+            assert ((0.45 < np.abs(coefficients[1:])) & (np.abs(coefficients[1:]) < 1.55)).all()

@@ -1,0 +1,136 @@
+"""Learning with curves: graphs that bins miss, what the network records, and settings without curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+
+
+def sums(n_rows: int = 500, seed: int = 0) -> pd.DataFrame:
+    """Three independent columns, their noisy sum, a child of the sum, and a discrete child of the first column."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.normal(size=(3, n_rows))
+    total = 1.2 * a + 0.6 * b - 0.6 * c + 0.6 * rng.normal(size=n_rows)
+    return pd.DataFrame(
+        {
+            "a": a,
+            "b": b,
+            "c": c,
+            "total": total,
+            "child": np.tanh(total) + 0.3 * rng.normal(size=n_rows),
+            "sign": np.where(a + 0.2 * rng.normal(size=n_rows) > 0, "plus", "minus"),
+        }
+    )
+
+
+TRUE = {frozenset(pair) for pair in (("a", "total"), ("b", "total"), ("c", "total"), ("total", "child"), ("a", "sign"))}
+
+
+def learned(frame: pd.DataFrame, **options: Any) -> BayesNetLearner:
+    options = {"max_evaluations": 30_000, "random_state": 1, **options}
+    return BayesNetLearner(max_seconds=None, patience=None, **options).fit(frame)
+
+
+def skeleton(learner: BayesNetLearner) -> set[frozenset[str]]:
+    return {frozenset(edge) for edge in learner.network_.edges}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> BayesNetLearner:
+    return learned(sums())
+
+
+def test_curves_find_parents_that_bins_miss(fitted: BayesNetLearner) -> None:
+    assert skeleton(fitted) == TRUE
+    assert skeleton(learned(sums(), curves="none")) != TRUE
+
+
+def test_the_metadata_and_the_summary_say_which_parents_only_curves_need() -> None:
+    rng = np.random.default_rng(0)
+    strong, weak, noise = rng.normal(size=(3, 150))
+    frame = pd.DataFrame({"strong": strong, "weak": weak, "sum": 2 * strong + 0.2 * weak + 0.2 * noise})
+    network = learned(frame, knowledge=ExpertKnowledge(tiers=[["strong", "weak"], ["sum"]])).network_
+    record = network.metadata["curves"]
+    assert list(record) == ["sum"] and record["sum"]["only"] == ["weak"]
+    text = f"smooth curves of these are {record['sum']['nats']:.1f} nats better than the table"
+    assert f"{text}, which alone would do without weak" in network.summary()
+    assert "curves" not in learned(sums(), curves="none").network_.metadata
+
+
+def test_a_record_that_is_not_ours_is_left_out_of_the_summary(fitted: BayesNetLearner) -> None:
+    network = fitted.network_
+    plain = learned(sums(), curves="none", max_evaluations=500).network_
+    for record in (3, {"a": 1}, {"total": {"nats": "x"}}, {"total": {"nats": 1.0, "only": ["nothing"]}}):
+        network_like = plain.from_json(plain.to_json())
+        network_like.metadata["curves"] = record
+        assert "alone would do" not in network_like.summary()
+    assert network.from_json(network.to_json()).summary() == network.summary()
+
+
+def test_columns_of_edges_have_at_least_two_bins(fitted: BayesNetLearner) -> None:
+    network = fitted.network_
+    for edge in network.edges:
+        assert all(network.cardinality(name) > 1 for name in edge)
+
+
+def test_the_score_is_that_of_the_better_of_table_and_curves(fitted: BayesNetLearner) -> None:
+    options = LearningOptions.of(fitted, fitted.table_.n_rows)
+    problem = learning_problem(fitted.table_, options)
+    names = fitted.table_.names
+    policies = [0] * len(names)
+    for v, name in enumerate(names):
+        if name in fitted.network_.cut_points:
+            policies[v] = problem.enter_between_runs(v, fitted.network_.cut_points[name], [])
+    edges = [(names.index(parent), names.index(child)) for parent, child in fitted.network_.edges]
+    genotype = problem.genotype(edges, policies)
+    assert fitted.score_ == pytest.approx(problem.score(genotype) + problem.scorer.constant_score, abs=1e-6)
+    gains = problem.curve_gains(genotype)
+    record = fitted.network_.metadata["curves"]
+    for v, name in enumerate(names):
+        assert record.get(name, {"nats": 0.0})["nats"] == pytest.approx(gains[v], abs=1e-6)
+    assert fitted.score_ == -fitted.history_[-1].objective
+
+
+def test_threads_and_repetitions_give_the_same_network(fitted: BayesNetLearner) -> None:
+    again = learned(sums(), n_jobs=2)
+    assert again.network_.to_json() == fitted.network_.to_json()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"shape": "uniform"}, {"scoring_method": "density-bic"}, {"discretizer": "equal-frequency"}],
+    ids=["uniform", "bic", "equal-frequency"],
+)
+def test_settings_without_curves_are_as_before(options: dict[str, Any]) -> None:
+    frame = sums(200)
+    few = {"max_evaluations": 1_500, **options}
+    with_curves, without = (learned(frame, curves=curves, **few) for curves in ("auto", "none"))
+    assert with_curves.score_ == without.score_
+    assert with_curves.network_.edges == without.network_.edges
+    assert "curves" not in with_curves.network_.metadata
+
+
+def test_required_edges_stay_and_forbidden_ones_are_kept_out() -> None:
+    knowledge = ExpertKnowledge(required_edges=[("child", "total")], forbidden_edges=[("c", "total"), ("total", "c")])
+    edges = learned(sums(), knowledge=knowledge).network_.edges
+    assert ("child", "total") in edges
+    assert frozenset(("c", "total")) not in {frozenset(edge) for edge in edges}
+
+
+def test_fixed_cuts_stay_under_curves() -> None:
+    cuts = {"a": [0.1], "total": []}
+    learner = learned(sums(), cut_points=cuts)
+    assert {name: learner.network_.cut_points[name].tolist() for name in cuts} == cuts
+    # an edge of a column with a single bin stays if curves need it
+    assert frozenset(("b", "total")) in skeleton(learner)
+
+
+def test_an_unknown_value_is_an_error() -> None:
+    with pytest.raises(GomeaBnError, match="curves"):
+        BayesNetLearner(curves="always").fit(sums(50))
