@@ -60,7 +60,7 @@ class _LevelFunctions:
         self.roughness = np.zeros(len(self._used))
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
-        return (self._codes[first:last, None] == self._used) * self._scale
+        return np.asarray((self._codes[first:last, None] == self._used) * self._scale, np.float64)
 
 
 class _SmoothFunctions:
@@ -187,7 +187,11 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
             if variable.shape is not None and variable.shape.may_be_uniform:
                 targets[:, v, 1], unexplained[v, 1], alone[v, 1] = _in_own_units(variable)
     flat = targets.reshape(n_rows, -1)
-    sums, products, with_targets = np.zeros(first[-1]), np.zeros((first[-1],) * 2), np.zeros((first[-1], flat.shape[1]))
+    sums, products, with_targets = (
+        np.zeros(first[-1]),
+        np.zeros((first[-1],) * 2),
+        np.zeros((first[-1], flat.shape[1])),
+    )
     for start in range(0, n_rows, _BLOCK_ROWS):
         block = np.concatenate([f.of_rows(start, start + _BLOCK_ROWS) for f in functions], axis=1)
         sums += block.sum(axis=0)

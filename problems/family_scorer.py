@@ -134,8 +134,8 @@ class _RankedColumn:
             )
             self._in_sample = float(densities.sum())
 
-    def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, bool]:
-        """Fill `codes` (n_rows,) and return the policy's constant in nats, and whether its bins are shaped."""
+    def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, float, bool]:
+        """Fill `codes` (n_rows,) and return the policy's constant and cost in nats, and whether its bins are shaped."""
         ends = np.searchsorted(self.ranked, policy.cut_points, side="right")
         counts = np.diff(ends, prepend=0, append=len(self.ranked))
         codes[self.order] = np.repeat(np.arange(policy.n_bins, dtype=np.uint8), counts)
@@ -148,7 +148,7 @@ class _RankedColumn:
             constants[False] = float(-_log_width_sum(counts, edges))
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
-        return float(constants[shaped] - cost), shaped
+        return float(constants[shaped] - cost), float(cost), shaped
 
     def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
         """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
@@ -256,6 +256,7 @@ class FamilyScorer:
             codes=np.zeros((n_views, n_rows), np.uint8),
             cardinality=np.zeros(n_views, np.int64),
             constant=np.zeros(n_views),
+            own_cost=np.zeros(n_views),
             child_key=2 * keys[0] + 1,
             parent_key=2 * keys[1] + 1,
             curves=no_curves(),
@@ -269,7 +270,9 @@ class FamilyScorer:
             column = _RankedColumn(variable, self.method, self.rule)
             for k, policy in enumerate(variable.policies):
                 view = first + k
-                rows.constant[view], self.is_shaped[view] = column.code(policy, rows.codes[view])
+                rows.constant[view], rows.own_cost[view], self.is_shaped[view] = column.code(
+                    policy, rows.codes[view]
+                )
                 rows.cardinality[view] = policy.n_bins
             if self.grows[v]:
                 self._columns[v] = column
@@ -316,8 +319,9 @@ class FamilyScorer:
         index = library.index(None)
         view = int(self.view_offset[variable]) + index
         policy = Policy(cut_points)
-        constant, shaped = self._columns[variable].code(policy, self.rows.codes[view])
-        self.rows.constant[view], self.is_shaped[view] = constant, shaped
+        constant, own_cost, shaped = self._columns[variable].code(policy, self.rows.codes[view])
+        self.rows.constant[view], self.rows.own_cost[view] = constant, own_cost
+        self.is_shaped[view] = shaped
         self.rows.cardinality[view] = policy.n_bins
         # fresh words: cached scores of the former policy at this index must never be found again
         keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)

@@ -209,15 +209,11 @@ class StructureProblem(DiscreteDefaults):
             parents[child].append((parent, policies[parent]))
         return [Family((v, policies[v]), tuple(of_child)) for v, of_child in enumerate(parents)]
 
-    def score(self, genotype: NDArray[np.int16]) -> float:
-        """Return the score of a repaired genotype in nats, without ``scorer.constant_score``."""
-        return float(self.scorer.score(self.families(genotype), use_cache=False).sum())
-
     def curve_gains(self, genotype: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Return by how many nats curves score every family better than its table, (n_nodes,); 0 without parents."""
+        """Return by how many nats curves score every family better than its table, (n_nodes,); 0 where they do not."""
         families = self.families(genotype)
-        gains = self.scorer.score(families, use_cache=False) - self.scorer.table_scores(families)
-        return np.where([bool(family.parents) for family in families], gains, 0.0)
+        scores = self.scorer.score(families, use_cache=False)
+        return np.asarray(scores - self.scorer.table_scores(families), np.float64)
 
     @property
     def priced_variables(self) -> list[int]:

@@ -25,6 +25,7 @@ from gomea_bn.errors import (
 )
 from gomea_bn.learning.options import LearnerParameters
 from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
@@ -37,7 +38,6 @@ from gomea_bn.problems.cuts.policies import (
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
-from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method

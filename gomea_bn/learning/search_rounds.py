@@ -113,15 +113,6 @@ class SearchRounds:
                 total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
                 self.history.append(total)
 
-    def note_objective(self, objective: float) -> float:
-        """Add an objective that was reached after the runs, if it improves on them; return the least one."""
-        if objective < self.history[-1].objective:
-            last = self.history[-1]
-            self.history.append(
-                replace(last, seconds=self.stop.seconds, n_eval=self.n_eval, objective=objective)
-            )
-        return self.history[-1].objective
-
     def result(self, x: NDArray[np.int16], objective: float, statistics: Mapping[str, int]) -> Result:
         """Return the result of all runs, with the best genotype and its objective, and further statistics."""
         return Result(

@@ -26,6 +26,9 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
+# time for the bins of curves after a time limit: seconds, or a share of the limit if that is more
+_SECONDS_OF_BINS = 0.1
+_SHARE_OF_BINS = 0.05
 # reasons why a stage ends by itself, as opposed to limits of the whole search
 _STAGE_ENDS = ("max_evaluations", "max_population_size")
 
@@ -132,8 +135,8 @@ class StagedSearch:
     def _with_bins_of_curves(self, genotype: NDArray[np.int16]) -> NDArray[np.int16]:
         """Return the genotype with the best cuts of variables that are in families with curves alone.
 
-        Their cuts do not change the score, so the search leaves them arbitrary. Their bins show the network, so they
-        have at least two.
+        The score needs no cuts of these variables. Their bins show the network, so they have at least two. After a time
+        limit this ends early; variables without best cuts keep their first ones.
         """
         problem = self.problem
         assert problem.pricing is not None
@@ -147,14 +150,20 @@ class StagedSearch:
                 cuts[v] = first
         genotype = _genotypes(problem, [_Network(problem.edges(genotype), cuts)])[0]
         limits = replace(problem.pricing.limits, min_bins=2)
-        pricer = CutPricer(problem, replace(problem.pricing, limits=limits), np.zeros(1, np.uint8), free)
+        pricer = CutPricer(problem, replace(problem.pricing, limits=limits), np.zeros(1, np.uint8))
         generator = np.random.default_rng([self.seed, len(self.stages)])
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
+        seconds = self.limits.max_seconds
+        deadline = np.inf if seconds is None else seconds + max(_SECONDS_OF_BINS, _SHARE_OF_BINS * seconds)
         for _ in range(_PRICING_PASSES):
-            before, genotype = genotype, pricer.improved(genotype, generator, lambda _gene: nothing)
+            before = genotype
+            for v in free:
+                if self.stop.seconds > deadline:
+                    return genotype
+                pricer.movable = [v]
+                genotype = pricer.improved(genotype, generator, lambda _gene: nothing)
             if np.array_equal(before, genotype):
                 break
-        self.objective = self.rounds.note_objective(-problem.score(genotype))
         return genotype
 
     def _variables_of_curves(self, genotype: NDArray[np.int16]) -> list[int]:
@@ -163,7 +172,9 @@ class StagedSearch:
         in_tables: set[int] = set()
         gains = self.problem.curve_gains(genotype).tolist()
         for family, gain in zip(self.problem.families(genotype), gains, strict=True):
-            members = {family.child[0], *(parent for parent, _ in family.parents)} if family.parents else set()
+            members = (
+                {family.child[0], *(parent for parent, _ in family.parents)} if family.parents else set()
+            )
             (in_curves if gain > 0 else in_tables).update(members)
         return sorted((in_curves - in_tables) & set(self.problem.priced_variables))
 

@@ -139,11 +139,11 @@ class CutPricer:
     pricing : Pricing
     stop : ndarray of shape (1,), uint8
         Raised by another thread to give up.
-    variables : sequence of int, optional
-        Variables whose cuts may change; by default all that the problem prices.
 
     Attributes
     ----------
+    movable : list of int
+        Variables whose cuts may change: all that the problem prices.
     n_priced : int
         Number of dynamic programmes solved.
     n_known : int
@@ -152,17 +152,11 @@ class CutPricer:
         Number of times that a solution got other cuts.
     """
 
-    def __init__(
-        self,
-        problem: PricedProblem,
-        pricing: Pricing,
-        stop: NDArray[np.uint8],
-        variables: Sequence[int] | None = None,
-    ) -> None:
+    def __init__(self, problem: PricedProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:
         self.problem = problem
         self.pricing = pricing
         self.stop = stop
-        self.movable = problem.priced_variables if variables is None else list(variables)
+        self.movable = problem.priced_variables
         self._columns = SortedColumns(problem.values)
         self._remembered: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.n_priced = 0

@@ -24,9 +24,13 @@ class CurveData(NamedTuple):
 
     products: NDArray[np.float64]  # (M, M) of functions
     with_targets: NDArray[np.float64]  # (M, N, T) of functions and targets
-    squares: NDArray[np.float64]  # (N, T) of every target with itself, and the squares that no curve can explain
+    squares: NDArray[
+        np.float64
+    ]  # (N, T) of every target with itself, and the squares that no curve can explain
     unexplained: NDArray[np.float64]  # (N, T) squares that no curve can explain
-    alone: NDArray[np.float64]  # (N, T) score of a target without parents in nats, -inf where there is no target
+    alone: NDArray[
+        np.float64
+    ]  # (N, T) score of a target without parents in nats, -inf where there is no target
     first: NDArray[np.int64]  # (N + 1,) functions of variable i: first[i] to first[i + 1]
     precisions: NDArray[np.float64]  # (n_priors, M) prior precisions of coefficients, inf: coefficient 0
     variable: NDArray[np.int64]  # (n_views,) variable of a view
@@ -113,19 +117,17 @@ def _solve(curves: CurveData, scratch: CurveScratch, child: int, size: int, prio
 
 
 @kernel
-def curve_score(
-    curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int
-) -> float:
+def curve_score(curves: CurveData, scratch: CurveScratch, views: NDArray[np.int64], n_views: int) -> float:
     """Return the score in nats of a family whose child is a sum of curves of its parents; -inf if it cannot be one.
 
-    The best target and prior count. The cost of edges is not included. `views` are as of `family_score`.
+    The best target and prior count. The costs of edges and cuts are not included. `views` are as of `family_score`.
     """
     child = curves.variable[views[n_views - 1]]
     best = -np.inf
     for t in range(curves.alone.shape[1]):
         best = max(best, curves.alone[child, t])
     if best == -np.inf or n_views == 1:
-        return best
+        return -np.inf
     best = -np.inf
     for prior in range(curves.precisions.shape[0]):
         size = _gather_functions(curves, scratch, views, n_views, prior)

@@ -31,6 +31,7 @@ class RowData(NamedTuple):
     codes: NDArray[np.uint8]  # (n_views, n_rows)
     cardinality: NDArray[np.int64]  # (n_views,)
     constant: NDArray[np.float64]  # (n_views,) nats: minus the rows' log widths, minus the policy's own cost
+    own_cost: NDArray[np.float64]  # (n_views,) nats: the policy's own cost
     child_key: NDArray[np.uint64]  # (n_views,) random words that hash a family
     parent_key: NDArray[np.uint64]  # (n_views,)
     curves: CurveData
@@ -331,7 +332,7 @@ def best_score(
     score = family_score(rows, rule, scratch, views, n_views)
     if has_curves(rows.curves):
         of_curves = curve_score(rows.curves, scratch.curves, views, n_views)
-        score = max(score, of_curves - rule.edge_cost * (n_views - 1))
+        score = max(score, of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]])
     return score
 
 
@@ -383,7 +384,7 @@ def cached_family_score(
     score = family_score(rows, rule, scratch, views, n_views)
     if has_curves(rows.curves):
         of_curves = _cached_curve_score(rows, scratch, shared, writable, views, n_views)
-        score = max(score, of_curves - rule.edge_cost * (n_views - 1))
+        score = max(score, of_curves - rule.edge_cost * (n_views - 1) - rows.own_cost[views[n_views - 1]])
     cache_insert(writable, key, score)
     return score
 

@@ -119,7 +119,8 @@ def test_the_better_of_table_and_curves_counts_in_any_order_with_and_without_a_c
     np.testing.assert_array_equal(uncached[::2], uncached[1::2])
     tables = plain.score(families)
     np.testing.assert_array_equal(scorer.table_scores(families), tables)
-    assert (uncached >= tables).all() and (uncached > tables).any()
+    assert (uncached >= tables).all()
+    assert (uncached > tables).any()
     of_levels = [f.child[0] == 3 for f in families]
     np.testing.assert_array_equal(uncached[of_levels], tables[of_levels])
 
@@ -142,7 +143,8 @@ def test_functions_are_a_line_and_orthonormal_curves_of_increasing_roughness() -
     np.testing.assert_allclose(rows.T @ rows / 200, np.eye(9), atol=1e-8)
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-8)
     assert abs(np.corrcoef(rows[:, 0], scores)[0, 1]) == pytest.approx(1)
-    assert functions.roughness[0] == 0 and functions.roughness[1] == 1
+    assert functions.roughness[0] == 0
+    assert functions.roughness[1] == 1
     assert (np.diff(functions.roughness) > 0).all()
     # the integrals of squared second derivatives, by a spline through the values
     order = np.argsort(scores)
@@ -171,7 +173,8 @@ def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> Non
 
     def data(transform: np.ufunc) -> object:
         changed = [
-            v if v.n_levels else continuous(v.name, np.asarray(transform(v.values), np.float64)) for v in variables
+            v if v.n_levels else continuous(v.name, np.asarray(transform(v.values), np.float64))
+            for v in variables
         ]
         for v in changed:
             if v.shape is not None:
@@ -218,9 +221,11 @@ def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None
     x = rng.normal(size=300)
     zero = np.where(rng.random(300) < 0.5, 0.0, x)
     variables = [continuous("x", x), continuous("zero", zero)]
-    assert variables[1].shape is not None and len(variables[1].shape.shape.point_values)
+    assert variables[1].shape is not None
+    assert len(variables[1].shape.shape.point_values)
     data = curve_data(variables)
-    assert np.isneginf(data.alone[1]).all() and np.isfinite(data.alone[0, 0])
+    assert np.isneginf(data.alone[1]).all()
+    assert np.isfinite(data.alone[0, 0])
     assert data.first.tolist() == [0, 9, 18]
 
 
