@@ -106,7 +106,10 @@ class StagedSearch:
                 graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * length, starts)
                 if self._ended():
                     break
-                starts = [self.best, self._priced(_Network(graph.edges, cuts))]
+                starts = [
+                    self._without_idle_cuts(self.best),
+                    self._priced(_Network(graph.edges, cuts)),
+                ]
                 if self._ended():
                     break
                 length, turn = 2 * length, turn + 1
@@ -166,6 +169,11 @@ class StagedSearch:
                 break
         return genotype
 
+    def _without_idle_cuts(self, network: _Network) -> _Network:
+        """Return a network without the cuts of variables that are in families with curves alone."""
+        idle = self._variables_of_curves(_genotypes(self.problem, [network])[0])
+        return _Network(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
+
     def _variables_of_curves(self, genotype: NDArray[np.int16]) -> list[int]:
         """Return the variables with free cuts in families that curves score better, and in no other family."""
         in_curves: set[int] = set()
@@ -179,11 +187,14 @@ class StagedSearch:
         return sorted((in_curves - in_tables) & set(self.problem.priced_variables))
 
     def _priced(self, network: _Network) -> _Network:
-        """Return a network with the best cuts of one variable after another."""
+        """Return a network with the best cuts of one variable after another, and none that only curves need."""
         pricer = self.problem.refiner(self.stop.flag)
         assert pricer is not None
         generator = np.random.default_rng([self.seed, len(self.stages)])
+        network = self._without_idle_cuts(network)
         passes = [_genotypes(self.problem, [network])[0]]
+        idle = self._variables_of_curves(passes[0])
+        pricer.movable = [v for v in pricer.movable if v not in idle]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
 
