@@ -113,6 +113,14 @@ class SearchRounds:
                 total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
                 self.history.append(total)
 
+    def note_objective(self, objective: float) -> None:
+        """Add an objective that was reached after a run has ended, if it improves on the history."""
+        if objective < self.history[-1].objective:
+            last = self.history[-1]
+            self.history.append(
+                replace(last, seconds=self.stop.seconds, n_eval=self.n_eval, objective=objective)
+            )
+
     def result(self, x: NDArray[np.int16], objective: float, statistics: Mapping[str, int]) -> Result:
         """Return the result of all runs, with the best genotype and its objective, and further statistics."""
         return Result(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.learning.search_rounds import SearchRounds
 from gomea_bn.problems.cuts.pricing import CutPricer
+from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import Workers
@@ -106,10 +107,7 @@ class StagedSearch:
                 graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * length, starts)
                 if self._ended():
                     break
-                starts = [
-                    self._without_idle_cuts(self.best),
-                    self._priced(_Network(graph.edges, cuts)),
-                ]
+                starts = [self.best, self._priced(_Network(graph.edges, cuts))]
                 if self._ended():
                     break
                 length, turn = 2 * length, turn + 1
@@ -174,6 +172,16 @@ class StagedSearch:
         idle = self._variables_of_curves(_genotypes(self.problem, [network])[0])
         return _Network(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
 
+    def _leaner(self, network: _Network, objective: float) -> tuple[_Network, float]:
+        """Return the network without idle cuts if that is better, and its objective."""
+        problem = self.problem
+        if not has_curves(problem.scorer.rows.curves):
+            return network, objective
+        lean = self._without_idle_cuts(network)
+        families = problem.families(_genotypes(problem, [lean])[0])
+        of_lean = -float(problem.scorer.score(families, use_cache=False).sum())
+        return (lean, of_lean) if of_lean < objective else (network, objective)
+
     def _variables_of_curves(self, genotype: NDArray[np.int16]) -> list[int]:
         """Return the variables with free cuts in families that curves score better, and in no other family."""
         in_curves: set[int] = set()
@@ -221,9 +229,11 @@ class StagedSearch:
         )
         self.rounds.note(result, began)
         network = _Network(problem.edges(result.X), problem.cuts(result.X))
+        network, objective = self._leaner(network, float(result.F[0]))
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
-        if result.F[0] < self.objective:
-            self.best, self.objective = network, float(result.F[0])
+        if objective < self.objective:
+            self.best, self.objective = network, objective
+            self.rounds.note_objective(objective)
             self._effort_at_best = self._effort + share * result.history[-1].n_eval
         self._effort += share * result.n_eval
         if result.stopped_by not in _STAGE_ENDS:

@@ -272,7 +272,7 @@ def test_step_functions_get_hardly_a_line_and_new_rows_are_predicted_better() ->
     for seed in range(6):
         truth = random_network(5, random_state=seed)
         frame, fresh = truth.sample(300, random_state=seed), truth.sample(3000, random_state=seed + 100)
-        network = BayesNetLearner(pseudo_count="auto", **QUICK).fit(frame).network_
+        network = BayesNetLearner(pseudo_count="auto", curves="none", **QUICK).fit(frame).network_
         averaged = average_families(network, frame)
         assert max((line.weight for line in averaged.lines.values()), default=0.0) < 0.25
         # values beyond the range of the rows have no probability

@@ -85,21 +85,34 @@ def test_columns_of_edges_have_at_least_two_bins(fitted: BayesNetLearner) -> Non
         assert all(network.cardinality(name) > 1 for name in edge)
 
 
-def test_the_score_is_that_of_the_better_of_table_and_curves(fitted: BayesNetLearner) -> None:
-    options = LearningOptions.of(fitted, fitted.table_.n_rows)
-    problem = learning_problem(fitted.table_, options)
-    names = fitted.table_.names
-    policies = [0] * len(names)
-    for v, name in enumerate(names):
-        if name in fitted.network_.cut_points:
-            policies[v] = problem.enter_between_runs(v, fitted.network_.cut_points[name], [])
-    edges = [(names.index(parent), names.index(child)) for parent, child in fitted.network_.edges]
-    genotype = problem.genotype(edges, policies)
-    assert fitted.score_ == pytest.approx(problem.score(genotype) + problem.scorer.constant_score, abs=1e-6)
-    gains = problem.curve_gains(genotype)
-    record = fitted.network_.metadata["curves"]
-    for v, name in enumerate(names):
-        assert record.get(name, {"nats": 0.0})["nats"] == pytest.approx(gains[v], abs=1e-6)
+def test_the_score_is_that_of_the_better_of_table_and_curves_without_cuts_that_only_show(
+    fitted: BayesNetLearner,
+) -> None:
+    problem = learning_problem(fitted.table_, LearningOptions.of(fitted, fitted.table_.n_rows))
+    network, names = fitted.network_, fitted.table_.names
+    record = network.metadata["curves"]
+    in_tables = {
+        name
+        for child in names
+        if child not in record and network.parents(child)
+        for name in (child, *network.parents(child))
+    }
+    edges = [(names.index(parent), names.index(child)) for parent, child in network.edges]
+    scores = []
+    for shows_all in (True, False):
+        policies = [0] * len(names)
+        for v, name in enumerate(names):
+            if name in network.cut_points:
+                cuts = network.cut_points[name] if shows_all or name in in_tables else np.empty(0)
+                policies[v] = problem.enter_between_runs(v, cuts, [])
+        genotype = problem.genotype(edges, policies)
+        families = problem.families(genotype)
+        scores.append(float(problem.scorer.score(families).sum()) + problem.scorer.constant_score)
+        if shows_all:
+            gains = problem.curve_gains(genotype)
+            for v, name in enumerate(names):
+                assert record.get(name, {"nats": 0.0})["nats"] == pytest.approx(gains[v], abs=1e-6)
+    assert scores[0] < scores[1] == pytest.approx(fitted.score_, abs=1e-6)
     assert fitted.score_ == -fitted.history_[-1].objective
 
 

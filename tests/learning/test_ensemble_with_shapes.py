@@ -71,7 +71,12 @@ def test_averaged_networks_of_all_rows_make_up_the_density(line: str) -> None:
     x = rng.normal(size=150)
     frame = pd.DataFrame({"x": x, "y": x + 0.1 * rng.normal(size=150), "z": rng.normal(size=150)})
     learner = BayesNetLearner(
-        density="averaged", line=line, max_seconds=None, max_evaluations=600, random_state=1
+        density="averaged",
+        curves=line,
+        line=line,
+        max_seconds=None,
+        max_evaluations=600,
+        random_state=1,
     )
     ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
     networks = [averaged.network for averaged in ensemble.averaged_]

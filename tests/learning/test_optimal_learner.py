@@ -23,8 +23,9 @@ from gomea_bn.simulation.random_networks import random_network
 
 
 def quick(n_evaluations=2500, **options):
-    """Return a learner that ends by its evaluations alone."""
-    defaults = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None, "random_state": 1}
+    """Return a learner of tables that ends by its evaluations alone."""
+    limits = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None}
+    defaults = {"curves": "none", "random_state": 1, **limits}
     return BayesNetLearner(**{**defaults, **options})
 
 

@@ -46,7 +46,7 @@ def learned_score(table, network, scoring_method):
 @pytest.mark.parametrize("shape", ["auto", "uniform", "marginal"])
 def test_the_score_before_is_that_of_the_learner(table, scoring_method, shape):
     learner = BayesNetLearner(
-        scoring_method=scoring_method, shape=shape, max_evaluations=1500, random_state=1
+        scoring_method=scoring_method, shape=shape, curves="none", max_evaluations=1500, random_state=1
     ).fit(table)
     result = refine_boundaries(learner.network_, table)
     assert result.score_before == pytest.approx(learner.score_, abs=1e-7)
