@@ -18,7 +18,8 @@ from gomea_bn.learning.line_fit import fitted_line, mixture_weight
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
-from gomea_bn.network.averaged import AveragedBayesNet, around_cuts
+from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
+from gomea_bn.network.averaged_checks import around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
 from gomea_bn.network.rows import table_for
@@ -112,7 +113,7 @@ def average_families(
     table = table_for(network, data)
     _check_ranges(network, table)
     averaging = _Averaging(network, table)
-    drawn, probabilities = averaging.drawn_cuts(n_copies, generator)
+    drawn, probabilities, intervals = averaging.drawn_cuts(n_copies, generator)
     copies, left_out = averaging.copies(drawn)
     lines, scales = averaging.lines(left_out) if line == "auto" else ({}, {})
     return AveragedBayesNet(
@@ -122,6 +123,7 @@ def average_families(
         scales=scales,
         n_rows=table.n_rows,
         cut_probabilities=probabilities,
+        cut_intervals=intervals,
     )
 
 
@@ -142,14 +144,17 @@ class _Averaging:
 
     def drawn_cuts(
         self, n: int, generator: np.random.Generator
-    ) -> tuple[list[dict[int, NDArray[np.float64]]], dict[str, NDArray[np.float64]]]:
-        """Return `n` sets of cuts of all continuous variables, and how sure the cuts of the network are."""
+    ) -> tuple[
+        list[dict[int, NDArray[np.float64]]], dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]
+    ]:
+        """Return `n` sets of cuts of all continuous variables, how sure the network's cuts are, and their intervals."""
         sets: list[dict[int, NDArray[np.float64]]] = [dict(self.session.network_cuts) for _ in range(n)]
-        probabilities = {}
+        probabilities, cut_intervals = {}, {}
         for v, cuts in self.session.network_cuts.items():
             name = self.network.names[v]
             if v not in self.session.movable:
                 probabilities[name] = np.ones(len(cuts))
+                cut_intervals[name] = np.column_stack([cuts, cuts])
                 continue
             intervals = self._intervals(v)
             posterior = CutPosterior(intervals)
@@ -157,11 +162,12 @@ class _Averaging:
             probabilities[name] = np.array(
                 [posterior.probability_between(low, high) for low, high in zip(*ends, strict=True)]
             )
+            cut_intervals[name] = _intervals_of_cuts(posterior, len(cuts), self.network.support[name])
             if name in self.network.shapes:
                 posterior = CutPosterior(intervals, power=_POWER, cut_cost=_CUT_COST)
             for chosen, drawn in zip(sets, posterior.draw(n, generator), strict=True):
                 chosen[v] = drawn
-        return sets, probabilities
+        return sets, probabilities, cut_intervals
 
     def _intervals(self, v: int) -> PricedIntervals:
         """Return the priced intervals of a variable given the network's bins of all others."""
@@ -296,6 +302,25 @@ def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:
                 f"Column '{name}' has values from {values.min():g} to {values.max():g}, and the network's range is "
                 f"from {low:g} to {high:g}; give the rows that the network was learned from."
             )
+
+
+def _intervals_of_cuts(
+    posterior: CutPosterior, n_cuts: int, support: tuple[float, float]
+) -> NDArray[np.float64]:
+    """Return the central interval of probability `CUT_INTERVAL` of every cut, float64 (n_cuts, 2).
+
+    A candidate stands for the values that are nearer to it than to other candidates. Where the limits on bins allow no
+    such number of cuts, nothing is known but the support.
+    """
+    places = posterior.places(n_cuts + 1)
+    if places is None or n_cuts == 0:
+        return np.tile(np.array(support), (n_cuts, 1))
+    lows, highs = around_cuts(posterior.candidates, support)
+    cumulated = np.cumsum(places, axis=1) / places.sum(axis=1, keepdims=True)
+    tail = (1 - CUT_INTERVAL) / 2
+    first = (cumulated >= tail).argmax(axis=1)
+    last = (cumulated >= 1 - tail).argmax(axis=1)
+    return np.column_stack([lows[first], highs[last]])
 
 
 def _gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:

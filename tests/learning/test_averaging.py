@@ -116,6 +116,19 @@ def test_cuts_are_drawn_from_their_posterior(method: str, shaped: bool) -> None:
     likely = CutPosterior(intervals)
     # the power and the cost of cuts with which shaped columns are drawn
     drawn_from = CutPosterior(intervals, power=0.25, cut_cost=0.25) if shaped else likely
+    # the central nine tenths of the place of every cut among three bins
+    places = likely.places(3)
+    assert places is not None
+    candidates = intervals.candidates
+    middles = [network.support["x"][0], *(candidates[:-1] + candidates[1:]) / 2, network.support["x"][1]]
+    for (cut, low, high), of_cut, own in zip(
+        averaged.cut_intervals("x").to_numpy(), places, network.cut_points["x"], strict=True
+    ):
+        assert cut == own
+        first, last = middles.index(low), middles.index(high) - 1
+        assert of_cut[first : last + 1].sum() >= 0.9
+        assert of_cut[:first].sum() < 0.05 <= of_cut[: first + 1].sum()
+        assert of_cut[last + 1 :].sum() <= 0.05 < of_cut[last:].sum()
     for _, low, high, probability in averaged.cut_probabilities("x").to_numpy():
         expected = likely.probability_between(low, high)
         assert probability == pytest.approx(expected, abs=1e-9)
@@ -142,12 +155,36 @@ def test_tables_of_copies_are_no_larger_than_the_rows_afford() -> None:
         assert (max(sizes) > affordable) == (n_bins > affordable)
 
 
+def test_more_cuts_than_the_limits_allow_may_lie_anywhere() -> None:
+    few = pd.DataFrame({"x": np.tile([0.0, 1.0, 2.0], 4), "c": ["k", "l"] * 6})
+    table = read_table(few, kinds={"x": "continuous"})
+    more_cuts = DiscretizedBayesNet.from_table(table, [], {"x": [0.2, 0.5, 1.5]})
+    intervals = average_families(more_cuts, table).cut_intervals("x")
+    assert intervals[["low", "high"]].to_numpy().tolist() == [[0.0, 2.0]] * 3
+
+
+def test_a_sharp_step_has_a_narrow_interval_and_none_a_wide_one() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.uniform(size=400)
+    frame = pd.DataFrame({"x": x, "s": np.where(x > 0.6, "k", "l"), "w": rng.choice(["k", "l"], 400)})
+    widths = []
+    for child in ("s", "w"):
+        network = network_of(frame, [("x", child)], n_bins=2)
+        intervals = average_families(network, frame).cut_intervals("x")
+        widths.append(float((intervals["high"] - intervals["low"]).iloc[0]))
+        if child == "s":
+            assert intervals["low"].iloc[0] < 0.6 < intervals["high"].iloc[0]
+    assert widths[0] < 0.03
+    assert widths[1] > 0.3
+
+
 def test_fixed_cuts_stay() -> None:
     frame = linear_frame(150)
     learner = BayesNetLearner(cut_points={"x": [-0.5, 0.5]}, density="averaged", **QUICK).fit(frame)
     averaged = learner.averaged_
     assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in averaged.copies)
     assert averaged.cut_probabilities("x")["probability"].tolist() == [1.0, 1.0]
+    assert averaged.cut_intervals("x").to_numpy().tolist() == [[cut] * 3 for cut in (-0.5, 0.5)]
     assert len({tuple(copy.cut_points["y"].tolist()) for copy in averaged.copies}) > 1
 
 
@@ -321,6 +358,9 @@ def test_scales_of_columns_move_the_density_by_their_logarithms_alone(
             second.cut_probabilities(name)["probability"],
             first.cut_probabilities(name)["probability"],
             atol=1e-6,
+        )
+        np.testing.assert_allclose(
+            second.cut_intervals(name), factor * first.cut_intervals(name) + offset, rtol=1e-9
         )
 
 

@@ -29,7 +29,8 @@ from shape_oracles import slow_distribution, slow_log_density, slow_mass
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged import AveragedBayesNet, around_cuts
+from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged_checks import around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.shape import Shape
 
@@ -242,6 +243,38 @@ def test_the_probabilities_of_cuts_are_those_given(averaged: AveragedBayesNet) -
         unsure.cut_probabilities("b")
 
 
+def test_the_intervals_of_cuts_are_those_given(averaged: AveragedBayesNet) -> None:
+    assert averaged.has_cut_intervals
+    frame = averaged.cut_intervals("p")
+    cuts = averaged.network.cut_points["p"]
+    assert list(frame.columns) == ["cut", "low", "high"]
+    np.testing.assert_array_equal(frame["cut"], cuts)
+    np.testing.assert_array_equal(frame["low"], np.maximum(cuts - 0.1, 0.0))
+    np.testing.assert_array_equal(frame["high"], np.minimum(cuts + 0.2, 10.0))
+    for name, message in (("g", "'g' is discrete; only continuous"), ("q", "'q'")):
+        with pytest.raises(GomeaBnError, match=message):
+            averaged.cut_intervals(name)
+    # files of earlier versions have none
+    without = averaged_example(cut_intervals=None)
+    assert not without.has_cut_intervals
+    assert without.has_cut_probabilities
+    with pytest.raises(GomeaBnError, match="no intervals of cuts; average_families computes them"):
+        without.cut_intervals("b")
+
+
+@pytest.mark.parametrize(
+    "pair", [5, None, "x", (5.5,), (5.5, math.nan), (4.9, 6.0), (6.0, 7.1), (6.0, 5.5), (5.5, 6.0, 6.5)]
+)
+def test_wrong_intervals_of_cuts_are_refused(pair: object) -> None:
+    cuts = copy_with(1).cut_points
+    given: dict[str, Any] = {name: [SUPPORT[name]] * len(cuts[name]) for name in cuts}
+    wanted = "cut_intervals of 'b' must be a pair of a low and a high end between 5 and 7 for each of "
+    with pytest.raises(GomeaBnError, match=f"{wanted}{len(cuts['b'])} cuts?, got"):
+        averaged_example(cut_intervals={**given, "b": [pair] * len(cuts["b"])})
+    with pytest.raises(GomeaBnError, match="cut_intervals must have an entry for 'p', got none"):
+        averaged_example(cut_intervals={"a": given["a"]})
+
+
 def test_intervals_round_cuts_end_half_way() -> None:
     lows, highs = around_cuts(np.array([1.0, 2.0, 5.0]), (0.0, 6.0))
     assert lows.tolist() == [0.0, 1.5, 3.5]
@@ -269,7 +302,8 @@ def test_averaged_networks_are_values(averaged: AveragedBayesNet) -> None:
         {"lines": {"b": line_of_b(weight=0.41)}},
         {"copies": [copy_with(1)]},
         {"cut_probabilities": None},
-        {"network": copy_with(2), "cut_probabilities": None},
+        {"cut_intervals": None},
+        {"network": copy_with(2), "cut_probabilities": None, "cut_intervals": None},
     ):
         assert averaged_example(**parts) != averaged
 
