@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.marginals import bin_ratios, curve_inside, exact_marginal, sampled_marginal
+from gomea_bn.network.conditionals import sampled_marginal
+from gomea_bn.network.curves import bin_ratios, curve_inside
+from gomea_bn.network.marginals import exact_marginal
 
 if TYPE_CHECKING:
     import pandas as pd
