@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import SUPPORT, averaged_example, copy_with
+from averaged_examples import SHAPES, SUPPORT, averaged_example, copy_with
 from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
@@ -22,6 +22,7 @@ from gomea_bn.network.conditionals import (
 )
 from gomea_bn.network.curves import Curve
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
+from gomea_bn.problems.cuts.shape import Shape
 
 
 def networks() -> list[Network]:
@@ -85,6 +86,18 @@ def test_a_narrow_line_keeps_its_peak() -> None:
         assert total(conditional_density(averaged, "c", {"b": value})) == pytest.approx(1.0, abs=0.01)
 
 
+def test_the_scale_of_a_line_may_jump_and_end_inside_the_support() -> None:
+    scale = Shape([5.5, 6.0, 6.5], [0.5, 1.5], [0.5, 1.5])
+    averaged = averaged_example(scales={**SHAPES, "b": scale})
+    row = ROWS.to_dict("records")[0]
+    curve = conditional_density(averaged, "b", {p: row[p] for p in parents_of(averaged, "b")})
+    assert {5.5, 6.0, 6.5} <= set(curve.values.tolist())
+    starts, ends = np.nextafter(curve.values[:-1:2], np.inf), np.nextafter(curve.values[1::2], -np.inf)
+    for values, densities in ((starts, curve.densities[::2]), (ends, curve.densities[1::2])):
+        expected = np.exp(averaged.log_density_terms(pd.DataFrame({**row, "b": values}))["b"])
+        np.testing.assert_allclose(densities, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("kind", range(3))
 def test_means_over_rows_are_means_of_densities(kind: int) -> None:
     network = networks()[kind]
@@ -143,6 +156,8 @@ def test_marginal_densities_of_averaged_networks_are_those_of_samples() -> None:
         curve = density.curve
         assert density.is_exact == (name in ("a", "p"))
         assert total(curve) == pytest.approx(1.0, abs=0.003)
+        of_rows = mean_density(averaged, name, averaged.sample(4000, random_state=0))
+        np.testing.assert_array_equal(curve.densities, of_rows.densities)
         widths, heights = np.diff(curve.values), curve.densities
         below = np.concatenate(([0.0], np.cumsum(widths * (heights[:-1] + heights[1:]) / 2)))
         values = sample[name].to_numpy()
