@@ -19,6 +19,7 @@ from gomea_bn.network.averaged_checks import (
     checked_intervals,
     checked_probabilities,
 )
+from gomea_bn.network.averaged_exports import AveragedExports
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
@@ -28,13 +29,15 @@ from gomea_bn.problems.cuts.shape import Shape
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.network.curves import Curve
+
 __all__ = ["CUT_INTERVAL", "AveragedBayesNet"]
 
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
 
 
-class AveragedBayesNet:
+class AveragedBayesNet(AveragedExports):
     """An immutable Bayesian network whose families are averages: of bins with different cuts, and of a line.
 
     The graph and the bins that are shown are those of one network. The density of a variable given its parents is
@@ -263,6 +266,24 @@ class AveragedBayesNet:
                 of_line = self._log_line(name, values, z, self._groups(line, frame))
                 terms[name] = log_mixture(terms[name], of_line, line.weight)
         return terms
+
+    def conditional_density(self, variable: str, given: Mapping[str, object]) -> Curve:
+        """Return the averaged density of a continuous variable given all of its parents.
+
+        See `gomea_bn.network.conditionals.conditional_density`.
+        """
+        from gomea_bn.network.conditionals import conditional_density
+
+        return conditional_density(self, variable, given)
+
+    def conditional_probabilities(self, variable: str, given: Mapping[str, object]) -> NDArray[np.float64]:
+        """Return the averaged probabilities of a discrete variable's levels given all of its parents.
+
+        See `gomea_bn.network.conditionals.conditional_probabilities`.
+        """
+        from gomea_bn.network.conditionals import conditional_probabilities
+
+        return conditional_probabilities(self, variable, given)
 
     def score(self, frame: pd.DataFrame) -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""

@@ -242,13 +242,12 @@ def _draw_levels(
     variable: str,
 ) -> tuple[list[Any], float]:
     """Draw probabilities as bars, and return their entries of the legend and the highest probability."""
-    n = len(densities)
-    positions = np.arange(network.cardinality(variable))
+    probabilities = [d.distribution for d in densities if isinstance(d.distribution, np.ndarray)]
+    n, positions = len(probabilities), np.arange(network.cardinality(variable))
     handles: list[Any] = []
-    for step, (density, colour) in enumerate(zip(densities, colours, strict=True)):
+    for step, (heights, colour) in enumerate(zip(probabilities, colours, strict=True)):
         places = positions + (step - (n - 1) / 2) * 0.8 / n
-        heights = np.asarray(density.distribution)
         handles.append(ax.bar(places, heights, width=0.92 * 0.8 / n, color=colour, edgecolor="white"))
     level_ticks(ax, network.levels[variable])
     ax.set_ylabel("Probability")
-    return handles, max(float(np.max(density.distribution)) for density in densities)
+    return handles, float(np.max(probabilities))

@@ -150,7 +150,7 @@ class CutPosterior:
         # partitions of the cells after an edge are those before it, read from the last cell on
         backward = self._filtered(self._gains[::-1, ::-1].T, n_bins - 1)[:, ::-1]
         logs = self._forward[1:n_bins] + backward[n_bins - 1 : 0 : -1] - self._forward[n_bins, -1]
-        return np.exp(logs[:, 1 : n_edges - 1])
+        return np.asarray(np.exp(logs[:, 1 : n_edges - 1]), np.float64)
 
     @staticmethod
     def _filtered(gains: NDArray[np.float64], most: int) -> NDArray[np.float64]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +30,11 @@ from scipy.stats import t as student
 from shape_oracles import slow_distribution, slow_log_density, slow_mass
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.averaged_checks import around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals import conditional_density
 from gomea_bn.problems.cuts.shape import Shape
 
 
@@ -283,6 +286,52 @@ def test_intervals_round_cuts_end_half_way() -> None:
     assert (lows.tolist(), highs.tolist()) == ([0.0], [6.0])
     lows, highs = around_cuts(np.empty(0), (0.0, 6.0))
     assert (len(lows), len(highs)) == (0, 0)
+
+
+# ---------------------------------------------------------------- exports and queries
+
+
+def test_queries_are_those_of_the_network_that_is_shown(averaged: AveragedBayesNet) -> None:
+    for target, evidence in (("d", {"b": 5.7, "g": "yes"}), ("b", {"d": 1}), ("a", None)):
+        pd.testing.assert_series_equal(
+            averaged.query(target, evidence), averaged.network.query(target, evidence)
+        )
+
+
+def test_distributions_given_all_parents_are_averaged(averaged: AveragedBayesNet) -> None:
+    curve = averaged.conditional_density("c", {"b": 5.9})
+    np.testing.assert_array_equal(curve.densities, conditional_density(averaged, "c", {"b": 5.9}).densities)
+    rows = pd.DataFrame({name: [0] for name in NAMES}).assign(g="no", c=0.3, b=5.9)
+    expected = [math.exp(averaged.log_density_terms(rows.assign(d=d))["d"][0]) for d in (0, 1, 2)]
+    np.testing.assert_allclose(averaged.conditional_probabilities("d", {"c": 0.3}), expected)
+
+
+def test_exports_of_tables_say_what_they_leave_out(averaged: AveragedBayesNet, tmp_path: Path) -> None:
+    left_out = "holds the bins of one network. It leaves out the average over 3 sets of cuts and 2 lines"
+    with pytest.warns(GomeaBnWarning, match=f"The export to BIF {left_out}"):
+        text = averaged.to_bif(tmp_path / "a.bif")
+    assert text == averaged.network.to_bif() == (tmp_path / "a.bif").read_text(encoding="utf-8")
+    with pytest.warns(GomeaBnWarning, match=f"The export to pyAgrum {left_out}"):
+        model = averaged.to_pyagrum()
+    assert set(model.names()) == set(NAMES)
+    with pytest.warns(GomeaBnWarning, match="The export to pgmpy") as caught:
+        assert set(averaged.to_pgmpy().nodes()) == set(NAMES)
+    assert "Use to_json, which keeps everything, or export averaged.network" in str(caught[0].message)
+    # the warning names the line of the caller
+    assert caught[0].filename == __file__
+    without = averaged_example(lines={}, copies=[copy_with(1)])
+    with pytest.warns(GomeaBnWarning, match=r"average over 1 set of cuts, so that"):
+        without.to_bif()
+
+
+def test_graphs_are_exported_without_a_warning(averaged: AveragedBayesNet) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert averaged.to_dot() == averaged.network.to_dot()
+        graph, expected = averaged.to_networkx(), averaged.network.to_networkx()
+        assert dict(graph.nodes) == dict(expected.nodes)
+        assert set(graph.edges) == set(averaged.edges)
+        assert averaged.plot().texts
 
 
 # ---------------------------------------------------------------- the object
