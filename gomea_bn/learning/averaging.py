@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.line_fit import fitted_line, mixture_weight
 from gomea_bn.learning.options import seed_of
@@ -33,9 +33,11 @@ from gomea_bn.problems.cuts.shape import Shape
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LINES", "average_families"]
+__all__ = ["DENSITIES", "LINES", "average_families", "check_density", "interrupted_averaging"]
 
 N_COPIES = 20
+DENSITIES = ("bins", "averaged")
+"""Densities of a learner: that of its network, or of its averaged network."""
 LINES = ("auto", "none")
 """Whether an averaged network may use lines."""
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
@@ -124,6 +126,20 @@ def average_families(
         n_rows=table.n_rows,
         cut_probabilities=probabilities,
         cut_intervals=intervals,
+    )
+
+
+def check_density(density: object, line: object) -> None:
+    """Raise `GomeaBnError` for unknown values of the learners' options `density` and `line`."""
+    check_choice("density", density, DENSITIES)
+    check_choice("line", line, LINES)
+
+
+def interrupted_averaging(attribute: str) -> GomeaBnWarning:
+    """Return the warning that Ctrl-C ended the averaging of what a fitted attribute holds."""
+    return GomeaBnWarning(
+        f"The averaging of families was interrupted. {attribute} is complete, but the averaged density is missing.",
+        ["call average_families with a network and table_", "fit again"],
     )
 
 

@@ -103,8 +103,8 @@ def _warn(averaged: AveragedLike, target: str) -> None:
             f"The export to {target} holds the bins of one network. It leaves out the average over "
             f"{counted(len(averaged.copies), 'set')} of cuts{lines}, so that its density is another one.",
             [
-                "to_json keeps everything",
-                "export averaged.network, which gives the same without this warning",
+                "use to_json, which keeps everything",
+                "export averaged.network, which gives the same without a warning",
             ],
         ),
         stacklevel=3,

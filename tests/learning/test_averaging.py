@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
+import signal
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,16 @@ from scipy.special import logsumexp
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, read_table
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    GomeaBnError,
+    average_families,
+    read_table,
+    refine_boundaries,
+)
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import averaging
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import AveragedBayesNet
@@ -516,3 +527,76 @@ def test_a_learner_without_an_averaged_network_says_so() -> None:
 def test_wrong_options_of_the_learner_are_refused(option: str) -> None:
     with pytest.raises(GomeaBnError, match=f"{option} must be one of"):
         BayesNetLearner(**untyped({option: "best"}), **QUICK).fit(linear_frame(30))
+
+
+@pytest.mark.parametrize(("option", "value"), [("density", "best"), ("line", "yes")])
+def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: str) -> None:
+    learner = BayesNetLearner(**untyped({option: value}), **QUICK)
+    for model in (learner, BayesNetEnsemble(learner, n_networks=1)):
+        with pytest.raises(GomeaBnError, match=f"{option} must be one of .*, got '{value}'"):
+            model.fit("no such file.csv")
+
+
+# ---------------------------------------------------------------- interrupts
+
+
+def interrupted_from(call: int, monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """Let the call of `average_families` with a number, counted from 1, end as by Ctrl-C."""
+    real, calls = average_families, itertools.count(1)
+
+    def average(*arguments: Any, **options: Any) -> AveragedBayesNet:
+        if next(calls) >= call:
+            signal.raise_signal(signal.SIGINT)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(f"gomea_bn.learning.{module}.average_families", average)
+
+
+def test_ctrl_c_while_families_are_averaged_keeps_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = linear_frame(80)
+    plain = BayesNetLearner(**QUICK).fit(frame)
+    interrupted_from(1, monkeypatch, "learner")
+    learner = BayesNetLearner(density="averaged", **QUICK)
+    with pytest.warns(GomeaBnWarning, match="averaging of families was interrupted\\. network_ is complete"):
+        assert learner.fit(frame) is learner
+    assert learner.network_ == plain.network_
+    # all that the search has found is kept
+    fitted = {name for name in vars(plain) if name.endswith("_")}
+    assert {name for name in vars(learner) if name.endswith("_")} == fitted
+    assert learner.stopped_by_ == plain.stopped_by_
+    with pytest.raises(GomeaBnError, match="no averaged network"):
+        learner.score(frame)
+    averaged = average_families(learner.network_, learner.table_)
+    assert np.isfinite(averaged.score(frame))
+
+
+def test_ctrl_c_while_families_are_averaged_keeps_all_networks_of_an_ensemble(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = linear_frame(80)
+    learner = BayesNetLearner(density="averaged", **QUICK)
+    plain = BayesNetEnsemble(learner, n_networks=3, random_state=1).fit(frame)
+    interrupted_from(2, monkeypatch, "ensemble")
+    ensemble = BayesNetEnsemble(learner, n_networks=3, random_state=1)
+    with pytest.warns(GomeaBnWarning, match="averaging of families was interrupted. networks_ is complete"):
+        ensemble.fit(frame)
+    assert ensemble.networks_ == plain.networks_
+    assert ensemble.n_networks_ == 3
+    assert ensemble.averaged_ == []
+    for call in (ensemble.score, ensemble.log_density):
+        with pytest.raises(GomeaBnError, match="no averaged networks, since their averaging was interrupted"):
+            call(frame)
+    with pytest.raises(GomeaBnError, match="no averaged networks"):
+        ensemble.sample(1)
+    assert len(ensemble.edge_frequency())
+
+
+def test_refinement_says_what_to_do_with_an_averaged_network() -> None:
+    frame = linear_frame(60)
+    averaged = average_families(network_of(frame, [("x", "y")]), frame, n_copies=2)
+    with pytest.raises(
+        GomeaBnError, match=r"got an AveragedBayesNet\. Refine its attribute network, then average"
+    ):
+        refine_boundaries(untyped(averaged), frame)
+    refined = refine_boundaries(averaged.network, frame).network
+    assert average_families(refined, frame, n_copies=2).network == refined
