@@ -15,6 +15,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.line_fit import fitted_line, mixture_weight
+from gomea_bn.learning.line_scales import least_scale, line_scale
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
@@ -49,7 +50,6 @@ _MOST_BINS = 15
 _CELLS_PER_ROW = 8
 # gain of a line that counts, in nats of all rows
 _LEAST_GAIN = 2.0
-_LEAST_SCALE = 1e-3
 
 
 def average_families(
@@ -272,7 +272,12 @@ class _Averaging:
         """
         network, names = self.network, self.network.names
         fitted = table_shapes(self.table)
-        shapes = {name: network.shapes.get(name, shape.shape) for name, shape in fitted.items()}
+        shapes = {
+            name: line_scale(
+                self.table.columns[names.index(name)].values, network.shapes.get(name, shape.shape)
+            )
+            for name, shape in fitted.items()
+        }
         scales = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}
         places = {
             name: scales[name].of_values(self.table.columns[names.index(name)].values) for name in shapes
@@ -291,7 +296,7 @@ class _Averaging:
                 groups,
                 n_groups,
                 scales[name],
-                _least_scale(scales[name], values, fitted[name].resolution),
+                least_scale(values, scales[name]),
             )
             of_line = line.left_out + scales[name].log_slope(values, places[name])
             weight = mixture_weight(left_out[name], of_line)
@@ -344,10 +349,3 @@ def _gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float
     if not 0 < weight < 1:
         return 0.0
     return float(np.sum(log_mixture(first, second, weight) - first))
-
-
-def _least_scale(scale: ProbabilityScale, values: NDArray[np.float64], resolution: float) -> float:
-    """Return the least scale of residuals: half of the resolution of the column, at the median row."""
-    half = resolution / 2
-    widths = scale.of_values(values + half) - scale.of_values(values - half)
-    return max(float(np.median(widths)) / 2, _LEAST_SCALE)
