@@ -180,6 +180,17 @@ class AveragedBayesNet(AveragedExports):
         return self._network.edges
 
     @property
+    def mean_line_weight(self) -> float:
+        """Mean weight of lines over the continuous variables with continuous parents, 0 without such variables."""
+        network, continuous = self._network, self._network.cut_points
+        weights = [
+            self._lines[name].weight if name in self._lines else 0.0
+            for name in continuous
+            if any(parent in continuous for parent in network.parents(name))
+        ]
+        return float(np.mean(weights)) if weights else 0.0
+
+    @property
     def has_cut_probabilities(self) -> bool:
         """Whether `cut_probabilities` knows how sure the cuts are."""
         return bool(self._cut_probabilities) or not self._network.cut_points

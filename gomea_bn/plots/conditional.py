@@ -111,7 +111,7 @@ def conditional_densities(
     rows = network.sample(_N_DRAWN, 0) if free else None
     steps: list[tuple[dict[str, Any], float | None]] = [({}, None)]
     if rows is not None:
-        values |= {parent: _typical(shown, parent, rows) for parent in free if parent != along}
+        values |= {parent: _typical(shown, parent, rows) for parent in free}
         if along is not None:
             steps = _steps(shown, along, rows, quantiles)
     distribution = conditional_density if variable in shown.cut_points else conditional_probabilities

@@ -98,16 +98,11 @@ def one_network(task: Task) -> Record:
     began = perf_counter()
     lines = average_families(network, learner.table_)
     seconds = perf_counter() - began
-    continuous = network.cut_points
-    candidates = [
-        name for name in continuous if any(parent in continuous for parent in network.parents(name))
-    ]
-    weights = [lines.lines[name].weight if name in lines.lines else 0.0 for name in candidates]
     best = truth.score(fresh)
     return {
         "network": best - network.score(fresh),
         "bins": best - bins.score(fresh),
         "lines": best - lines.score(fresh),
-        "weight": float(np.mean(weights)) if weights else 0.0,
+        "weight": lines.mean_line_weight,
         "seconds": seconds,
     }

@@ -105,10 +105,13 @@ def test_a_shape_that_follows_its_column_stays() -> None:
         assert line_scale(values, shape) is shape
     # point masses, and rounded values
     points = np.concatenate([np.zeros(60), exponential(rng.normal(size=140))])
+    # so few equal rows that the others could be ranked
+    few = np.concatenate([np.zeros(10), exponential(rng.normal(size=90))])
     rounded = np.round(exponential(rng.normal(size=300)), 1)
-    for values in (points, rounded):
+    for values in (points, few, rounded):
         shape = fit_shape(values).shape
         assert line_scale(values, shape) is shape
+    assert fit_shape(few).shape.points
 
 
 @pytest.mark.parametrize("spacing", [0.05, 0.2])

@@ -382,6 +382,14 @@ def test_the_parts_are_those_given(averaged: AveragedBayesNet) -> None:
     assert repr(averaged) == "AveragedBayesNet(3 sets of cuts, 2 lines, 6 edges)"
 
 
+def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(averaged: AveragedBayesNet) -> None:
+    # "b" and "c" have continuous parents, "a" and "p" none
+    assert averaged.mean_line_weight == pytest.approx((0.4 + 0.7) / 2)
+    assert averaged_example(lines={"b": line_of_b()}).mean_line_weight == pytest.approx(0.2)
+    assert averaged_example(lines={}).mean_line_weight == 0.0
+    assert AveragedBayesNet(OTHER, [OTHER], n_rows=5).mean_line_weight == 0.0
+
+
 OTHER = DiscretizedBayesNet(
     ["a"], [], cut_points={"a": []}, support={"a": (0, 1)}, levels={}, tables={"a": [1.0]}
 )
