@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gomea_bn.front.decision import accept, read_decision
     from gomea_bn.front.folder import read_front, write_front
     from gomea_bn.front.front import Front
+    from gomea_bn.learning.averaged_front import averaged_misfits
     from gomea_bn.learning.averaging import average_families
     from gomea_bn.learning.cut_gains import cut_gains
     from gomea_bn.learning.ensemble import BayesNetEnsemble
@@ -68,6 +69,7 @@ _HOMES = {
     "Univariate": "gomea_bn.linkage.models",
     "accept": "gomea_bn.front.decision",
     "average_families": "gomea_bn.learning.averaging",
+    "averaged_misfits": "gomea_bn.learning.averaged_front",
     "compare": "gomea_bn.metrics.comparison",
     "cut_gains": "gomea_bn.learning.cut_gains",
     "fit_shape": "gomea_bn.problems.cuts.shape_fit",
@@ -111,6 +113,7 @@ __all__ = [
     "Univariate",
     "accept",
     "average_families",
+    "averaged_misfits",
     "compare",
     "cut_gains",
     "fit_shape",

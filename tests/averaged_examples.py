@@ -77,6 +77,12 @@ def averaged_example(**parts: Any) -> AveragedBayesNet:
         "cut_probabilities": {
             name: np.linspace(0.3, 0.95, len(cuts)) for name, cuts in copy_with(1).cut_points.items()
         },
+        "cut_intervals": {
+            name: [
+                (max(cut - 0.1, SUPPORT[name][0]), min(cut + 0.2, SUPPORT[name][1])) for cut in cuts.tolist()
+            ]
+            for name, cuts in copy_with(1).cut_points.items()
+        },
         **parts,
     }
     return AveragedBayesNet(content.pop("network"), content.pop("copies"), **content)

@@ -11,6 +11,7 @@ import typer
 
 from gomea_bn.cli.named_networks import (
     WRITERS,
+    averaged_of_run_folder,
     candidate,
     ending_of,
     folder_files,
@@ -52,7 +53,7 @@ def review(
     """Write a page on which to look at the networks of a front, compare them and choose one: one HTML file, no server.
 
     The page holds histograms and counts of the table, never its rows. Exit codes: 0 done, 1 not written, 2 wrong use,
-    3 folder or table unusable.
+    3 folder or table unusable. Of a run with averaged.json the page also draws the averaged densities.
     """
     from gomea_bn.front.folder import is_front_folder, read_front
     from gomea_bn.review.page import network_report, review_page
@@ -64,6 +65,7 @@ def review(
             source, parameters = front.record.get("source"), front.record.get("parameters")
         else:
             front, network, run = None, of_run_folder(folder), run_record_of(folder)
+            averaged = averaged_of_run_folder(folder, network)
             source, parameters = run.get("data"), run.get("parameters")
         path = _table_path(source, data)
         inputs = {
@@ -78,7 +80,7 @@ def review(
         if front is not None:
             review_page(_with_table(front, table), target, max_networks=networks)
         else:
-            network_report(network, table, target, record=run)
+            network_report(averaged or network, table, target, record=run)
     except GomeaBnError as error:
         fail(error, FAILED)
     say(f"Wrote {target}; open it in a browser.", to_error=False)

@@ -53,6 +53,7 @@ from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["learn", "report"]
@@ -197,6 +198,7 @@ def learn(
 
 def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: bool, as_json: bool) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
+    from gomea_bn.learning.averaging import check_density
     from gomea_bn.learning.learning_problem import LearningOptions, check_learning
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record, write_run_folder
@@ -204,6 +206,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     from gomea_bn.problems.scores import scoring_method
     from gomea_bn.runtime.environment import file_digest
 
+    check_density(learner.density, learner.line)
     options = LearningOptions.of(learner)
     if options.scoring_method is not None:
         scoring_method(options.scoring_method)
@@ -223,7 +226,7 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
         say("Interrupted: this is the best network found so far.")
     record = run_record(learner, data, source_sha256, compile_seconds=seconds)
     problem: GomeaBnError | None = None
-    averaged = learner.averaged_ if learner.density == "averaged" else None
+    averaged = _averaged(learner)
     try:
         written = write_run_folder(out, learner.network_, record, averaged) if out is not None else []
     except GomeaBnError as error:
@@ -251,7 +254,8 @@ def report(learner: BayesNetLearner) -> str:
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
     method = learner.network_.metadata["scoring_method"]
-    density = learner.score(learner.table_)
+    averaged = _averaged(learner)
+    density = (learner.network_ if averaged is None else averaged).score(learner.table_.to_frame())
     n_pairs = learner.table_.n_varying * (learner.table_.n_varying - 1) // 2
     screened = (
         f"The search considered {learner.n_candidate_pairs_:,} of {n_pairs:,} pairs of columns; "
@@ -260,7 +264,6 @@ def report(learner: BayesNetLearner) -> str:
         else ""
     )
     gains = cut_gains(learner.network_, learner.table_)
-    averaged = learner.averaged_ if learner.density == "averaged" else None
     summary = learner.network_.summary(gains) if averaged is None else averaged.summary(gains)
     return (
         f"{summary}\n\n"
@@ -278,6 +281,11 @@ def report(learner: BayesNetLearner) -> str:
             else f"The same data and options with {again} give this network again."
         )
     )
+
+
+def _averaged(learner: BayesNetLearner) -> AveragedBayesNet | None:
+    """Return the averaged network of a learner, None if it should make none or Ctrl-C interrupted the averaging."""
+    return getattr(learner, "averaged_", None)
 
 
 def _of_points(network: DiscretizedBayesNet) -> str:

@@ -12,10 +12,12 @@ from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
+    from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
     "WRITERS",
+    "averaged_of_run_folder",
     "candidate",
     "ending_of",
     "folder_files",
@@ -63,9 +65,10 @@ def folder_files(folder: Path) -> list[Path]:
     """Return the paths of the files that `learn --out` and `front --out` write into a folder, existing or not."""
     from gomea_bn.front.folder import FILES as FRONT_FILES
     from gomea_bn.front.folder import NETWORKS
+    from gomea_bn.learning.run_folder import AVERAGED_FILE
     from gomea_bn.learning.run_folder import FILES as RUN_FILES
 
-    return [folder / name for name in (*FRONT_FILES, NETWORKS, *RUN_FILES)]
+    return [folder / name for name in (*FRONT_FILES, NETWORKS, *RUN_FILES, AVERAGED_FILE)]
 
 
 def of_run_folder(folder: Path) -> DiscretizedBayesNet:
@@ -80,6 +83,29 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
             "`gomea-bn learn` wrote with --out."
         )
     return DiscretizedBayesNet.from_json(folder / "network.json")
+
+
+def averaged_of_run_folder(folder: Path, network: DiscretizedBayesNet) -> AveragedBayesNet | None:
+    """Return the averaged network of a folder that `learn --out` wrote, or None if there is none.
+
+    Raises
+    ------
+    GomeaBnError
+        If the file cannot be read, or averages another network than that of the folder.
+    """
+    from gomea_bn.learning.run_folder import AVERAGED_FILE
+    from gomea_bn.network.averaged import AveragedBayesNet
+
+    path = folder / AVERAGED_FILE
+    if not path.is_file():
+        return None
+    averaged = AveragedBayesNet.from_json(path)
+    if averaged.network != network:
+        raise GomeaBnError(
+            f"'{path}' averages another network than the network.json next to it. Remove it, or average that network "
+            "with average_families."
+        )
+    return averaged
 
 
 def run_record_of(folder: Path) -> dict[str, Any]:

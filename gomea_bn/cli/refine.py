@@ -70,6 +70,8 @@ def refine(
 ) -> None:
     """Move the cut points of NETWORK to fit DATA better; the graph stays.
 
+    An averaged.json next to NETWORK or to the refined network stays as it was, and a warning names it.
+
     Ctrl-C ends the method and keeps the cuts so far. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data
     unusable, 130 interrupted before there were cuts.
     """
@@ -111,6 +113,19 @@ def refine(
     except GomeaBnError as error:
         fail(error, FAILED)
     say(_report(former, result, out, seed), to_error=False)
+    for averaged in _of_former_cuts(network, out):
+        say(
+            f"Warning: {averaged} averages the network before the refinement. Average the refined network with "
+            "average_families in Python, or do not use that file with it."
+        )
+
+
+def _of_former_cuts(network: Path, out: Path) -> list[Path]:
+    """Return the files of averaged networks next to the given and the refined network, each once."""
+    from gomea_bn.learning.run_folder import AVERAGED_FILE
+
+    folders = {path.resolve().parent: path.parent for path in (out, network)}
+    return [folder / AVERAGED_FILE for folder in folders.values() if (folder / AVERAGED_FILE).is_file()]
 
 
 def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path, seed: int) -> str:

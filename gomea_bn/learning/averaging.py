@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.line_fit import fitted_line, mixture_weight
+from gomea_bn.learning.line_scales import least_scale, line_scale
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
-from gomea_bn.network.averaged import AveragedBayesNet, around_cuts
+from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
+from gomea_bn.network.averaged_checks import around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
 from gomea_bn.network.rows import table_for
@@ -32,9 +34,11 @@ from gomea_bn.problems.cuts.shape import Shape
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LINES", "average_families"]
+__all__ = ["DENSITIES", "LINES", "average_families", "check_density", "interrupted_averaging"]
 
 N_COPIES = 20
+DENSITIES = ("bins", "averaged")
+"""Densities of a learner: that of its network, or of its averaged network."""
 LINES = ("auto", "none")
 """Whether an averaged network may use lines."""
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
@@ -46,7 +50,6 @@ _MOST_BINS = 15
 _CELLS_PER_ROW = 8
 # gain of a line that counts, in nats of all rows
 _LEAST_GAIN = 2.0
-_LEAST_SCALE = 1e-3
 
 
 def average_families(
@@ -112,7 +115,7 @@ def average_families(
     table = table_for(network, data)
     _check_ranges(network, table)
     averaging = _Averaging(network, table)
-    drawn, probabilities = averaging.drawn_cuts(n_copies, generator)
+    drawn, probabilities, intervals = averaging.drawn_cuts(n_copies, generator)
     copies, left_out = averaging.copies(drawn)
     lines, scales = averaging.lines(left_out) if line == "auto" else ({}, {})
     return AveragedBayesNet(
@@ -122,6 +125,21 @@ def average_families(
         scales=scales,
         n_rows=table.n_rows,
         cut_probabilities=probabilities,
+        cut_intervals=intervals,
+    )
+
+
+def check_density(density: object, line: object) -> None:
+    """Raise `GomeaBnError` for unknown values of the learners' options `density` and `line`."""
+    check_choice("density", density, DENSITIES)
+    check_choice("line", line, LINES)
+
+
+def interrupted_averaging(attribute: str) -> GomeaBnWarning:
+    """Return the warning that Ctrl-C ended the averaging of what a fitted attribute holds."""
+    return GomeaBnWarning(
+        f"The averaging of families was interrupted. {attribute} is complete, but the averaged density is missing.",
+        ["call average_families with a network and table_", "fit again"],
     )
 
 
@@ -142,14 +160,17 @@ class _Averaging:
 
     def drawn_cuts(
         self, n: int, generator: np.random.Generator
-    ) -> tuple[list[dict[int, NDArray[np.float64]]], dict[str, NDArray[np.float64]]]:
-        """Return `n` sets of cuts of all continuous variables, and how sure the cuts of the network are."""
+    ) -> tuple[
+        list[dict[int, NDArray[np.float64]]], dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]
+    ]:
+        """Return `n` sets of cuts of all continuous variables, how sure the network's cuts are, and their intervals."""
         sets: list[dict[int, NDArray[np.float64]]] = [dict(self.session.network_cuts) for _ in range(n)]
-        probabilities = {}
+        probabilities, cut_intervals = {}, {}
         for v, cuts in self.session.network_cuts.items():
             name = self.network.names[v]
             if v not in self.session.movable:
                 probabilities[name] = np.ones(len(cuts))
+                cut_intervals[name] = np.column_stack([cuts, cuts])
                 continue
             intervals = self._intervals(v)
             posterior = CutPosterior(intervals)
@@ -157,11 +178,12 @@ class _Averaging:
             probabilities[name] = np.array(
                 [posterior.probability_between(low, high) for low, high in zip(*ends, strict=True)]
             )
+            cut_intervals[name] = _intervals_of_cuts(posterior, len(cuts), self.network.support[name])
             if name in self.network.shapes:
                 posterior = CutPosterior(intervals, power=_POWER, cut_cost=_CUT_COST)
             for chosen, drawn in zip(sets, posterior.draw(n, generator), strict=True):
                 chosen[v] = drawn
-        return sets, probabilities
+        return sets, probabilities, cut_intervals
 
     def _intervals(self, v: int) -> PricedIntervals:
         """Return the priced intervals of a variable given the network's bins of all others."""
@@ -250,7 +272,12 @@ class _Averaging:
         """
         network, names = self.network, self.network.names
         fitted = table_shapes(self.table)
-        shapes = {name: network.shapes.get(name, shape.shape) for name, shape in fitted.items()}
+        shapes = {
+            name: line_scale(
+                self.table.columns[names.index(name)].values, network.shapes.get(name, shape.shape)
+            )
+            for name, shape in fitted.items()
+        }
         scales = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}
         places = {
             name: scales[name].of_values(self.table.columns[names.index(name)].values) for name in shapes
@@ -269,7 +296,7 @@ class _Averaging:
                 groups,
                 n_groups,
                 scales[name],
-                _least_scale(scales[name], values, fitted[name].resolution),
+                least_scale(values, scales[name]),
             )
             of_line = line.left_out + scales[name].log_slope(values, places[name])
             weight = mixture_weight(left_out[name], of_line)
@@ -298,15 +325,27 @@ def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:
             )
 
 
+def _intervals_of_cuts(
+    posterior: CutPosterior, n_cuts: int, support: tuple[float, float]
+) -> NDArray[np.float64]:
+    """Return the central interval of probability `CUT_INTERVAL` of every cut, float64 (n_cuts, 2).
+
+    A candidate stands for the values that are nearer to it than to other candidates. Where the limits on bins allow no
+    such number of cuts, nothing is known but the support.
+    """
+    places = posterior.places(n_cuts + 1)
+    if places is None or n_cuts == 0:
+        return np.tile(np.array(support), (n_cuts, 1))
+    lows, highs = around_cuts(posterior.candidates, support)
+    cumulated = np.cumsum(places, axis=1) / places.sum(axis=1, keepdims=True)
+    tail = (1 - CUT_INTERVAL) / 2
+    first = (cumulated >= tail).argmax(axis=1)
+    last = (cumulated >= 1 - tail).argmax(axis=1)
+    return np.column_stack([lows[first], highs[last]])
+
+
 def _gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:
     """Return what the mixture of two densities gains over the first one in nats; 0 for a weight of 0."""
     if not 0 < weight < 1:
         return 0.0
     return float(np.sum(log_mixture(first, second, weight) - first))
-
-
-def _least_scale(scale: ProbabilityScale, values: NDArray[np.float64], resolution: float) -> float:
-    """Return the least scale of residuals: half of the resolution of the column, at the median row."""
-    half = resolution / 2
-    widths = scale.of_values(values + half) - scale.of_values(values - half)
-    return max(float(np.median(widths)) / 2, _LEAST_SCALE)

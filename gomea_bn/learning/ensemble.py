@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
-from gomea_bn.learning.averaging import average_families
+from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import LearningOptions, check_learning
 from gomea_bn.learning.options import (
@@ -74,7 +75,8 @@ class BayesNetEnsemble(Parameters):
     networks_ : list of DiscretizedBayesNet
         Networks over the same variables, levels and support; all have the same weight.
     averaged_ : list of AveragedBayesNet
-        Averaged network of every network; only if the learner has ``density="averaged"``.
+        Averaged network of every network; only if the learner has ``density="averaged"``. Empty if Ctrl-C interrupted
+        the averaging, which a warning says; the ensemble then has no density.
     n_networks_ : int
         Number of learned networks: `n_networks`, or fewer after Ctrl-C.
     table_ : Table
@@ -159,6 +161,8 @@ class BayesNetEnsemble(Parameters):
         thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
         options = self._options()
+        # wrong options are an error before the table is read
+        check_density(options["density"], options["line"])
         table = source_table(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
@@ -187,10 +191,15 @@ class BayesNetEnsemble(Parameters):
         # an earlier fit may have left some
         self.__dict__.pop("averaged_", None)
         if options["density"] == "averaged":
-            self.averaged_ = [
-                average_families(network, table, line=options["line"], random_state=member)
-                for network, member in zip(networks, np.random.default_rng(seed).spawn(len(networks)))
-            ]
+            generators = np.random.default_rng(seed).spawn(len(networks))
+            try:
+                self.averaged_ = [
+                    average_families(network, table, line=options["line"], random_state=generator)
+                    for network, generator in zip(networks, generators, strict=True)
+                ]
+            except KeyboardInterrupt:
+                self.averaged_ = []
+                warnings.warn(interrupted_averaging("networks_"), stacklevel=2)
         self.n_networks_ = len(networks)
         self.table_ = table
         self.fit_seconds_ = seconds
@@ -283,7 +292,14 @@ class BayesNetEnsemble(Parameters):
     def _densities(self) -> Sequence[DiscretizedBayesNet | AveragedBayesNet]:
         """Return the networks whose densities are averaged."""
         networks = self._fitted()
-        return self.averaged_ if hasattr(self, "averaged_") else networks
+        if not hasattr(self, "averaged_"):
+            return networks
+        if not self.averaged_:
+            raise GomeaBnError(
+                "This BayesNetEnsemble has no averaged networks, since their averaging was interrupted; call "
+                "fit(frame) again."
+            )
+        return self.averaged_
 
     def _fitted(self) -> list[DiscretizedBayesNet]:
         if not hasattr(self, "networks_"):

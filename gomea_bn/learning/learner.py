@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,8 +14,8 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.learning.averaging import LINES, average_families
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -246,8 +247,7 @@ class BayesNetLearner(LearnerParameters):
             If the table, an option or a rule is invalid; the message says what to do.
         """
         # wrong options are an error before the table is read
-        check_choice("density", self.density, ("bins", "averaged"))
-        check_choice("line", self.line, LINES)
+        check_density(self.density, self.line)
         LearningOptions.of(self)
         limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)
@@ -281,6 +281,8 @@ class BayesNetLearner(LearnerParameters):
                     problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
                 )
         self._keep(table, problem, reported(result, constant_score), seed)
+        if self.density == "averaged":
+            self._average()
         return self
 
     def _keep(self, table: Table, problem: StructureProblem, result: Result, seed: int) -> None:
@@ -318,10 +320,17 @@ class BayesNetLearner(LearnerParameters):
         )
         # an earlier fit may have left one
         self.__dict__.pop("averaged_", None)
-        if self.density == "averaged":
-            self.averaged_ = average_families(self.network_, table, line=self.line, random_state=seed)
         self.history_: list[HistoryEntry] = result.history
         self._keep_search(table, problem.n_edge_genes, result, seed)
+
+    def _average(self) -> None:
+        """Average the families of the learned network; Ctrl-C leaves the network alone, with a warning."""
+        try:
+            self.averaged_ = average_families(
+                self.network_, self.table_, line=self.line, random_state=self.seed_
+            )
+        except KeyboardInterrupt:
+            warnings.warn(interrupted_averaging("network_"), stacklevel=3)
 
     def score(
         self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None

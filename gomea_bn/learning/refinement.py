@@ -20,6 +20,7 @@ from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.learning_problem import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
+from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.smoothing import PseudoCount
@@ -110,6 +111,7 @@ def refine_boundaries(
     Parameters
     ----------
     network : DiscretizedBayesNet
+        The network. An averaged network is refined by refining its `network` and averaging the result again.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
         Rows to fit; normally those that the network was learned from.
     method : str or Discretizer
@@ -171,6 +173,11 @@ def refine_boundaries(
     are uniform inside their bins. If the metadata say that the network was learned with ``shape="auto"``, uniform
     bins of "dp" and "rv-gomea" with more than two rows per distinct value are as wide as structure in the shape.
     """
+    if isinstance(network, AveragedBayesNet):
+        raise GomeaBnError(
+            "network must be a DiscretizedBayesNet, got an AveragedBayesNet. Refine its attribute network, then "
+            "average the families of the result again with average_families."
+        )
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     _check_options(method, bin_counts, starts, max_seconds, random_state)

@@ -59,7 +59,7 @@ def write_run_folder(
     record : dict
         Content of run.json, from `run_record`.
     averaged : AveragedBayesNet, optional
-        Averaged network, which is written to averaged.json.
+        Averaged network, which is written to averaged.json. Without one an averaged.json of an earlier run is removed.
 
     Raises
     ------
@@ -81,6 +81,9 @@ def write_run_folder(
             write_text(temporary / name, text)
         for name in texts:
             os.replace(temporary / name, folder / name)
+        if averaged is None:
+            # that of an earlier run does not belong to this network
+            (folder / AVERAGED_FILE).unlink(missing_ok=True)
     except OSError as error:
         raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
     finally:

@@ -13,20 +13,31 @@ from scipy.special import logsumexp
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.network import checks
+from gomea_bn.network.averaged_checks import (
+    around_cuts,
+    check_line,
+    checked_intervals,
+    checked_probabilities,
+)
+from gomea_bn.network.averaged_exports import AveragedExports
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AveragedBayesNet", "around_cuts"]
+    from gomea_bn.network.curves import Curve
+
+__all__ = ["CUT_INTERVAL", "AveragedBayesNet"]
+
+CUT_INTERVAL = 0.9
+"""Probability of the interval of a cut."""
 
 
-class AveragedBayesNet:
+class AveragedBayesNet(AveragedExports):
     """An immutable Bayesian network whose families are averages: of bins with different cuts, and of a line.
 
     The graph and the bins that are shown are those of one network. The density of a variable given its parents is
@@ -50,17 +61,28 @@ class AveragedBayesNet:
         Number of rows of the table.
     cut_probabilities : mapping of str to sequence of float, optional
         For every continuous variable the probability that each cut of the network is near; see the method.
+    cut_intervals : mapping of str to sequence of pairs of float, optional
+        For every continuous variable the 90 % interval of each cut; see the method.
 
     Raises
     ------
     GomeaBnError
         For copies of another graph, for lines that do not fit it, for scales of unknown or discrete variables, and for
-        probabilities that are not one per cut.
+        probabilities and intervals that are not one per cut.
     """
 
-    __slots__ = ("_copies", "_cut_probabilities", "_lines", "_n_rows", "_network", "_scales")
+    __slots__ = (
+        "_copies",
+        "_cut_intervals",
+        "_cut_probabilities",
+        "_lines",
+        "_n_rows",
+        "_network",
+        "_scales",
+    )
 
     _copies: tuple[DiscretizedBayesNet, ...]
+    _cut_intervals: dict[str, NDArray[np.float64]]
     _cut_probabilities: dict[str, NDArray[np.float64]]
     _lines: dict[str, FamilyLine]
     _n_rows: int
@@ -76,6 +98,7 @@ class AveragedBayesNet:
         scales: Mapping[str, Shape] | None = None,
         n_rows: int,
         cut_probabilities: Mapping[str, ArrayLike] | None = None,
+        cut_intervals: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         if not isinstance(network, DiscretizedBayesNet):
             raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
@@ -98,12 +121,17 @@ class AveragedBayesNet:
             if not isinstance(shape, Shape):
                 raise GomeaBnError(f"scales['{name}'] must be a Shape, got {type(shape).__name__}.")
         for name, line in lines.items():
-            _check_line(network, name, line, shapes)
-        if cut_probabilities:
-            checks.check_keys(cut_probabilities, list(network.cut_points), network.names, "cut_probabilities")
+            check_line(network, name, line, shapes)
+        for option, by_name in (("cut_probabilities", cut_probabilities), ("cut_intervals", cut_intervals)):
+            if by_name:
+                checks.check_keys(by_name, list(network.cut_points), network.names, option)
         probabilities = {
-            name: _checked_probabilities(name, values, len(network.cut_points[name]))
+            name: checked_probabilities(name, values, len(network.cut_points[name]))
             for name, values in (cut_probabilities or {}).items()
+        }
+        intervals = {
+            name: checked_intervals(name, values, network.cut_points[name], network.support[name])
+            for name, values in (cut_intervals or {}).items()
         }
         for slot, value in {
             "_network": network,
@@ -112,6 +140,7 @@ class AveragedBayesNet:
             "_scales": {name: ProbabilityScale(shape, n_rows) for name, shape in shapes.items()},
             "_n_rows": n_rows,
             "_cut_probabilities": probabilities,
+            "_cut_intervals": intervals,
         }.items():
             object.__setattr__(self, slot, value)
 
@@ -151,9 +180,25 @@ class AveragedBayesNet:
         return self._network.edges
 
     @property
+    def mean_line_weight(self) -> float:
+        """Mean weight of lines over the continuous variables with continuous parents, 0 without such variables."""
+        network, continuous = self._network, self._network.cut_points
+        weights = [
+            self._lines[name].weight if name in self._lines else 0.0
+            for name in continuous
+            if any(parent in continuous for parent in network.parents(name))
+        ]
+        return float(np.mean(weights)) if weights else 0.0
+
+    @property
     def has_cut_probabilities(self) -> bool:
         """Whether `cut_probabilities` knows how sure the cuts are."""
         return bool(self._cut_probabilities) or not self._network.cut_points
+
+    @property
+    def has_cut_intervals(self) -> bool:
+        """Whether `cut_intervals` knows where the cuts lie."""
+        return bool(self._cut_intervals) or not self._network.cut_points
 
     def cut_probabilities(self, variable: str) -> pd.DataFrame:
         """Return how sure every cut of the network is, one row per cut.
@@ -177,16 +222,37 @@ class AveragedBayesNet:
         """
         import pandas as pd
 
-        self._network.cardinality(variable)  # raises for an unknown name
-        if variable not in self._network.cut_points:
-            raise GomeaBnError(f"'{variable}' is discrete; only continuous variables have cuts.")
-        if variable not in self._cut_probabilities:
-            raise GomeaBnError("This network has no probabilities of cuts; average_families computes them.")
-        cuts, (low, high) = self._network.cut_points[variable], self._network.support[variable]
-        lows, highs = around_cuts(cuts, (low, high))
-        return pd.DataFrame(
-            {"cut": cuts, "low": lows, "high": highs, "probability": self._cut_probabilities[variable]}
-        )
+        probabilities = self._known_of_cuts(variable, self._cut_probabilities, "probabilities")
+        cuts = self._network.cut_points[variable]
+        lows, highs = around_cuts(cuts, self._network.support[variable])
+        return pd.DataFrame({"cut": cuts, "low": lows, "high": highs, "probability": probabilities})
+
+    def cut_intervals(self, variable: str) -> pd.DataFrame:
+        """Return where every cut of the network lies, one row per cut.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a continuous variable.
+
+        Returns
+        -------
+        DataFrame
+            Columns `cut`, `low` and `high`: the central 90 % interval of the i-th cut under the posterior distribution
+            of the cuts of the variable, given their number, the graph and the bins of all other variables, in the units
+            of the variable. The ends are half-way between neighbouring candidates. A cut that a user has fixed has an
+            interval of width 0.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown or discrete variable, and if the intervals are unknown.
+        """
+        import pandas as pd
+
+        intervals = self._known_of_cuts(variable, self._cut_intervals, "intervals")
+        cuts = self._network.cut_points[variable]
+        return pd.DataFrame({"cut": cuts, "low": intervals[:, 0], "high": intervals[:, 1]})
 
     def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
@@ -211,6 +277,24 @@ class AveragedBayesNet:
                 of_line = self._log_line(name, values, z, self._groups(line, frame))
                 terms[name] = log_mixture(terms[name], of_line, line.weight)
         return terms
+
+    def conditional_density(self, variable: str, given: Mapping[str, object]) -> Curve:
+        """Return the averaged density of a continuous variable given all of its parents.
+
+        See `gomea_bn.network.conditionals.conditional_density`.
+        """
+        from gomea_bn.network.conditionals import conditional_density
+
+        return conditional_density(self, variable, given)
+
+    def conditional_probabilities(self, variable: str, given: Mapping[str, object]) -> NDArray[np.float64]:
+        """Return the averaged probabilities of a discrete variable's levels given all of its parents.
+
+        See `gomea_bn.network.conditionals.conditional_probabilities`.
+        """
+        from gomea_bn.network.conditionals import conditional_probabilities
+
+        return conditional_probabilities(self, variable, given)
 
     def score(self, frame: pd.DataFrame) -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
@@ -266,6 +350,17 @@ class AveragedBayesNet:
         from gomea_bn.network.formats.averaged_json import from_json
 
         return from_json(source)
+
+    def _known_of_cuts(
+        self, variable: str, known: Mapping[str, NDArray[np.float64]], what: str
+    ) -> NDArray[np.float64]:
+        """Return what is known of the cuts of a continuous variable."""
+        self._network.cardinality(variable)  # raises for an unknown name
+        if variable not in self._network.cut_points:
+            raise GomeaBnError(f"'{variable}' is discrete; only continuous variables have cuts.")
+        if variable not in known:
+            raise GomeaBnError(f"This network has no {what} of cuts; average_families computes them.")
+        return known[variable]
 
     def _values_and_places(
         self, frame: pd.DataFrame
@@ -373,54 +468,3 @@ class AveragedBayesNet:
             f"AveragedBayesNet({len(self._copies)} sets of cuts, {len(self._lines)} lines, "
             f"{len(self.edges)} edges)"
         )
-
-
-def around_cuts(
-    cuts: NDArray[np.float64], support: tuple[float, float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of an interval round every cut, float64 (n_cuts,): half-way to its neighbours, or the range."""
-    middles = (cuts[:-1] + cuts[1:]) / 2
-    lows = np.concatenate((support[:1], middles))[: len(cuts)]
-    return lows, np.concatenate((middles, support[1:]))[: len(cuts)]
-
-
-def _checked_probabilities(name: str, values: object, n_cuts: int) -> NDArray[np.float64]:
-    """Return one probability per cut of a variable, float64 (n_cuts,), read-only."""
-    try:
-        checked = np.array(values, np.float64)
-    except (TypeError, ValueError):
-        checked = np.full(1, np.nan)
-    if checked.shape != (n_cuts,) or not ((checked >= 0) & (checked <= 1)).all():
-        raise GomeaBnError(
-            f"cut_probabilities of '{name}' must be one number from 0 to 1 for each of {counted(n_cuts, 'cut')}, got "
-            f"{values!r:.80}."
-        )
-    checked.flags.writeable = False
-    return checked
-
-
-def _check_line(
-    network: DiscretizedBayesNet, name: str, line: FamilyLine, scales: Mapping[str, Shape]
-) -> None:
-    """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
-    if not isinstance(line, FamilyLine):
-        raise GomeaBnError(f"lines['{name}'] must be a FamilyLine, got {type(line).__name__}.")
-    cuts, levels = network.cut_points, network.levels
-    parents = network.parents(name)
-    if name not in cuts:
-        raise GomeaBnError(f"lines must not have an entry for '{name}', which is discrete.")
-    continuous = tuple(parent for parent in parents if parent in cuts)
-    discrete = tuple(parent for parent in parents if parent in levels)
-    if line.parents != continuous or line.groups != discrete:
-        raise GomeaBnError(
-            f"The line of '{name}' must have the continuous parents {continuous} and the discrete parents {discrete}, "
-            f"got {line.parents} and {line.groups}."
-        )
-    n_groups = int(np.prod([len(levels[parent]) for parent in discrete], dtype=np.int64))
-    if len(line.scales) != n_groups:
-        raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {len(line.scales)}.")
-    missing = [member for member in (name, *continuous) if member not in scales]
-    if missing:
-        raise GomeaBnError(f"scales must have an entry for '{missing[0]}', which is part of a line.")
-    if scales[name].points:
-        raise GomeaBnError(f"'{name}' has point masses, so it cannot have a line.")

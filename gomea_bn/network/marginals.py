@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.tables import bin_widths
+from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.conditionals import mean_density, mean_probabilities, sampled_marginal
+from gomea_bn.network.curves import Curve, bin_ratios, curve_inside, scaled_by_bin
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,16 +25,12 @@ if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
-    "Curve",
     "Marginal",
     "MarginalDensity",
-    "bin_ratios",
-    "curve_inside",
     "exact_marginal",
+    "level_probabilities",
     "marginal",
     "marginal_density",
-    "sampled_marginal",
-    "scaled_by_bin",
 ]
 
 MAX_CELLS = 2**22
@@ -41,6 +39,9 @@ MAX_CELLS = 2**22
 N_ROWS = 100_000
 """Number of rows of the sample that replaces larger tables."""
 
+# rows of parents that the density of an averaged network is the mean over
+_N_DRAWN = 4_000
+
 
 @dataclass(frozen=True, slots=True)
 class Marginal:
@@ -48,25 +49,6 @@ class Marginal:
 
     probabilities: NDArray[np.float64]
     is_exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A density that is linear between values, and values with a probability of their own.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n,), float64
-        Values in increasing order. A value at which the density may jump stands twice.
-    densities : ndarray of shape (n,), float64
-        Density at these values, per unit of the variable.
-    points : dict of float to float
-        Probability of every value that is a point mass, by increasing value.
-    """
-
-    values: NDArray[np.float64]
-    densities: NDArray[np.float64]
-    points: dict[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +98,7 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
     return Marginal(sampled_marginal(network, name, codes), False)
 
 
-def sampled_marginal(network: NetworkLike, name: str, codes: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the distribution of a variable whose parents are distributed as in rows of codes, float64 (card,)."""
-    parents = network.parents(name)
-    rows = network.tables[name][tuple(codes[parent].to_numpy() for parent in parents)]
-    return np.asarray(rows.mean(axis=0) if parents else rows, np.float64)
-
-
-def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
+def marginal_density(network: NetworkLike | AveragedBayesNet, name: str) -> MarginalDensity:
     """Return the marginal density of a continuous variable.
 
     In a bin it is the marginal probability of the bin times the density inside the bin. So the integral of the curve
@@ -131,8 +106,10 @@ def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
 
     Parameters
     ----------
-    network : NetworkLike
-        The network.
+    network : NetworkLike or AveragedBayesNet
+        The network. The density of an averaged network is the mean of the densities given the parents in 4,000 rows
+        that are drawn with a fixed seed; without parents it is exact. Lines are drawn at points that follow their
+        bends.
     name : str
         Name of a continuous variable.
 
@@ -141,6 +118,10 @@ def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
     GomeaBnError
         For an unknown name and for a discrete variable.
     """
+    if isinstance(network, AveragedBayesNet):
+        return MarginalDensity(
+            mean_density(network, name, _drawn(network)), not network.network.parents(name)
+        )
     network.cardinality(name)  # raises for an unknown name
     if name not in network.cut_points:
         raise GomeaBnError(f"A density needs a continuous variable, but '{name}' is discrete.")
@@ -150,62 +131,16 @@ def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
     return MarginalDensity(curve, distribution.is_exact)
 
 
-def curve_inside(network: NetworkLike, name: str) -> Curve:
-    """Return the density whose parts are the densities inside the bins: the shape of a variable, or uniform."""
-    shape = network.shapes.get(name)
-    low, high = network.support[name]
-    if shape is None:
-        return Curve(np.array([low, high]), np.full(2, 1 / (high - low)), {})
-    values = np.repeat(shape.edges, 2)[1:-1]
-    densities = np.column_stack([shape.left, shape.right]).ravel() / (high - low)
-    return Curve(values, densities, shape.points)
+def level_probabilities(network: NetworkLike | AveragedBayesNet, name: str) -> Marginal:
+    """Return the marginal distribution of a discrete variable; of an averaged network as in `marginal_density`."""
+    if isinstance(network, AveragedBayesNet):
+        return Marginal(mean_probabilities(network, name, _drawn(network)), not network.network.parents(name))
+    return marginal(network, name)
 
 
-def bin_ratios(network: NetworkLike, name: str, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities of the bins divided by those under `curve_inside`, float64 (n_bins,)."""
-    shape = network.shapes.get(name)
-    cuts, support = network.cut_points[name], network.support[name]
-    if shape is not None:
-        return np.asarray(probabilities / shape.bin_masses(cuts), np.float64)
-    # widths first, since the quotient of a narrow bin and a huge range may underflow
-    return np.asarray(probabilities / bin_widths(cuts, support) * (support[1] - support[0]), np.float64)
-
-
-def scaled_by_bin(curve: Curve, cuts: NDArray[np.float64], ratios: NDArray[np.float64]) -> Curve:
-    """Return a curve multiplied by one number per bin.
-
-    Parameters
-    ----------
-    curve : Curve
-        A curve that spans the bins.
-    cuts : ndarray of shape (n_bins - 1,), float64
-        Inner cut points.
-    ratios : ndarray of shape (n_bins,), float64
-        Factor of every bin.
-    """
-    ends = [curve.values[0], *cuts, curve.values[-1]]
-    values, densities = [], []
-    for low, high, ratio in zip(ends, ends[1:], ratios, strict=False):
-        first = int(np.searchsorted(curve.values, low, side="right"))
-        last = int(np.searchsorted(curve.values, high, side="left"))
-        heights = [_between(curve, first, low), *curve.densities[first:last], _between(curve, last, high)]
-        values.append(np.array([low, *curve.values[first:last], high]))
-        densities.append(ratio * np.array(heights))
-    codes = np.searchsorted(cuts, list(curve.points), side="left")
-    points = {
-        value: float(mass * ratios[code])
-        for (value, mass), code in zip(curve.points.items(), codes, strict=True)
-    }
-    return Curve(np.concatenate(values), np.concatenate(densities), points)
-
-
-def _between(curve: Curve, position: int, value: float) -> float:
-    """Return the density at a value on the line that leads to the vertex at a position."""
-    (left, right), (from_height, to_height) = (
-        part[position - 1 : position + 1].tolist() for part in (curve.values, curve.densities)
-    )
-    share = (value - left) / (right - left)
-    return float(from_height + share * (to_height - from_height))
+def _drawn(network: AveragedBayesNet) -> pd.DataFrame:
+    """Return the rows whose parents stand for their distribution."""
+    return network.sample(_N_DRAWN, 0)
 
 
 def exact_marginal(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import floor, log10
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.marginals import Curve, marginal, marginal_density
+from gomea_bn.network.curves import Curve
+from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
     BLUE,
@@ -25,6 +27,7 @@ from gomea_bn.plots.axes import (
     plain_legend,
     plain_text,
 )
+from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
@@ -37,17 +40,13 @@ if TYPE_CHECKING:
 
 __all__ = ["density_bins", "plot_density"]
 
-# levels, and characters in all their names, that fit next to each other
-_MANY_LEVELS, _LONG_LEVELS = 8, 40
 # characters
-_LONGEST_LEVEL, _LONGEST_NAME = 24, 60
+_LONGEST_NAME = 60
 _FILL = "#cfcfcf"
-# Matplotlib takes numbers below about 1e-287 for 0
-_LARGEST_POWER = 250
 
 
 def density_bins(
-    network: NetworkLike,
+    network: NetworkLike | AveragedBayesNet,
     variable: str,
     *,
     table: Table | pd.DataFrame | None = None,
@@ -57,8 +56,8 @@ def density_bins(
 
     Parameters
     ----------
-    network : DiscretizedBayesNet
-        The network.
+    network : DiscretizedBayesNet or AveragedBayesNet
+        The network. The bins of an averaged network are those of the network that is shown, with its probabilities.
     variable : str
         Name of a variable.
     table : Table or DataFrame, optional
@@ -87,18 +86,21 @@ def density_bins(
     """
     import pandas as pd
 
-    network.cardinality(variable)  # raises for an unknown name
-    part = _continuous_part if variable in network.cut_points else _discrete_part
-    parts = [part(network, variable, "network")]
+    shown = _shown(network)
+    shown.cardinality(variable)  # raises for an unknown name
+    if variable in shown.cut_points:
+        parts = [_continuous_part(shown, variable, "network")]
+    else:
+        parts = [_discrete_part(network, variable, "network")]
     if table is not None:
-        parts.append(_data_part(network, variable, table))
+        parts.append(_data_part(shown, variable, table))
     if expert is not None:
-        parts += _expert_parts(network, variable, expert)
+        parts += _expert_parts(shown, variable, expert)
     return pd.concat(parts, ignore_index=True)
 
 
 def plot_density(
-    network: NetworkLike,
+    network: NetworkLike | AveragedBayesNet,
     variable: str,
     *,
     table: Table | pd.DataFrame | None = None,
@@ -114,6 +116,10 @@ def plot_density(
     the share of the rows. A range that Matplotlib cannot draw, such as 1e300, is drawn in a power of ten, which both
     axes name. A discrete variable is drawn as bars. `density_bins` and `marginal_density` return the data that are
     drawn.
+
+    Of an averaged network the averaged density is drawn as a line. A band around every cut of the network that is shown
+    is its 90 % interval, and the number above it the probability that a cut is near, in per cent; see
+    `AveragedBayesNet.cut_intervals` and `cut_probabilities`.
 
     Parameters
     ----------
@@ -132,38 +138,66 @@ def plot_density(
         ax = new_axes((6.4, 3.8))
     ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
     ax.spines[["top", "right"]].set_visible(False)
-    if variable in network.cut_points:
+    shown = _shown(network)
+    if variable in shown.cut_points:
         owners = {"network": network, "expert": _with_tables(expert)}
         curves = {
             source: marginal_density(owner, variable).curve
             for source, owner in owners.items()
-            if owner is not None and variable in owner.shapes
+            if owner is not None and (isinstance(owner, AveragedBayesNet) or variable in owner.shapes)
         }
         points = curves["network"].points if "network" in curves else {}
         shares = {} if table is None else _shares(_values(variable, table), points)
-        unit = _unit(network.support[variable])
+        unit = unit_of(shown.support[variable])
         if unit != 1:
             ax.set_xlabel(f"{plain_text(variable, _LONGEST_NAME)} [{unit:g}]", **LITERAL)
             bins[["low", "high"]] /= unit
             bins["density"] *= unit
-            curves = {source: _in_unit(curve, unit) for source, curve in curves.items()}
+            curves = {source: in_unit(curve, unit) for source, curve in curves.items()}
             shares = {point / unit: share for point, share in shares.items()}
-        _draw_densities(ax, bins, curves, shares, unit)
+        certainty = _Certainty.of(network, variable, unit) if isinstance(network, AveragedBayesNet) else None
+        _draw_densities(ax, bins, curves, shares, unit, certainty)
     else:
         _draw_bars(ax, bins)
     return ax
 
 
-def _unit(support: tuple[float, float]) -> float:
-    """Return the power of ten in which a range is drawn: 1, unless Matplotlib cannot draw its numbers or densities."""
-    power = floor(log10(support[1] - support[0]))
-    return 1.0 if abs(power) <= _LARGEST_POWER else 10.0 ** max(power, -300)
+@dataclass(frozen=True, slots=True)
+class _Certainty:
+    """What an averaged network says about the cuts of a variable, in the unit of the drawing.
+
+    Attributes
+    ----------
+    label : str
+        Text of the legend for the density.
+    intervals : ndarray of shape (n_cuts, 3), float64
+        Cut, low end and high end; empty if they are unknown.
+    probabilities : ndarray of shape (n_cuts, 2), float64
+        Cut and probability; empty if they are unknown.
+    """
+
+    label: str
+    intervals: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, averaged: AveragedBayesNet, variable: str, unit: float) -> _Certainty:
+        """Return the certainty of the cuts of a variable."""
+        n_copies = counted(len(averaged.copies), "set")
+        line = averaged.lines.get(variable)
+        share = "" if line is None else f", {percent(line.weight)} a line"
+        intervals, probabilities = np.empty((0, 3)), np.empty((0, 2))
+        if averaged.has_cut_intervals:
+            intervals = averaged.cut_intervals(variable).to_numpy() / unit
+        if averaged.has_cut_probabilities:
+            probabilities = averaged.cut_probabilities(variable)[["cut", "probability"]].to_numpy()
+            probabilities = probabilities / [unit, 1.0]
+        return cls(f"average of {n_copies} of cuts{share}", intervals, probabilities)
 
 
-def _in_unit(curve: Curve, unit: float) -> Curve:
-    """Return a density with the values in a unit, per unit."""
-    points = {value / unit: mass for value, mass in curve.points.items()}
-    return Curve(curve.values / unit, curve.densities * unit, points)
+def _shown(network: NetworkLike | AveragedBayesNet) -> NetworkLike:
+    """Return the network whose bins are shown."""
+    return network.network if isinstance(network, AveragedBayesNet) else network
 
 
 def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
@@ -175,11 +209,11 @@ def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.Dat
     return _steps(source, "exact" if distribution.is_exact else "sampled", edges, density)
 
 
-def _discrete_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
+def _discrete_part(network: NetworkLike | AveragedBayesNet, variable: str, source: str) -> pd.DataFrame:
     """Return the probabilities of the levels in a network."""
-    distribution = marginal(network, variable)
+    distribution = level_probabilities(network, variable)
     how = "exact" if distribution.is_exact else "sampled"
-    return _levels(source, how, network.levels[variable], distribution.probabilities)
+    return _levels(source, how, _shown(network).levels[variable], distribution.probabilities)
 
 
 def _expert_parts(
@@ -277,7 +311,12 @@ def _levels(
 
 
 def _draw_densities(
-    ax: Axes, bins: pd.DataFrame, curves: Mapping[str, Curve], shares: Mapping[float, float], unit: float
+    ax: Axes,
+    bins: pd.DataFrame,
+    curves: Mapping[str, Curve],
+    shares: Mapping[float, float],
+    unit: float,
+    certainty: _Certainty | None,
 ) -> None:
     """Draw the densities of a continuous variable, marks of the cut points, and point masses of the network.
 
@@ -295,7 +334,7 @@ def _draw_densities(
         labels.append("data")
     style: dict[str, Any] = {"color": BLUE, "linewidth": 1.8, "zorder": 3}
     handles.append(_drawn(ax, network, curves.get("network"), style))
-    labels.append(_labelled("network", network, "bin"))
+    labels.append(_labelled("network", network, "bin") if certainty is None else certainty.label)
     cuts = network["high"].iloc[:-1]
     if "network" in curves:
         ax.vlines(cuts, 0.0, highest, color=BLUE, linewidth=0.7, alpha=0.45, zorder=2)
@@ -311,8 +350,11 @@ def _draw_densities(
     if "network" in curves and (points := curves["network"].points):
         handles.append(_drawn_points(ax, points, shares, highest))
         labels.append(listed(f"{percent(mass)} at {value * unit:.6g}" for value, mass in points.items()))
+    n_lines = len(labels)
+    if certainty is not None and len(cuts):
+        n_lines += _drawn_certainty(ax, certainty, highest, handles, labels)
     ax.set_ylabel("Density [per unit]" if unit == 1 else f"Density [per {unit:g}]")
-    leave_room_for_legend(ax, highest, len(labels))
+    leave_room_for_legend(ax, highest, n_lines)
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")
 
 
@@ -320,11 +362,26 @@ def _drawn(ax: Axes, bins: pd.DataFrame, curve: Curve | None, style: dict[str, A
     """Draw a density as a line, or as steps over bins if there is no curve, and return its entry of the legend."""
     if curve is None:
         return ax.stairs(bins["density"], _edges(bins), **style)
-    # from the axis up and down to it again, as steps do
-    ends = curve.values[[0, -1]]
-    values = np.concatenate((ends[:1], curve.values, ends[1:]))
-    (line,) = ax.plot(values, np.pad(curve.densities, 1), solid_joinstyle="round", **style)
-    return line
+    return draw_curve(ax, curve, style)
+
+
+def _drawn_certainty(
+    ax: Axes, certainty: _Certainty, highest: float, handles: list[Any], labels: list[str]
+) -> int:
+    """Draw intervals and probabilities of cuts, extend the legend, and return the lines of text that they take."""
+    n_lines = 0
+    if len(certainty.intervals):
+        _, lows, highs = certainty.intervals.T
+        bands = ax.bar(lows, highest, highs - lows, align="edge", color=BLUE, alpha=0.13, zorder=1.5)
+        handles.append(bands)
+        labels.append(f"{percent(CUT_INTERVAL)} intervals of the cuts")
+        n_lines += 1
+    if len(certainty.probabilities):
+        style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 7, "color": BLUE, "rotation": 90}
+        for cut, probability in certainty.probabilities.tolist():
+            ax.text(cut, 1.01 * highest, percent(probability), **style, **LITERAL)
+        n_lines += 2
+    return n_lines
 
 
 def _drawn_points(
@@ -368,10 +425,7 @@ def _draw_bars(ax: Axes, bins: pd.DataFrame) -> None:
             ax.bar(middles, part["probability"], width=0.92 * width, edgecolor="white", **style[source])
         )
         labels.append(source if source == "data" else _labelled(source, part, "level"))
-    texts = [plain_text(str(level), _LONGEST_LEVEL) for level in levels]
-    crowded = len(levels) > _MANY_LEVELS or sum(map(len, texts)) > _LONG_LEVELS
-    tilt: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    ax.set_xticks(range(len(levels)), texts, **tilt, **LITERAL)
+    level_ticks(ax, levels)
     ax.set_ylabel("Probability")
     leave_room_for_legend(ax, bins["probability"].max(), len(labels))
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.network.marginals import marginal_density
 from gomea_bn.review.layout import Layout, layout
-from gomea_bn.review.pools import Pools, rounded_positions
+from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.front.front import Front
+    from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["front_data", "network_data"]
@@ -81,9 +83,13 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
 
 
 def network_data(
-    network: DiscretizedBayesNet, table: Table | None, record: Mapping[str, Any], title: str | None
+    network: DiscretizedBayesNet,
+    table: Table | None,
+    record: Mapping[str, Any],
+    title: str | None,
+    averaged: AveragedBayesNet | None = None,
 ) -> dict[str, Any]:
-    """Return the page's data of one network, which leaves nothing to choose."""
+    """Return the page's data of one network, which leaves nothing to choose, with the density of its average if any."""
     pools = Pools(network.names, table)
     data: dict[str, Any] = {
         "kind": "network",
@@ -101,8 +107,24 @@ def network_data(
         "networks": [pools.add(network)],
         "expert": None,
         "facts": _facts(record),
+        "averaged": None if averaged is None else [_average(averaged, name) for name in network.names],
     }
     return data | _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
+
+
+def _average(averaged: AveragedBayesNet, name: str) -> dict[str, Any] | None:
+    """Return the averaged marginal density of a variable with the number of sets of cuts and the weight of its line.
+
+    A discrete variable has None.
+    """
+    if name not in averaged.network.cut_points:
+        return None
+    line = averaged.lines.get(name)
+    return {
+        **curve_entry(marginal_density(averaged, name).curve, averaged.network.support[name]),
+        "copies": len(averaged.copies),
+        "line": None if line is None else line.weight,
+    }
 
 
 def _shared_data(

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.marginals import bin_ratios, curve_inside, exact_marginal, sampled_marginal
+from gomea_bn.network.conditionals import sampled_marginal
+from gomea_bn.network.curves import Curve, bin_ratios, curve_inside
+from gomea_bn.network.marginals import exact_marginal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["MOST_TABLE_ROWS", "Pools", "rounded_positions"]
+__all__ = ["MOST_TABLE_ROWS", "Pools", "curve_entry", "rounded_positions"]
 
 MOST_TABLE_ROWS = 200
 """Largest number of rows of a probability table on the page."""
@@ -134,12 +136,7 @@ class Pools:
     def _curve(self, network: DiscretizedBayesNet, position: int) -> int:
         """Return the position of the density inside the bins of a continuous variable."""
         name = self._names[position]
-        curve = curve_inside(network, name)
-        entry = {
-            "x": rounded_positions(curve.values, network.support[name]),
-            "y": _rounded(curve.densities, 6),
-            "p": [list(point) for point in curve.points.items()],
-        }
+        entry = curve_entry(curve_inside(network, name), network.support[name])
         if entry not in self.curves[position]:
             self.curves[position].append(entry)
         return self.curves[position].index(entry)
@@ -234,6 +231,15 @@ class Pools:
                     index = index * card + self._codes[pair]
                 self._row_counts[key] = np.bincount(index, minlength=int(np.prod(cards)))
         return self._row_counts[key]
+
+
+def curve_entry(curve: Curve, support: tuple[float, float]) -> dict[str, Any]:
+    """Return a density on a range as a value for JSON: "x" has the values, "y" the densities, "p" the point masses."""
+    return {
+        "x": rounded_positions(curve.values, support),
+        "y": _rounded(curve.densities, 6),
+        "p": [list(point) for point in curve.points.items()],
+    }
 
 
 def rounded_positions(values: NDArray[np.float64], support: tuple[float, float]) -> list[float]:

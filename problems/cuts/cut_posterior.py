@@ -130,6 +130,28 @@ class CutPosterior:
         none = float(logsumexp(forward[1:, -1] + self._terms))
         return float(np.clip(1.0 - np.exp(none - self._total), 0.0, 1.0))
 
+    def places(self, n_bins: int) -> NDArray[np.float64] | None:
+        """Return where every cut of a partition into a number of bins lies, or None if there is no such partition.
+
+        Parameters
+        ----------
+        n_bins : int
+            Number of bins, at least 1.
+
+        Returns
+        -------
+        ndarray of shape (n_bins - 1, n_candidates), float64
+            Row i has the probability of every candidate to be the i-th cut in ascending order, given the number of
+            bins; it sums to 1.
+        """
+        n_edges = len(self._gains)
+        if not n_bins < len(self._forward) or self._forward[n_bins, -1] + self._terms[n_bins - 1] == -inf:
+            return None
+        # partitions of the cells after an edge are those before it, read from the last cell on
+        backward = self._filtered(self._gains[::-1, ::-1].T, n_bins - 1)[:, ::-1]
+        logs = self._forward[1:n_bins] + backward[n_bins - 1 : 0 : -1] - self._forward[n_bins, -1]
+        return np.asarray(np.exp(logs[:, 1 : n_edges - 1]), np.float64)
+
     @staticmethod
     def _filtered(gains: NDArray[np.float64], most: int) -> NDArray[np.float64]:
         """Return ln of the sum over partitions of the cells before an edge into k bins, (most + 1, n_edges)."""

@@ -213,16 +213,9 @@ def of_ours(
             of_method[f"bins {width}"] = float(
                 np.mean([mean_bins(copy.cut_points.values()) for copy in families.copies])
             )
-            weights = [line.weight for line in families.lines.values()]
-            n_possible = sum(has_continuous_parent(network, name) for name in network.cut_points)
-            of_method[f"weight {width}"] = sum(weights) / max(n_possible, 1)
+            of_method[f"weight {width}"] = families.mean_line_weight
             of_method.setdefault("n edges", len(network.edges))
     return [record, *averaged]
-
-
-def has_continuous_parent(network: DiscretizedBayesNet, name: str) -> bool:
-    """Return whether a variable has a continuous parent, which a line needs."""
-    return any(parent in network.cut_points for parent in network.parents(name))
 
 
 def of_ensemble(task: Task, fixed: dict[str, Any], train: pd.DataFrame, test: pd.DataFrame) -> Record:

@@ -2,18 +2,21 @@
 
     python scripts/benchmarks/shapes.py skeletons [--laws nonlinear bells mixed] [--rows 500 2000 10000] [--graphs 10]
     python scripts/benchmarks/shapes.py bells-of-mgcd [--nets 10] [--rows 1000 5000 10000]
+    python scripts/benchmarks/shapes.py averaged [--laws tree ide-cozman] [--rows 200 800 3200] [--graphs 10]
     python scripts/benchmarks/shapes.py large [--tables collinear] [--bins 3 5 8]
 
 skeletons      F1 of the undirected edges of random graphs with ten columns, ours and other libraries' (see
                structural_laws.py for the laws and skeleton_peers.py for the libraries). Differences from the first
                method have 95 % bootstrap intervals over the graphs.
 bells-of-mgcd  Arcs of the CPDAG and numbers of bins on the random networks of the experiment `gomea-bn bench mgcd`.
+averaged       Divergences of networks and averaged networks from random networks, which are uniform inside their bins,
+               and the mean weight of lines, which should be 0 (see averaged_on_random_networks.py).
 large          Held-out log density of tables with more than 10,000 rows, ours and hill climbing on k quantile bins
                (see large_tables.py).
 
 All parts take --discretizer and --option name=value for the learner, and --variant name:option=value,... to run several
 learners next to each other. The other libraries are in the extra "peers"; those that are not installed are left out.
-Each run has one core; --workers of them run at once. `skeletons` and `bells-of-mgcd` keep finished runs in the file
+Each run has one core; --workers of them run at once. All parts but `large` keep finished runs in the file
 --results, if it is given, and do not run them again. The file does not know the version of the code.
 """
 
@@ -25,6 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from averaged_on_random_networks import RANDOM_LAWS, averaged
 from bells_of_mgcd import bells_of_mgcd
 from held_out import WIDTHS
 from large_tables import COUNTS, LARGE_TABLES, large
@@ -32,8 +36,8 @@ from runs import add_learner_options, named_options, variant
 from skeletons import skeletons
 from structural_laws import LAWS
 
-PARTS = {"skeletons": skeletons, "bells-of-mgcd": bells_of_mgcd, "large": large}
-SECONDS = {"skeletons": 8.0, "bells-of-mgcd": 20.0, "large": 60.0}
+PARTS = {"skeletons": skeletons, "bells-of-mgcd": bells_of_mgcd, "averaged": averaged, "large": large}
+SECONDS = {"skeletons": 8.0, "bells-of-mgcd": 20.0, "averaged": 2.0, "large": 60.0}
 """Deadline of a run in seconds, by part."""
 
 
@@ -73,7 +77,17 @@ def command_line() -> argparse.ArgumentParser:
     )
     of_levels.add_argument("--rows", nargs="+", type=at_least_one, default=[1_000, 5_000, 10_000])
     of_levels.add_argument("--nets", type=at_least_one, default=10, help="number of random networks")
-    for command in (of_graphs, of_levels):
+    of_averages = commands.add_parser("averaged", help="divergences from random networks")
+    of_averages.add_argument(
+        "--laws",
+        nargs="+",
+        choices=sorted(RANDOM_LAWS),
+        default=list(RANDOM_LAWS),
+        help="laws of the networks",
+    )
+    of_averages.add_argument("--rows", nargs="+", type=at_least_one, default=[200, 800, 3_200])
+    of_averages.add_argument("--graphs", type=at_least_one, default=10, help="number of random networks")
+    for command in (of_graphs, of_levels, of_averages):
         command.add_argument("--first-seed", type=int, default=0, help="seed of the first graph")
         command.add_argument("--results", type=Path, help="file of finished runs")
     of_tables = commands.add_parser("large", help="held-out density of large tables, scaled")

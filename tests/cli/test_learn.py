@@ -120,8 +120,35 @@ def test_an_averaged_network_is_written_and_gives_the_density(table, rows, tmp_p
     assert without["averaged"]["copies"] == printed["averaged"]["copies"]
 
 
+def test_the_averaged_network_of_an_earlier_run_is_removed(table, tmp_path):
+    out = tmp_path / "run"
+    assert learn(table, *QUICK, "--density", "averaged", "--out", out).exit_code == 0
+    assert (out / "averaged.json").is_file()
+    assert learn(table, *QUICK, "--out", out).exit_code == 0
+    assert {path.name for path in out.iterdir()} == set(FILES)
+
+
+def test_ctrl_c_while_families_are_averaged_leaves_the_network(table, rows, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gomea_bn.learning.learner.average_families", interrupted)
+    out = tmp_path / "run"
+    result = learn(table, *QUICK, "--density", "averaged", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert "Warning: The averaging of families was interrupted. network_ is complete" in result.stderr
+    assert {path.name for path in out.iterdir()} == set(FILES)
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
+    printed = json.loads(learn(table, *QUICK, "--density", "averaged", "--json").stdout)
+    assert set(printed) == {"run", "network"}
+
+
 @pytest.mark.parametrize(("option", "value"), [("density", "smooth"), ("line", "yes")])
-def test_an_unknown_kind_of_density_is_refused(table, option, value):
+def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, tmp_path, option, value):
+    unread = learn(tmp_path / "none.csv", *QUICK, f"--{option}", value)
+    assert unread.exit_code == 2
+    assert f"--{option} must be one of" in unread.stderr
     result = learn(table, *QUICK, f"--{option}", value)
     assert result.exit_code == 2
     assert option in result.stderr

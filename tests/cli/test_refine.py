@@ -37,3 +37,34 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     assert refine(data, "--out", out, "--method", "guess").exit_code == 2
     assert refine(tmp_path / "none.csv", "--out", out).exit_code == 3
     assert refine(data, "--out", tmp_path / "none" / "refined.json").exit_code == 1
+
+
+def test_refine_names_averaged_networks_of_the_former_cuts(tmp_path):
+    x = np.random.default_rng(3).normal(size=100)
+    frame = pd.DataFrame({"x": x, "y": x + np.random.default_rng(4).normal(scale=0.3, size=100)})
+    data, run, other = tmp_path / "rows.csv", tmp_path / "run", tmp_path / "other"
+    frame.to_csv(data, index=False)
+    learner = BayesNetLearner("equal-frequency", density="averaged", max_evaluations=500, random_state=1).fit(
+        frame
+    )
+    for folder in (run, other):
+        folder.mkdir()
+        learner.network_.to_json(folder / "network.json")
+    averaged = run / "averaged.json"
+    learner.averaged_.to_json(averaged)
+    before = averaged.read_bytes()
+    saved = run / "network.json"
+    for source, out in (
+        (saved, tmp_path / "refined.json"),
+        (saved, run / "refined.json"),
+        (other / "network.json", saved),
+    ):
+        done = invoke("refine", source, data, "--out", out)
+        assert done.exit_code == 0, done.stderr
+        assert done.stderr.count(f"Warning: {averaged} averages the network before the refinement") == 1
+    assert averaged.read_bytes() == before
+    done = invoke("refine", other / "network.json", data, "--out", tmp_path / "refined.json")
+    assert "Warning" not in done.stderr
+    wrong = invoke("refine", averaged, data, "--out", tmp_path / "refined.json")
+    assert wrong.exit_code == 3
+    assert "wanted \"format\": 'gomea-bn network', got 'gomea-bn averaged network'" in wrong.stderr

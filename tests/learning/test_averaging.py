@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
+import signal
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,16 @@ from scipy.special import logsumexp
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, read_table
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    GomeaBnError,
+    average_families,
+    read_table,
+    refine_boundaries,
+)
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import averaging
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import AveragedBayesNet
@@ -116,6 +127,19 @@ def test_cuts_are_drawn_from_their_posterior(method: str, shaped: bool) -> None:
     likely = CutPosterior(intervals)
     # the power and the cost of cuts with which shaped columns are drawn
     drawn_from = CutPosterior(intervals, power=0.25, cut_cost=0.25) if shaped else likely
+    # the central nine tenths of the place of every cut among three bins
+    places = likely.places(3)
+    assert places is not None
+    candidates = intervals.candidates
+    middles = [network.support["x"][0], *(candidates[:-1] + candidates[1:]) / 2, network.support["x"][1]]
+    for (cut, low, high), of_cut, own in zip(
+        averaged.cut_intervals("x").to_numpy(), places, network.cut_points["x"], strict=True
+    ):
+        assert cut == own
+        first, last = middles.index(low), middles.index(high) - 1
+        assert of_cut[first : last + 1].sum() >= 0.9
+        assert of_cut[:first].sum() < 0.05 <= of_cut[: first + 1].sum()
+        assert of_cut[last + 1 :].sum() <= 0.05 < of_cut[last:].sum()
     for _, low, high, probability in averaged.cut_probabilities("x").to_numpy():
         expected = likely.probability_between(low, high)
         assert probability == pytest.approx(expected, abs=1e-9)
@@ -142,12 +166,36 @@ def test_tables_of_copies_are_no_larger_than_the_rows_afford() -> None:
         assert (max(sizes) > affordable) == (n_bins > affordable)
 
 
+def test_more_cuts_than_the_limits_allow_may_lie_anywhere() -> None:
+    few = pd.DataFrame({"x": np.tile([0.0, 1.0, 2.0], 4), "c": ["k", "l"] * 6})
+    table = read_table(few, kinds={"x": "continuous"})
+    more_cuts = DiscretizedBayesNet.from_table(table, [], {"x": [0.2, 0.5, 1.5]})
+    intervals = average_families(more_cuts, table).cut_intervals("x")
+    assert intervals[["low", "high"]].to_numpy().tolist() == [[0.0, 2.0]] * 3
+
+
+def test_a_sharp_step_has_a_narrow_interval_and_none_a_wide_one() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.uniform(size=400)
+    frame = pd.DataFrame({"x": x, "s": np.where(x > 0.6, "k", "l"), "w": rng.choice(["k", "l"], 400)})
+    widths = []
+    for child in ("s", "w"):
+        network = network_of(frame, [("x", child)], n_bins=2)
+        intervals = average_families(network, frame).cut_intervals("x")
+        widths.append(float((intervals["high"] - intervals["low"]).iloc[0]))
+        if child == "s":
+            assert intervals["low"].iloc[0] < 0.6 < intervals["high"].iloc[0]
+    assert widths[0] < 0.03
+    assert widths[1] > 0.3
+
+
 def test_fixed_cuts_stay() -> None:
     frame = linear_frame(150)
     learner = BayesNetLearner(cut_points={"x": [-0.5, 0.5]}, density="averaged", **QUICK).fit(frame)
     averaged = learner.averaged_
     assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in averaged.copies)
     assert averaged.cut_probabilities("x")["probability"].tolist() == [1.0, 1.0]
+    assert averaged.cut_intervals("x").to_numpy().tolist() == [[cut] * 3 for cut in (-0.5, 0.5)]
     assert len({tuple(copy.cut_points["y"].tolist()) for copy in averaged.copies}) > 1
 
 
@@ -322,6 +370,9 @@ def test_scales_of_columns_move_the_density_by_their_logarithms_alone(
             first.cut_probabilities(name)["probability"],
             atol=1e-6,
         )
+        np.testing.assert_allclose(
+            second.cut_intervals(name), factor * first.cut_intervals(name) + offset, rtol=1e-9
+        )
 
 
 def test_the_seed_decides_the_cuts() -> None:
@@ -476,3 +527,76 @@ def test_a_learner_without_an_averaged_network_says_so() -> None:
 def test_wrong_options_of_the_learner_are_refused(option: str) -> None:
     with pytest.raises(GomeaBnError, match=f"{option} must be one of"):
         BayesNetLearner(**untyped({option: "best"}), **QUICK).fit(linear_frame(30))
+
+
+@pytest.mark.parametrize(("option", "value"), [("density", "best"), ("line", "yes")])
+def test_wrong_options_are_refused_before_the_table_is_read(option: str, value: str) -> None:
+    learner = BayesNetLearner(**untyped({option: value}), **QUICK)
+    for model in (learner, BayesNetEnsemble(learner, n_networks=1)):
+        with pytest.raises(GomeaBnError, match=f"{option} must be one of .*, got '{value}'"):
+            model.fit("no such file.csv")
+
+
+# ---------------------------------------------------------------- interrupts
+
+
+def interrupted_from(call: int, monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """Let the call of `average_families` with a number, counted from 1, end as by Ctrl-C."""
+    real, calls = average_families, itertools.count(1)
+
+    def average(*arguments: Any, **options: Any) -> AveragedBayesNet:
+        if next(calls) >= call:
+            signal.raise_signal(signal.SIGINT)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(f"gomea_bn.learning.{module}.average_families", average)
+
+
+def test_ctrl_c_while_families_are_averaged_keeps_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = linear_frame(80)
+    plain = BayesNetLearner(**QUICK).fit(frame)
+    interrupted_from(1, monkeypatch, "learner")
+    learner = BayesNetLearner(density="averaged", **QUICK)
+    with pytest.warns(GomeaBnWarning, match="averaging of families was interrupted\\. network_ is complete"):
+        assert learner.fit(frame) is learner
+    assert learner.network_ == plain.network_
+    # all that the search has found is kept
+    fitted = {name for name in vars(plain) if name.endswith("_")}
+    assert {name for name in vars(learner) if name.endswith("_")} == fitted
+    assert learner.stopped_by_ == plain.stopped_by_
+    with pytest.raises(GomeaBnError, match="no averaged network"):
+        learner.score(frame)
+    averaged = average_families(learner.network_, learner.table_)
+    assert np.isfinite(averaged.score(frame))
+
+
+def test_ctrl_c_while_families_are_averaged_keeps_all_networks_of_an_ensemble(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = linear_frame(80)
+    learner = BayesNetLearner(density="averaged", **QUICK)
+    plain = BayesNetEnsemble(learner, n_networks=3, random_state=1).fit(frame)
+    interrupted_from(2, monkeypatch, "ensemble")
+    ensemble = BayesNetEnsemble(learner, n_networks=3, random_state=1)
+    with pytest.warns(GomeaBnWarning, match="averaging of families was interrupted. networks_ is complete"):
+        ensemble.fit(frame)
+    assert ensemble.networks_ == plain.networks_
+    assert ensemble.n_networks_ == 3
+    assert ensemble.averaged_ == []
+    for call in (ensemble.score, ensemble.log_density):
+        with pytest.raises(GomeaBnError, match="no averaged networks, since their averaging was interrupted"):
+            call(frame)
+    with pytest.raises(GomeaBnError, match="no averaged networks"):
+        ensemble.sample(1)
+    assert len(ensemble.edge_frequency())
+
+
+def test_refinement_says_what_to_do_with_an_averaged_network() -> None:
+    frame = linear_frame(60)
+    averaged = average_families(network_of(frame, [("x", "y")]), frame, n_copies=2)
+    with pytest.raises(
+        GomeaBnError, match=r"got an AveragedBayesNet\. Refine its attribute network, then average"
+    ):
+        refine_boundaries(untyped(averaged), frame)
+    refined = refine_boundaries(averaged.network, frame).network
+    assert average_families(refined, frame, n_copies=2).network == refined

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +30,11 @@ from scipy.stats import t as student
 from shape_oracles import slow_distribution, slow_log_density, slow_mass
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged import AveragedBayesNet, around_cuts
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged_checks import around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals import conditional_density
 from gomea_bn.problems.cuts.shape import Shape
 
 
@@ -242,6 +246,38 @@ def test_the_probabilities_of_cuts_are_those_given(averaged: AveragedBayesNet) -
         unsure.cut_probabilities("b")
 
 
+def test_the_intervals_of_cuts_are_those_given(averaged: AveragedBayesNet) -> None:
+    assert averaged.has_cut_intervals
+    frame = averaged.cut_intervals("p")
+    cuts = averaged.network.cut_points["p"]
+    assert list(frame.columns) == ["cut", "low", "high"]
+    np.testing.assert_array_equal(frame["cut"], cuts)
+    np.testing.assert_array_equal(frame["low"], np.maximum(cuts - 0.1, 0.0))
+    np.testing.assert_array_equal(frame["high"], np.minimum(cuts + 0.2, 10.0))
+    for name, message in (("g", "'g' is discrete; only continuous"), ("q", "'q'")):
+        with pytest.raises(GomeaBnError, match=message):
+            averaged.cut_intervals(name)
+    # files of earlier versions have none
+    without = averaged_example(cut_intervals=None)
+    assert not without.has_cut_intervals
+    assert without.has_cut_probabilities
+    with pytest.raises(GomeaBnError, match="no intervals of cuts; average_families computes them"):
+        without.cut_intervals("b")
+
+
+@pytest.mark.parametrize(
+    "pair", [5, None, "x", (5.5,), (5.5, math.nan), (4.9, 6.0), (6.0, 7.1), (6.0, 5.5), (5.5, 6.0, 6.5)]
+)
+def test_wrong_intervals_of_cuts_are_refused(pair: object) -> None:
+    cuts = copy_with(1).cut_points
+    given: dict[str, Any] = {name: [SUPPORT[name]] * len(cuts[name]) for name in cuts}
+    wanted = "cut_intervals of 'b' must be a pair of a low and a high end between 5 and 7 for each of "
+    with pytest.raises(GomeaBnError, match=f"{wanted}{len(cuts['b'])} cuts?, got"):
+        averaged_example(cut_intervals={**given, "b": [pair] * len(cuts["b"])})
+    with pytest.raises(GomeaBnError, match="cut_intervals must have an entry for 'p', got none"):
+        averaged_example(cut_intervals={"a": given["a"]})
+
+
 def test_intervals_round_cuts_end_half_way() -> None:
     lows, highs = around_cuts(np.array([1.0, 2.0, 5.0]), (0.0, 6.0))
     assert lows.tolist() == [0.0, 1.5, 3.5]
@@ -250,6 +286,52 @@ def test_intervals_round_cuts_end_half_way() -> None:
     assert (lows.tolist(), highs.tolist()) == ([0.0], [6.0])
     lows, highs = around_cuts(np.empty(0), (0.0, 6.0))
     assert (len(lows), len(highs)) == (0, 0)
+
+
+# ---------------------------------------------------------------- exports and queries
+
+
+def test_queries_are_those_of_the_network_that_is_shown(averaged: AveragedBayesNet) -> None:
+    for target, evidence in (("d", {"b": 5.7, "g": "yes"}), ("b", {"d": 1}), ("a", None)):
+        pd.testing.assert_series_equal(
+            averaged.query(target, evidence), averaged.network.query(target, evidence)
+        )
+
+
+def test_distributions_given_all_parents_are_averaged(averaged: AveragedBayesNet) -> None:
+    curve = averaged.conditional_density("c", {"b": 5.9})
+    np.testing.assert_array_equal(curve.densities, conditional_density(averaged, "c", {"b": 5.9}).densities)
+    rows = pd.DataFrame({name: [0] for name in NAMES}).assign(g="no", c=0.3, b=5.9)
+    expected = [math.exp(averaged.log_density_terms(rows.assign(d=d))["d"][0]) for d in (0, 1, 2)]
+    np.testing.assert_allclose(averaged.conditional_probabilities("d", {"c": 0.3}), expected)
+
+
+def test_exports_of_tables_say_what_they_leave_out(averaged: AveragedBayesNet, tmp_path: Path) -> None:
+    left_out = "holds the bins of one network. It leaves out the average over 3 sets of cuts and 2 lines"
+    with pytest.warns(GomeaBnWarning, match=f"The export to BIF {left_out}"):
+        text = averaged.to_bif(tmp_path / "a.bif")
+    assert text == averaged.network.to_bif() == (tmp_path / "a.bif").read_text(encoding="utf-8")
+    with pytest.warns(GomeaBnWarning, match=f"The export to pyAgrum {left_out}"):
+        model = averaged.to_pyagrum()
+    assert set(model.names()) == set(NAMES)
+    with pytest.warns(GomeaBnWarning, match="The export to pgmpy") as caught:
+        assert set(averaged.to_pgmpy().nodes()) == set(NAMES)
+    assert "Use to_json, which keeps everything, or export averaged.network" in str(caught[0].message)
+    # the warning names the line of the caller
+    assert caught[0].filename == __file__
+    without = averaged_example(lines={}, copies=[copy_with(1)])
+    with pytest.warns(GomeaBnWarning, match=r"average over 1 set of cuts, so that"):
+        without.to_bif()
+
+
+def test_graphs_are_exported_without_a_warning(averaged: AveragedBayesNet) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert averaged.to_dot() == averaged.network.to_dot()
+        graph, expected = averaged.to_networkx(), averaged.network.to_networkx()
+        assert dict(graph.nodes) == dict(expected.nodes)
+        assert set(graph.edges) == set(averaged.edges)
+        assert averaged.plot().texts
 
 
 # ---------------------------------------------------------------- the object
@@ -269,7 +351,8 @@ def test_averaged_networks_are_values(averaged: AveragedBayesNet) -> None:
         {"lines": {"b": line_of_b(weight=0.41)}},
         {"copies": [copy_with(1)]},
         {"cut_probabilities": None},
-        {"network": copy_with(2), "cut_probabilities": None},
+        {"cut_intervals": None},
+        {"network": copy_with(2), "cut_probabilities": None, "cut_intervals": None},
     ):
         assert averaged_example(**parts) != averaged
 
@@ -297,6 +380,14 @@ def test_the_parts_are_those_given(averaged: AveragedBayesNet) -> None:
     assert averaged.n_rows == N_ROWS
     assert averaged.scales == {**SHAPES, "b": SHAPE_OF_B}
     assert repr(averaged) == "AveragedBayesNet(3 sets of cuts, 2 lines, 6 edges)"
+
+
+def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(averaged: AveragedBayesNet) -> None:
+    # "b" and "c" have continuous parents, "a" and "p" none
+    assert averaged.mean_line_weight == pytest.approx((0.4 + 0.7) / 2)
+    assert averaged_example(lines={"b": line_of_b()}).mean_line_weight == pytest.approx(0.2)
+    assert averaged_example(lines={}).mean_line_weight == 0.0
+    assert AveragedBayesNet(OTHER, [OTHER], n_rows=5).mean_line_weight == 0.0
 
 
 OTHER = DiscretizedBayesNet(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import averaged_example
 from plot_examples import binned_network
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
@@ -16,7 +17,9 @@ from wrong_input import untyped
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.marginals import level_probabilities
 from gomea_bn.plots import (
     density_bins,
     marginal_density,
@@ -207,3 +210,59 @@ def test_densities_of_extreme_ranges_fill_the_axes(scale, shaped):
     assert (axes[1].get_xlabel(), axes[1].get_ylabel()) == names
     legends = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in axes]
     assert legends[0] == legends[1]
+
+
+# ---------------------------------------------------------------- averaged networks
+
+
+def test_the_averaged_density_and_the_certainty_of_cuts_are_drawn():
+    averaged = averaged_example()
+    rows = averaged.sample(300, random_state=1)
+    ax = plot_density(averaged, "b", table=rows)
+    curve = marginal_density(averaged, "b").curve
+    np.testing.assert_array_equal(ax.lines[0].get_xdata()[1:-1], curve.values)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata()[1:-1], curve.densities)
+    bands = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.containers[0]]
+    np.testing.assert_allclose(bands, averaged.cut_intervals("b")[["low", "high"]])
+    probabilities = averaged.cut_probabilities("b")
+    drawn = [(text.get_position()[0], text.get_text()) for text in ax.texts]
+    assert drawn == [
+        (cut, f"{100 * share:.0f} %")
+        for cut, share in probabilities[["cut", "probability"]].itertuples(index=False)
+    ]
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["data", "average of 3 sets of cuts, 40 % a line", "90 % intervals of the cuts"]
+    # the bins are those of the network that is shown
+    bins = density_bins(averaged, "b", table=rows)
+    pd.testing.assert_frame_equal(bins, density_bins(averaged.network, "b", table=rows))
+    ax.figure.canvas.draw()
+
+
+def test_unknown_certainty_of_cuts_is_left_out():
+    averaged = averaged_example(cut_probabilities=None, cut_intervals=None, lines={})
+    ax = plot_density(averaged, "b")
+    assert not ax.texts
+    assert not ax.containers
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["average of 3 sets of cuts"]
+
+
+def test_levels_have_their_averaged_probabilities():
+    averaged = averaged_example()
+    bins = density_bins(averaged, "d")
+    np.testing.assert_array_equal(bins["probability"], level_probabilities(averaged, "d").probabilities)
+    assert set(bins["how"]) == {"sampled"}
+    assert plot_density(averaged, "d").get_ylabel() == "Probability"
+
+
+def test_averaged_densities_of_huge_ranges_have_a_unit():
+    network = DiscretizedBayesNet(
+        ["x"], [], cut_points={"x": [0]}, support={"x": (-1e300, 1e300)}, levels={}, tables={"x": [0.5, 0.5]}
+    )
+    averaged = AveragedBayesNet(
+        network, [network], n_rows=10, cut_probabilities={"x": [0.5]}, cut_intervals={"x": [(-1e299, 2e299)]}
+    )
+    ax = plot_density(averaged, "x")
+    ax.figure.canvas.draw()
+    assert "1e+300" in ax.get_xlabel()
+    (band,) = ax.containers[0]
+    assert (band.get_x(), band.get_width()) == pytest.approx((-0.1, 0.3))

@@ -13,6 +13,7 @@ from plot_examples import FIRST
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.plots import (
+    plot_conditional_density,
     plot_density,
     plot_front,
     plot_history,
@@ -49,6 +50,7 @@ def test_hostile_names_are_drawn_as_they_are():
             plot_network(network, reference=network.edges[1:]),
             plot_density(network, HOSTILE[0]),
             plot_density(network, HOSTILE[1]),
+            plot_conditional_density(network, HOSTILE[1]),
             plot_history(dict.fromkeys(HOSTILE, FIRST)),
         ]
         for ax in drawings:

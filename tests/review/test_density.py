@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import averaged_example
 from review_browser import needs_browser, opened
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
@@ -16,7 +17,8 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.marginals import Curve, marginal_density, scaled_by_bin
+from gomea_bn.network.curves import Curve, scaled_by_bin
+from gomea_bn.network.marginals import marginal_density
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.review import pools
 from gomea_bn.review.page import network_report, review_page
@@ -52,6 +54,43 @@ def curve_on_page(data: dict[str, Any], entry: dict[str, Any], position: int) ->
     return scaled_by_bin(
         curve, np.array(bins["at"]), np.array(data["ratios"][position][entry["d"][position]])
     )
+
+
+def test_the_report_of_an_averaged_network_holds_the_averaged_densities():
+    averaged = averaged_example()
+    data = page_data(network_report(averaged))
+    plain = page_data(network_report(averaged.network))
+    assert plain["averaged"] is None
+    assert {**data, "averaged": None} == plain
+    for name, average in zip(averaged.names, data["averaged"], strict=True):
+        if name in averaged.network.levels:
+            assert average is None
+            continue
+        curve = marginal_density(averaged, name).curve
+        np.testing.assert_allclose(average["x"], curve.values, rtol=1e-8)
+        np.testing.assert_allclose(average["y"], curve.densities, rtol=1e-5)
+        assert dict(average["p"]) == curve.points
+        assert average["copies"] == 3
+        assert average["line"] == (averaged.lines[name].weight if name in averaged.lines else None)
+
+
+@needs_browser
+def test_the_averaged_density_is_drawn_as_a_dashed_line(browser, tmp_path):
+    averaged = averaged_example()
+    path = tmp_path / "page.html"
+    network_report(averaged, path=path)
+    curve = marginal_density(averaged, "b").curve
+    with opened(browser, path) as page:
+        page.locator(".node[data-variable='3']").focus()
+        page.keyboard.press("Enter")
+        (points,) = page.eval_on_selector_all(
+            "#histogram polyline.density.averaged",
+            "nodes => nodes.map((node) => node.getAttribute('points'))",
+        )
+        assert len(points.split()) == len(curve.values)
+        texts = page.locator("#panel .inside").all_inner_texts()
+        expected = "Dashed: the density averaged over 3 sets of cuts, 40\u00a0% of it a line in the parents."
+        assert expected in texts
 
 
 def test_the_data_of_a_page_hold_the_marginal_densities():

@@ -41,6 +41,11 @@ def to_json(averaged: AveragedBayesNet, path: str | os.PathLike[str] | None = No
         for name in averaged.network.cut_points
         if averaged.has_cut_probabilities
     }
+    intervals = {
+        name: averaged.cut_intervals(name)[["low", "high"]].to_numpy().tolist()
+        for name in averaged.network.cut_points
+        if averaged.has_cut_intervals
+    }
     head = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -49,6 +54,7 @@ def to_json(averaged: AveragedBayesNet, path: str | os.PathLike[str] | None = No
         "lines": {name: line.to_content() for name, line in averaged.lines.items()},
         "scales": {name: shape.to_content() for name, shape in averaged.scales.items()},
         "cut_probabilities": probabilities,
+        "cut_intervals": intervals,
     }
     fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
     lines = [f"    {json.dumps(copy, allow_nan=False)}" for copy in copies]
@@ -82,6 +88,10 @@ def from_json(source: str | os.PathLike[str]) -> AveragedBayesNet:
             scales={name: Shape.from_content(shape) for name, shape in scales.items()},
             n_rows=field_of(content, "n_rows", int, "the averaged network"),
             cut_probabilities=field_of(content, "cut_probabilities", dict, "the averaged network"),
+            # files of earlier versions have none
+            cut_intervals=field_of(
+                {"cut_intervals": {}, **content}, "cut_intervals", dict, "the averaged network"
+            ),
         )
 
 

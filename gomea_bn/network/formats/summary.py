@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.network.averaged import CUT_INTERVAL
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
 
@@ -38,7 +39,8 @@ def to_text(
     cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
         Nats that every cut gains, by continuous variable.
     averaged : AveragedBayesNet, optional
-        The averaged network that shows this network; the text then says how sure its cuts are, and the weight of lines.
+        The averaged network that shows this network; the text then says how sure its cuts are and where they lie, and
+        the weight of lines.
 
     Raises
     ------
@@ -64,7 +66,11 @@ def to_text(
         if cut_gains is not None and name in cut_gains:
             details.append(_gains(network, name, cut_gains[name]))
         if averaged is not None and name in network.cut_points:
-            details += [_certainty(network, name, averaged), _line_share(averaged, name)]
+            details += [
+                _certainty(network, name, averaged),
+                _intervals(network, name, averaged),
+                _line_share(averaged, name),
+            ]
         if parents := [shown_names[parent] for parent in network.parents(name)]:
             details += [f"given {listed(parents)}", _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
@@ -102,6 +108,19 @@ def _certainty(network: NetworkLike, name: str, averaged: AveragedBayesNet) -> s
     ]
     more = " …" if len(parts) > _SHOWN_BINS else ""
     return f"probability of a cut: {listed(parts[:_SHOWN_BINS])}{more}"
+
+
+def _intervals(network: NetworkLike, name: str, averaged: AveragedBayesNet) -> str:
+    """Return the intervals of the cuts of a variable, "" without cuts."""
+    if not averaged.has_cut_intervals or not len(network.cut_points[name]):
+        return ""
+    ends = averaged.cut_intervals(name)[["low", "high"]].to_numpy().tolist()
+    parts = []
+    for text, (low, high) in zip(_cut_texts(network, name), ends, strict=True):
+        between = " and ".join(edge_texts([low, high]))
+        parts.append(f"cut {text}, {f'{percent(CUT_INTERVAL)} between {between}' if low < high else 'fixed'}")
+    more = " …" if len(parts) > _SHOWN_BINS else ""
+    return f"{'; '.join(parts[:_SHOWN_BINS])}{more}"
 
 
 def _line_share(averaged: AveragedBayesNet, name: str) -> str:

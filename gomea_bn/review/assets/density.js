@@ -30,6 +30,20 @@ function densityOf(candidate, variable) {
   return { vertices, masses };
 }
 
+/** The averaged marginal density of a variable, null if the page has none. */
+function averagedDensity(variable) {
+  const average = model.data.averaged?.[variable];
+  if (!average) return null;
+  return { vertices: average.x.map((value, index) => [value, average.y[index]]), masses: average.p };
+}
+
+/** What the line of an averaged density is, in words. */
+function averageText(variable) {
+  const { copies, line } = model.data.averaged[variable];
+  const share = line === null ? "" : `, ${percent(line)} of it a line in the parents`;
+  return `Dashed: the density averaged over ${copies} ${copies === 1 ? "set" : "sets"} of cuts${share}.`;
+}
+
 /** The height of a curve at a value, on the line that ends at the vertex of this index. */
 function heightBefore({ x, y }, index, value) {
   const end = Math.max(1, index);

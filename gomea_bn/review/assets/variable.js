@@ -40,7 +40,14 @@ function histogramParts(variable) {
   const x = (value) => 4 + ((value - low) / (high - low || 1)) * (width - 8);
   const height = tall + 18 + strip * owners.length;
   const densities = owners.map((owner) => densityOf(owner.network, view.variable));
-  const bars = densityParts(variable, owners, densities, x, tall);
+  const average = averagedDensity(view.variable);
+  const bars = densityParts(
+    variable,
+    average ? [...owners, { key: "averaged" }] : owners,
+    average ? [...densities, average] : densities,
+    x,
+    tall,
+  );
   const strips = owners.flatMap((owner, index) =>
     binStrip(owner, x, tall + 18 + index * strip, tall, [low, high]),
   );
@@ -74,6 +81,7 @@ function histogramParts(variable) {
   const lines = inside.every((text) => text === inside[0])
     ? [`Inside the bins: ${inside[0]}.`]
     : inside.map((text, index) => `Inside the bins, ${owners[index].text}: ${text}.`);
+  if (average) lines.push(averageText(view.variable));
   const notes = lines.map((text) => make("p", { class: "muted inside" }, text));
   return [...missing, plot, ...notes, ...binTables(owners)];
 }

@@ -122,6 +122,38 @@ def test_numbers_of_bins_and_cuts_between_values_have_the_probabilities_of_all_s
         assert posterior.probability_between(low, high) == pytest.approx(between, abs=1e-9)
 
 
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(METHODS),
+    st.booleans(),
+    st.sampled_from(LIMITS),
+    st.sampled_from([1.0, 0.25]),
+)
+@settings(max_examples=30)
+def test_places_of_cuts_given_their_number_have_the_probabilities_of_all_sets(
+    seed: int, method: str, shaped: bool, limits: CutLimits, power: float
+) -> None:
+    example = random_example(seed, 24, 6)
+    slow = slow_probabilities(example, method, limits, shaped=shaped, power=power)
+    if not slow:
+        return
+    intervals = priced(example, method, limits, shaped=shaped)
+    posterior = CutPosterior(intervals, power=power)
+    candidates = intervals.candidates.tolist()
+    for n_bins in range(1, len(candidates) + 4):
+        of_number = {cuts: p for cuts, p in slow.items() if len(cuts) == n_bins - 1}
+        places = posterior.places(n_bins)
+        if not of_number:
+            assert places is None
+            continue
+        expected = np.zeros((n_bins - 1, len(candidates)))
+        for cuts, probability in of_number.items():
+            for position, cut in enumerate(cuts):
+                expected[position, candidates.index(cut)] += probability
+        assert places is not None
+        np.testing.assert_allclose(places, expected / math.fsum(of_number.values()), rtol=1e-7, atol=1e-12)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shaped", [False, True])
 @pytest.mark.parametrize("limits", LIMITS[1:3])

@@ -1,5 +1,7 @@
 """Command line of the benchmark of shapes, and its part on MGCD's networks."""
 
+import json
+
 import bells_of_mgcd
 import numpy as np
 import pytest
@@ -50,6 +52,22 @@ def test_bells_of_mgcd_prints_a_row_per_number_of_rows(capsys, tmp_path):
     levels = np.mean([truth.cardinality(name) for name in truth.names])
     assert f"{len(truth.edges):.1f}" in printed[-1].split()
     assert f"{levels:.1f}" in printed[-1].split()
+
+
+def test_averaged_prints_divergences_and_the_weight_of_lines(capsys, tmp_path):
+    path = tmp_path / "averaged.jsonl"
+    command = ["averaged", *QUICK, "--graphs", "1", "--laws", "tree", "--rows", "100", "300"]
+    shapes.main([*command, "--seconds", "2", "--results", str(path)])
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-2].startswith("tree, 100 rows, ours")
+    assert printed[-1].startswith("tree, 300 rows, ours")
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    fewer, more = sorted(records, key=lambda record: record["task"]["rows"])
+    for record in records:
+        assert record["network"] > 0
+        assert 0 <= record["weight"] < 0.3
+    assert more["bins"] < fewer["bins"]
+    assert f"{more['weight']:.3f}" in printed[-1].split()
 
 
 def test_a_learner_that_knows_the_network_has_no_errors(monkeypatch):

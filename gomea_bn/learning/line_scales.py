@@ -1,0 +1,86 @@
+"""The scales of columns in lines: the shape of a column, or its ranks where the shape cannot follow them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from gomea_bn.network.family_line import ProbabilityScale
+from gomea_bn.problems.cuts.policies import midpoint
+from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
+from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
+
+__all__ = ["least_scale", "line_scale"]
+
+# steps of the knots on the scale, and the fewest distinct values between two knots
+_N_STEPS = MOST_PIECES - 4
+_FEWEST_VALUES = 2
+# most rows per distinct value of a column that ranks may stand for
+_FEW_TIES = 1.1
+_LEAST_SCALE = 1e-3
+
+
+def line_scale(values: NDArray[np.float64], shape: Shape) -> Shape:
+    """Return the distribution of a column on whose probability scale lines are fitted.
+
+    It is the given shape, unless a distribution with the ranks of the column explains the rows better although each of
+    its pieces is charged. A shape cannot follow a column that spreads over orders of magnitude on both sides of its
+    median, such as the exponential of a wide normal column; there the scale would bend every line.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,), float64
+        The column.
+    shape : Shape
+        Its fitted shape. It stays if it has point masses, or if more than every tenth row repeats a value.
+    """
+    distinct = np.unique(values)
+    if shape.points or len(values) > _FEW_TIES * len(distinct):
+        return shape
+    by_ranks = _shape_of_ranks(values, distinct)
+    charge = PARAMETER_PRICE * (len(by_ranks.left) - 1)
+    gain = float((by_ranks.log_density(values) - shape.log_density(values)).sum())
+    return by_ranks if gain > charge else shape
+
+
+def least_scale(values: NDArray[np.float64], scale: ProbabilityScale) -> float:
+    """Return the least scale of residuals on the probability scale of a column, so that repeated values gain nothing.
+
+    A value that repeats stands for a step: the values that are nearer to it than to other values. With the geometric
+    mean of the steps over the rows as its scale, a line has a lower mean log density than rows that are spread evenly
+    over their steps. A step on the scale counts by the ranks of its rows, which increasing transforms do not change, or
+    by its width and the slope of the scale, whichever gives the larger mean: at the ends of its range a column with
+    many equal rows has a slope that its ranks do not have.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,), float64
+        The column, with at least two distinct values.
+    scale : ProbabilityScale
+        Scale of the column.
+    """
+    distinct, position, counts = np.unique(values, return_inverse=True, return_counts=True)
+    edges = ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
+    by_ranks = np.log(np.diff(edges))[position]
+    gaps = np.diff(distinct)
+    widths = (np.concatenate((gaps[:1], gaps)) + np.concatenate((gaps, gaps[-1:]))) / 2
+    by_slope = np.log(widths)[position] + scale.log_slope(values, scale.of_values(values))
+    return max(float(np.exp(max(by_ranks.mean(), by_slope.mean()))), _LEAST_SCALE)
+
+
+def _shape_of_ranks(values: NDArray[np.float64], distinct: NDArray[np.float64]) -> Shape:
+    """Return a shape that is uniform between knots, which lie at equal steps of the normal scale of the ranks."""
+    n_rows = len(values)
+    below = np.searchsorted(np.sort(values), distinct, side="left")[1:]
+    z = ndtri((below + 0.5) / (n_rows + 1))
+    steps = np.floor(z * (_N_STEPS / (2 * ndtri((n_rows + 0.5) / (n_rows + 1)))))
+    gaps = [0]
+    for gap in (np.flatnonzero(np.diff(steps)) + 1).tolist():
+        if gap - gaps[-1] >= _FEWEST_VALUES:
+            gaps.append(gap)
+    chosen = [gap for gap in gaps[1:] if len(distinct) - 1 - gap >= _FEWEST_VALUES]
+    edges = np.concatenate((distinct[:1], midpoint(distinct[:-1], distinct[1:])[chosen], distinct[-1:]))
+    masses = np.diff(np.concatenate(([0], below[chosen], [n_rows]))) / n_rows
+    heights = masses / np.diff(edges) * (distinct[-1] - distinct[0])
+    return Shape(edges, heights, heights)
