@@ -27,9 +27,9 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# time for the bins of curves after a time limit: seconds, or a share of the limit if that is more
-_SECONDS_OF_BINS = 0.1
-_SHARE_OF_BINS = 0.05
+# passes over columns that only curves need, after the search, and rows times columns of these passes
+_PASSES_OF_BINS = 2
+_MOST_CELLS_OF_BINS = 500_000
 # reasons why a stage ends by itself, as opposed to limits of the whole search
 _STAGE_ENDS = ("max_evaluations", "max_population_size")
 
@@ -136,8 +136,8 @@ class StagedSearch:
     def _with_bins_of_curves(self, genotype: NDArray[np.int16]) -> NDArray[np.int16]:
         """Return the genotype with the best cuts of variables that are in families with curves alone.
 
-        The score needs no cuts of these variables. Their bins show the network, so they have at least two. After a time
-        limit this ends early; variables without best cuts keep their first ones.
+        The score needs no cuts of these variables. Their bins show the network, so they have at least two. In very
+        large tables they keep their first cuts.
         """
         problem = self.problem
         assert problem.pricing is not None
@@ -152,19 +152,13 @@ class StagedSearch:
         genotype = _genotypes(problem, [_Network(problem.edges(genotype), cuts)])[0]
         limits = replace(problem.pricing.limits, min_bins=2)
         pricer = CutPricer(problem, replace(problem.pricing, limits=limits), np.zeros(1, np.uint8))
+        pricer.movable = free
         generator = np.random.default_rng([self.seed, len(self.stages)])
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
-        seconds = self.limits.max_seconds
-        deadline = np.inf if seconds is None else seconds + max(_SECONDS_OF_BINS, _SHARE_OF_BINS * seconds)
-        for _ in range(_PRICING_PASSES):
-            before = genotype
-            for v in free:
-                if self.stop.seconds > deadline:
-                    return genotype
-                pricer.movable = [v]
-                genotype = pricer.improved(genotype, generator, lambda _gene: nothing)
-            if np.array_equal(before, genotype):
-                break
+        # cells of rows and columns that are priced, not seconds: the same run must give the same bins again
+        passes = _MOST_CELLS_OF_BINS // (problem.scorer.n_rows * len(free))
+        for _ in range(min(passes, _PASSES_OF_BINS)):
+            genotype = pricer.improved(genotype, generator, lambda _gene: nothing)
         return genotype
 
     def _without_idle_cuts(self, network: _Network) -> _Network:
