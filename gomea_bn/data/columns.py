@@ -1,8 +1,9 @@
-"""Values of one column: how they are stored, numbers, levels. Training tables and new rows share these rules."""
+"""Columns: how their values are stored, numbers, levels. Training tables and new rows share these rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "LARGEST_EXACT",
+    "MISSING_CODE",
+    "Column",
     "Level",
     "column_positions",
     "encode_levels",
@@ -27,6 +31,12 @@ __all__ = [
 
 Level = str | int | float | bool
 
+LARGEST_EXACT = 2**53
+"""Integers up to this size are distinct as float64."""
+
+MISSING_CODE = -1
+"""Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
+
 _REFUSED = {
     "complex": "use its real part or its modulus",
     "datetime": "turn it into numbers, for example days: (x - x.min()).dt.total_seconds() / 86400",
@@ -37,6 +47,60 @@ _REFUSED = {
     "nested": "lists, tuples, dicts and arrays are not values of one variable: give each part its own column",
     "mixed": "make it one type, for example x.astype(str), or repair the odd values",
 }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One variable of a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    values : ndarray of shape (n_rows,), read-only
+        Continuous columns: float64 in original units, NaN where missing. Discrete columns: int32 codes into `levels`,
+        `MISSING_CODE` where missing.
+    levels : tuple or None
+        Discrete values in code order; None for a continuous column.
+    reason : str
+        Rule that decided the kind, in words.
+    ordered : bool
+        Whether the levels come from an ordered pandas categorical.
+    """
+
+    name: str
+    values: NDArray[Any]
+    levels: tuple[Level, ...] | None
+    reason: str
+    ordered: bool = False
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the column is continuous."""
+        return self.levels is None
+
+    @property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Which values are missing, bool (n_rows,)."""
+        is_missing = np.isnan(self.values) if self.levels is None else self.values == MISSING_CODE
+        return np.asarray(is_missing, np.bool_)
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return int(np.count_nonzero(self.is_missing))
+
+    @property
+    def observed(self) -> NDArray[Any]:
+        """Values that are not missing, in the order of the rows, (n_rows - n_missing,)."""
+        is_missing = self.is_missing
+        return self.values[~is_missing] if is_missing.any() else self.values
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values that are not missing are the same; such a column gets no edges."""
+        observed = self.observed
+        return bool((observed == observed[:1]).all())
 
 
 def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:

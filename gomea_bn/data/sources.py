@@ -10,12 +10,12 @@ import numpy as np
 
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.data.table_files import read_frame
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["source_frame", "source_table"]
+__all__ = ["complete_table", "source_frame", "source_table"]
 
 
 def source_frame(source: Any) -> pd.DataFrame:
@@ -52,20 +52,21 @@ def source_frame(source: Any) -> pd.DataFrame:
 def source_table(
     source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int, min_rows: int = 10
 ) -> Table:
-    """Return the table of any source; a `Table` is returned as it is, all others are read by `read_table`.
+    """Return the table of any source, without missing values; all sources but a `Table` are read by `read_table`.
 
     Parameters
     ----------
     source : DataFrame, Table, path or ndarray
         As of `source_frame`.
     kinds, missing, max_levels, min_rows
-        As of `read_table`. A `Table` must have the kinds that `kinds` names; the other options do not apply to it.
+        As of `read_table`. A `Table` must have the kinds that `kinds` names. `missing` applies to its missing values.
 
     Raises
     ------
     GomeaBnError
-        For a source that cannot be read, and for a `Table` whose columns have other kinds.
+        For a source that cannot be read, and for a `Table` whose columns have other kinds or with missing values.
     """
+    check_choice("missing", missing, ("error", "drop"))
     if not isinstance(source, Table):
         return read_table(
             source_frame(source), kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows
@@ -76,7 +77,7 @@ def source_table(
     for column in source.columns:
         if column.is_continuous and column.is_constant:
             raise GomeaBnError(
-                f"Column {column.name!r} of the Table is continuous, but has one value, {column.values[0]:g}, in all "
+                f"Column {column.name!r} of the Table is continuous, but has one value, {column.observed[0]:g}, in all "
                 f"{source.n_rows} rows.",
                 ["make the Table by read_table, which makes such columns discrete", "drop the column"],
             )
@@ -86,4 +87,25 @@ def source_table(
                 f"Column {column.name!r} of the Table is {kind}, but kinds says {kind_of[column.name]!r}; read the "
                 "table again with these kinds."
             )
-    return source
+    return complete_table(source, missing, "The learner")
+
+
+def complete_table(table: Table, missing: str, what: str) -> Table:
+    """Return a table without missing values, as `missing` says: "drop" drops incomplete rows, "error" raises.
+
+    Parameters
+    ----------
+    table : Table
+    missing : {"error", "drop"}
+    what : str
+        What needs the table, for the message.
+
+    Raises
+    ------
+    GomeaBnError
+        For missing values, unless they may be dropped.
+    """
+    if missing == "drop":
+        return table.complete_rows()
+    table.require_complete(what)
+    return table

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import Level, column_positions, is_missing, level_values, numeric_values, storage
+from gomea_bn.data.columns import MISSING_CODE, Column, column_positions, storage
+from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing, without_rows
+from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column
 from gomea_bn.data.table_files import read_frame
 from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, nearest, row_list
 from gomea_bn.texts import counted, listed, shown_name
@@ -20,57 +22,14 @@ from gomea_bn.texts import counted, listed, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEW_VALUES", "Column", "Table", "read_table", "table_digest"]
-
-FEW_VALUES = 10
-"""An integer column with at most this many distinct values is discrete."""
-
-_RULE = (
-    "bool, categorical and text columns, and integer columns with at most "
-    f"{FEW_VALUES} distinct values, are discrete; all others are continuous"
-)
-# integers up to this size are distinct as float64
-_LARGEST_EXACT = 2**53
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """One variable of a table.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    values : ndarray of shape (n_rows,), read-only
-        Continuous columns: float64 in original units. Discrete columns: int32 codes into `levels`.
-    levels : tuple or None
-        Discrete values in code order; None for a continuous column.
-    reason : str
-        Rule that decided the kind, in words.
-    ordered : bool
-        Whether the levels come from an ordered pandas categorical.
-    """
-
-    name: str
-    values: NDArray[Any]
-    levels: tuple[Level, ...] | None
-    reason: str
-    ordered: bool = False
-
-    @property
-    def is_continuous(self) -> bool:
-        """Whether the column is continuous."""
-        return self.levels is None
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether all rows have the same value; such a column gets no edges."""
-        return bool((self.values == self.values[0]).all())
+__all__ = ["FEW_VALUES", "MISSING_CODE", "Column", "Table", "read_table", "table_digest"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Table:
-    """Columns of equal length without missing values.
+    """Columns of equal length, which may have missing values.
+
+    Only ``read_table(..., missing="keep")`` makes tables with missing values.
 
     Attributes
     ----------
@@ -96,6 +55,38 @@ class Table:
         """Number of columns that are not constant."""
         return sum(not column.is_constant for column in self.columns)
 
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values in all columns."""
+        return sum(column.n_missing for column in self.columns)
+
+    def require_complete(self, what: str) -> None:
+        """Raise `GomeaBnError` if a value is missing; the message names columns and rows.
+
+        Parameters
+        ----------
+        what : str
+            What cannot use missing values: the subject of the message, in the singular.
+        """
+        if self.n_missing:
+            gaps = {column.name: column.is_missing for column in self.columns}
+            raise GomeaBnError(
+                f"{what} needs a table without missing values.\n{gap_lines(gaps, 'missing value')}",
+                ["fill them", Setting("missing", "drop")],
+            )
+
+    def complete_rows(self) -> Table:
+        """Return the rows without missing values; `dropped_rows` then also names the others."""
+        incomplete = np.zeros(self.n_rows, np.bool_)
+        for column in self.columns:
+            incomplete |= column.is_missing
+        if not incomplete.any():
+            return self
+        n_source = self.n_rows + len(self.dropped_rows)
+        source_rows = np.delete(np.arange(n_source), list(self.dropped_rows))
+        dropped = sorted({*self.dropped_rows, *source_rows[incomplete].tolist()})
+        return replace(self.take(np.flatnonzero(~incomplete)), dropped_rows=tuple(dropped))
+
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Return the table of some rows, int64 (n,), by position; columns keep their kinds and all their levels."""
         columns = []
@@ -106,7 +97,7 @@ class Table:
         return Table(tuple(columns), len(rows), ())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the rows as a frame; discrete columns are categoricals with all their levels."""
+        """Return the rows as a frame; discrete columns are categoricals with all their levels, and NaN is missing."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -132,8 +123,13 @@ class Table:
         lines = [
             f"{counted(self.n_rows, 'row')}, {counted(len(self.columns), 'column')}: {continuous} continuous, "
             f"{len(self.columns) - continuous} discrete.",
-            f"Rule: {_RULE}; {override} overrides it.",
+            f"Rule: {RULE}; {override} overrides it.",
         ]
+        if self.n_missing:
+            lines.append(
+                f"Missing: {counted(self.n_missing, 'value')} in "
+                f"{counted(sum(column.n_missing > 0 for column in self.columns), 'column')}."
+            )
         if self.dropped_rows:
             lines.append(
                 f"Dropped {len(self.dropped_rows)} of {self.n_rows + len(self.dropped_rows)} rows with "
@@ -172,8 +168,9 @@ def read_table(
         Rows; a frame is never changed. For files see `gomea_bn.data.table_files.read_frame`.
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns for which the rule does not decide.
-    missing : {"error", "drop"}
-        How to treat rows with a missing or infinite value: raise, or drop and record them.
+    missing : {"error", "drop", "keep"}
+        How to treat rows with a missing or infinite value. "error" raises. "drop" drops and records them. "keep" keeps
+        missing values, which `Column` describes, and raises for infinite ones.
     max_levels : int
         Largest number of levels of a discrete column.
     min_rows : int
@@ -207,7 +204,7 @@ def read_table(
             f"A table must be a pandas DataFrame or the path of a CSV, TSV or Parquet file, got "
             f"{type(source).__name__}; for an array use pandas.DataFrame(array, columns=[...])."
         )
-    check_choice("missing", missing, ("error", "drop"))
+    check_choice("missing", missing, ("error", "drop", "keep"))
     check_integer("max_levels", max_levels, 2)
     check_integer("min_rows", min_rows, 1)
     names = list(column_positions(frame))
@@ -217,34 +214,33 @@ def read_table(
     _check_row_count(len(frame), min_rows, 0)
     series = [frame.iloc[:, position] for position in range(len(names))]
     storages = [storage(values, name) for values, name in zip(series, names)]
-    dropped = _rows_to_drop(series, storages, names, missing)
-    if dropped.size:
-        _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
-        remaining = np.setdiff1d(np.arange(len(frame)), dropped)
-        pairs = [_without_gaps(values, values.iloc[remaining], how) for values, how in zip(series, storages)]
-        series, storages = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    columns = tuple(
-        _column(values, name, how, overrides.get(name), max_levels)
-        for values, name, how in zip(series, names, storages)
-    )
+    gaps = dict(zip(names, gaps_of(series, storages)))
+    _refuse_empty(gaps)
+    if missing == "error":
+        refuse_gaps(gaps)
+    if missing == "keep":
+        refuse_infinite(gaps, series)
+    incomplete = np.logical_or.reduce(list(gaps.values()))
+    dropped = np.flatnonzero(incomplete) if missing == "drop" else np.empty(0, np.int64)
+    _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
+    columns = []
+    for values, name, stored in zip(series, names, storages):
+        excluded = incomplete if missing == "drop" else gaps[name]
+        observed, stored = without_rows(values, stored, excluded)
+        column = decided_column(observed, name, stored, overrides.get(name), max_levels)
+        columns.append(with_missing(column, gaps[name]) if missing == "keep" else column)
     _warn_of_constants(columns)
-    return Table(columns, len(frame) - dropped.size, tuple(dropped.tolist()))
+    return Table(tuple(columns), len(frame) - dropped.size, tuple(dropped.tolist()))
 
 
-def _without_gaps(
-    whole: pd.Series[Any], remaining: pd.Series[Any], stored: str
-) -> tuple[pd.Series[Any], str]:
-    """Return the remaining rows of a column and how they are stored.
-
-    pandas stores integers as floats if one is missing; without the missing ones they are integers again.
-    """
-    if (
-        stored == "float"
-        and whole.isna().any()
-        and bool((remaining % 1 == 0).all() and (remaining.abs() < _LARGEST_EXACT).all())
-    ):
-        return remaining.astype("int64"), "integer"
-    return remaining, stored
+def _refuse_empty(gaps: Mapping[str, NDArray[np.bool_]]) -> None:
+    """Raise if all values of a column are missing or infinite."""
+    for name, is_gap in gaps.items():
+        if is_gap.all():
+            raise GomeaBnError(
+                f"Column '{name}' has no values: all {len(is_gap)} rows are missing or infinite.",
+                ["drop the column"],
+            )
 
 
 def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[str, str]:
@@ -267,153 +263,13 @@ def _check_row_count(n_rows: int, min_rows: int, n_dropped: int) -> None:
         raise GomeaBnError(f"The table must have at least {min_rows} rows, got {n_rows}{after}.")
 
 
-def _rows_to_drop(
-    series: list[pd.Series[Any]], storages: list[str], names: list[str], missing: str
-) -> NDArray[np.int64]:
-    """Return the rows that have a missing or infinite value in any column; raises unless they may be dropped."""
-    n_rows = len(series[0])
-    incomplete = np.zeros(n_rows, dtype=bool)
-    messages: list[str] = []
-    for values, stored, name in zip(series, storages, names):
-        is_gap = is_missing(values, stored)
-        if is_gap.all():
-            raise GomeaBnError(
-                f"Column '{name}' has no values: all {n_rows} rows are missing or infinite.",
-                ["drop the column"],
-            )
-        if is_gap.any():
-            rows = np.flatnonzero(is_gap)
-            messages.append(
-                f"Column '{name}' has {counted(rows.size, 'missing or infinite value')} in {row_list(rows)}."
-            )
-        incomplete |= is_gap
-    if messages and missing == "error":
-        raise GomeaBnError(_first_lines(messages), ["fill or drop them", Setting("missing", "drop")])
-    return np.flatnonzero(incomplete)
-
-
-def _first_lines(messages: list[str], most: int = 10) -> str:
-    """Return one line per message, and the number of further columns."""
-    more = [f"… and {counted(len(messages) - most, 'further column')}."] if len(messages) > most else []
-    return "\n".join([*messages[:most], *more])
-
-
-def _column(series: pd.Series[Any], name: str, stored: str, kind: str | None, max_levels: int) -> Column:
-    """Return one column with its kind decided."""
-    if _is_constant(series):
-        return _constant_column(series, name, max_levels)
-    inferred, reason = _inferred_kind(series, stored)
-    if kind is not None:
-        reason = (
-            f"set by kinds (the rule says {inferred}: {reason})"
-            if kind != inferred
-            else f"set by kinds; {reason}"
-        )
-    if (kind or inferred) == "continuous":
-        values: NDArray[Any] = numeric_values(series, name)
-        _check_numbers(values, series, name, stored)
-        levels = None
-    else:
-        values, levels = level_values(series, name)
-        _check_levels(series, name, levels, max_levels, reason)
-        reason += f"; {len(levels)} levels"
-    values.flags.writeable = False
-    return Column(name, values, levels, reason, levels is not None and _has_order(series))
-
-
-def _has_order(series: pd.Series[Any]) -> bool:
-    """Return whether a column is an ordered pandas categorical."""
-    return bool(getattr(series.dtype, "ordered", False))
-
-
-def _is_constant(series: pd.Series[Any]) -> bool:
-    first = series.iloc[0]
-    return bool((series == first).all())
-
-
-def _constant_column(series: pd.Series[Any], name: str, max_levels: int) -> Column:
-    """Return a constant column: discrete, with its value or the declared categories as levels."""
-    values, levels = level_values(series, name)
-    _check_levels(series, name, levels, max_levels, "pandas categorical")
-    values.flags.writeable = False
-    more = f"; {len(levels)} declared levels" if len(levels) > 1 else ""
-    value = levels[int(values[0])]
-    reason = f"constant: {value!r} in all {len(values)} rows{more}"
-    return Column(name, values, levels, reason, _has_order(series))
-
-
-def _inferred_kind(series: pd.Series[Any], stored: str) -> tuple[str, str]:
-    """Return the kind by the rule, and the rule in words."""
-    if stored == "float":
-        return "continuous", "real numbers"
-    if stored == "integer":
-        distinct = series.nunique()
-        if distinct <= FEW_VALUES:
-            return "discrete", f"integers, {distinct} distinct (at most {FEW_VALUES})"
-        return "continuous", f"integers, {distinct} distinct (more than {FEW_VALUES})"
-    if stored == "text":
-        return "discrete", "text" + _numbers_in_text(series)
-    return "discrete", {"category": "pandas categorical", "bool": "bools"}[stored]
-
-
-def _numbers_in_text(series: pd.Series[Any]) -> str:
-    """Return a remark for text of which at least half reads as numbers, with the first that does not."""
-    import pandas as pd
-
-    numbers = np.array(pd.to_numeric(series.astype(object), errors="coerce"), dtype=np.float64)
-    other = np.flatnonzero(np.isnan(numbers))
-    if 2 * other.size > len(series):
-        return ""
-    if other.size == 0:
-        return ", though every value reads as a number"
-    return (
-        f", though {len(series) - other.size} of {len(series)} values read as numbers; the first that does "
-        f"not is {series.iloc[int(other[0])]!r:.40}"
-    )
-
-
-def _check_numbers(values: NDArray[np.float64], series: pd.Series[Any], name: str, stored: str) -> None:
-    """Raise for numbers that float64 cannot distinguish, and for a range that float64 cannot hold."""
-    with np.errstate(over="ignore"):
-        spread = values.max() - values.min()
-    if not np.isfinite(spread):
-        raise GomeaBnError(
-            f"Column '{name}' ranges from {values.min():g} to {values.max():g}, too wide for float64.",
-            ["rescale it"],
-        )
-    if (
-        stored == "integer"
-        and np.abs(values).max() > _LARGEST_EXACT
-        and np.unique(values).size < series.nunique()
-    ):
-        raise GomeaBnError(
-            f"Column '{name}' has integers beyond 2**53 that float64 cannot distinguish.",
-            ["subtract an offset", "drop the column if it is an identifier"],
-        )
-
-
-def _check_levels(
-    series: pd.Series[Any], name: str, levels: tuple[Level, ...], max_levels: int, reason: str
-) -> None:
-    if len(levels) <= max_levels:
-        return
-    advice: list[str | Setting] = ["merge or drop levels", Setting("max_levels")]
-    if isinstance(levels[0], (int, float)) or "every value reads as a number" in reason:
-        advice.append(Setting("kinds", "continuous", name))
-    raise GomeaBnError(
-        f"Column '{name}' must have at most {max_levels} levels, got {len(levels)} in its {len(series)} rows "
-        f"({listed(map(repr, levels[:3]))}, …). It counts as discrete because: {reason}.",
-        advice,
-    )
-
-
-def _warn_of_constants(columns: tuple[Column, ...]) -> None:
+def _warn_of_constants(columns: Sequence[Column]) -> None:
     """Warn of constant columns by name; raises if there is no other column."""
     constant = [column for column in columns if column.is_constant]
     if not constant:
         return
     values = [
-        f"'{column.name}' is {column.levels[int(column.values[0])]!r}"
+        f"'{column.name}' is {column.levels[int(column.observed[0])]!r}"
         for column in constant
         if column.levels is not None
     ]

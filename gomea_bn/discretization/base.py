@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
-from gomea_bn.data.sources import source_frame
+from gomea_bn.data.sources import complete_table, source_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number, nearest
@@ -278,7 +278,8 @@ class Discretizer(Parameters, ABC):
                         f"Column {column.name!r} of the Table is {kind}, but kinds says {kinds[column.name]}; "
                         "read the table again with kinds=."
                     )
-            return source
+            return complete_table(source, self.missing, type(self).__name__)
+        check_choice("missing", self.missing, ("error", "drop"))
         frame = source_frame(source)
         if isinstance(network, DiscretizedBayesNet):
             # its message for a missing column is clearer

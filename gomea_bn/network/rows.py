@@ -46,6 +46,7 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
 
     frame: Any = data
     if isinstance(data, Table):
+        data.require_complete("The network")
         if _has_variables(data, network):
             return data
         frame = data.to_frame()
