@@ -164,28 +164,26 @@ def discrete_table() -> Table:
 
 
 @pytest.mark.parametrize(
-    "use",
+    ("what", "use"),
     [
-        lambda table: BayesNetLearner(max_evaluations=10).fit(table),
-        lambda table: ParetoBayesNetLearner(max_evaluations=10).fit(table),
-        lambda table: BayesNetEnsemble(n_networks=2).fit(table),
-        lambda table: EqualFrequency().fit(table),
-        lambda table: K2().fit(discrete_table()),
-        lambda table: DiscretizedBayesNet.from_table(table, [], {"height": [0.0]}),
-        lambda table: table_for(network(), table),
-        lambda table: refine_boundaries(network(), table),
-        lambda table: ExpertNetwork.from_edges([("rooms", "height")]).fitted(table),
-        lambda table: simulated_expert(network(), table=table),
-        lambda table: histogram_baseline(table),
-        lambda table: network_report(network(), table),
-        lambda table: table.require_complete("This test"),
+        ("The learner", lambda table: BayesNetLearner(max_evaluations=10).fit(table)),
+        ("The learner", lambda table: ParetoBayesNetLearner(max_evaluations=10).fit(table)),
+        ("The learner", lambda table: BayesNetEnsemble(n_networks=2).fit(table)),
+        ("EqualFrequency", lambda table: EqualFrequency().fit(table)),
+        ("K2", lambda table: K2().fit(discrete_table())),
+        ("DiscretizedBayesNet", lambda table: DiscretizedBayesNet.from_table(table, [], {"height": [0.0]})),
+        ("The network", lambda table: table_for(network(), table)),
+        ("The network", lambda table: refine_boundaries(network(), table)),
+        ("The expert's network", lambda table: ExpertNetwork.from_network(network()).fitted(table)),
+        ("simulated_expert", lambda table: simulated_expert(network(), table=table)),
+        ("DiscretizedBayesNet", lambda table: histogram_baseline(table)),
+        ("The review page", lambda table: network_report(network(), table)),
     ],
 )
-def test_whoever_cannot_use_missing_values_names_them(use: Callable[[Table], Any]) -> None:
-    with pytest.raises(GomeaBnError) as caught:
+def test_whoever_cannot_use_missing_values_names_them(what: str, use: Callable[[Table], Any]) -> None:
+    with pytest.raises(GomeaBnError, match=f"^{what}.* needs a table without missing values") as caught:
         use(table_with_gaps())
     message = str(caught.value)
-    assert "needs a table without missing values" in message
     assert "Column 'rooms' has 3 missing values in rows 5, 9, 11 (counted from 0)." in message
     assert 'missing="drop"' in message
 
