@@ -166,7 +166,8 @@ def _first_lines(path: str, encoding: str) -> list[str]:
 def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Return the fields of the first records; the last is left out where the lines may end within it."""
     is_blank = separator == " "
-    texts = [line.strip() for line in lines] if is_blank else list(lines)
+    # a quoted field may hold line ends
+    texts = [f"{line.strip() if is_blank else line}\n" for line in lines]
     try:
         records = [
             [field.strip() for field in record]
@@ -179,31 +180,33 @@ def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 
 def _separator(path: str, lines: Sequence[str], usual: str | None) -> str:
-    """Return the separator: the usual one where it fits, otherwise the only one that does."""
-    if usual is not None and _fits(lines, usual):
-        return usual
-    fitting = [separator for separator in (",", ";", "\t", "|") if _fits(lines, separator)]
-    if not fitting and _fits(lines, " "):
-        fitting = [" "]
-    if len(fitting) > 1:
-        raise GomeaBnError(
-            [
-                f"File '{path}' may be separated by {' or '.join(map(_shown, fitting))}; say by which with ",
-                Option("sep"),
-                ".",
-            ]
-        )
-    return fitting[0] if fitting else usual or ","
+    """Return the separator: the usual one where it fits, otherwise the only one that does.
+
+    It fits if all records have as many fields as the first, at least 2. Otherwise, if all have one more, a row name.
+    """
+    for n_more in (0, 1):
+        if usual is not None and _fits(lines, usual, n_more):
+            return usual
+        fitting = [separator for separator in (",", ";", "\t", "|") if _fits(lines, separator, n_more)]
+        if not fitting and _fits(lines, " ", n_more):
+            fitting = [" "]
+        if len(fitting) > 1:
+            raise GomeaBnError(
+                [
+                    f"File '{path}' may be separated by {' or '.join(map(_shown, fitting))}; say by which with ",
+                    Option("sep"),
+                    ".",
+                ]
+            )
+        if fitting:
+            return fitting[0]
+    return usual or ","
 
 
-def _fits(lines: Sequence[str], separator: str) -> bool:
-    """Return whether all records have as many fields as the first, at least 2, or one more: a row name."""
+def _fits(lines: Sequence[str], separator: str, n_more: int) -> bool:
+    """Return whether all records have `n_more` fields more than the first, and at least 2."""
     counts = [len(record) for record in _records(lines, separator)]
-    return (
-        bool(counts)
-        and max(counts[0], max(counts)) >= 2
-        and (set(counts) == {counts[0]} or (len(counts) > 2 and set(counts[1:]) == {counts[0] + 1}))
-    )
+    return len(counts) > 2 * n_more and set(counts[1:] or counts) == {counts[0] + n_more} and max(counts) >= 2
 
 
 def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOptions) -> list[str]:

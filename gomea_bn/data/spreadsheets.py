@@ -64,8 +64,9 @@ def read_sheet(
                 Note([f"Sheet {sheet!r} is read, not {others}; ", Option("sheet"), " names another."])
             )
         names = _names(path, cells, options)
-        frame: pd.DataFrame = book.parse(
-            sheet,
+        frame: pd.DataFrame = pd.read_excel(
+            book,
+            sheet_name=sheet,
             header=0 if options.header == "first-line" else None,
             names=[name or f"\0{position}" for position, name in enumerate(names)],
             index_col=None,
@@ -94,8 +95,12 @@ def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:
 
 def _first_with_cells(book: Any, sheets: list[str]) -> tuple[pd.DataFrame | None, str]:
     """Return the first row of the first of some sheets that has cells, and its name."""
+    import pandas as pd
+
     for sheet in sheets:
-        cells: pd.DataFrame = book.parse(sheet, header=None, nrows=1, keep_default_na=False, na_values=[""])
+        cells: pd.DataFrame = pd.read_excel(
+            book, sheet_name=sheet, header=None, nrows=1, keep_default_na=False, na_values=[""]
+        )
         if cells.shape[1]:
             return cells, sheet
     return None, ""

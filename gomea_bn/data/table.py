@@ -283,8 +283,9 @@ def table_of(
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
-    frame, left_out = without_identifiers(frame, {*overrides, *(options.columns or ())}, max_levels)
     frame, new_names, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
+    wanted = {*overrides, *(options.columns or ()), *new_names.values()}
+    frame, left_out = without_identifiers(frame, wanted, max_levels)
     overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
     names = list(column_positions(frame))
     columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows)
