@@ -68,7 +68,7 @@ class Capsule:
 
 
 def columns_of(rows: pd.DataFrame) -> dict[str, Any]:
-    return {name: rows[name].to_numpy() for name in rows}
+    return {str(name): rows[name].to_numpy() for name in rows}
 
 
 @pytest.mark.parametrize("source_of", [polars_frame, arrow_table, Capsule])
