@@ -31,18 +31,20 @@ def column_summary(table: Table) -> list[dict[str, Any]]:
         of each level. Continuous columns: ``name``, ``kind`` ("continuous") and ``histogram``, with ``edges`` (k + 1,
         increasing) and ``counts`` (k). The bins (a, b] are equally wide, and the first one includes its lower edge.
         There are 2 sqrt(n) of them, at least 10 and at most 100. Columns of integers get bins whose widths are
-        integers, so the outer edges may lie up to a bin beyond the range.
+        integers, so the outer edges may lie up to a bin beyond the range. A column with missing values also has
+        ``n_missing``, their number, which the counts do not include.
     """
     summaries: list[dict[str, Any]] = []
     for column in table.columns:
+        values = column.observed
         if column.levels is None:
-            edges = _edges(column.values)
-            codes = np.searchsorted(edges[1:-1], column.values, side="left")
+            edges = _edges(values)
+            codes = np.searchsorted(edges[1:-1], values, side="left")
             counts = np.bincount(codes, minlength=len(edges) - 1)
             histogram = {"edges": edges.tolist(), "counts": counts.tolist()}
             summaries.append({"name": column.name, "kind": "continuous", "histogram": histogram})
         else:
-            counts = np.bincount(column.values, minlength=len(column.levels))
+            counts = np.bincount(values, minlength=len(column.levels))
             summaries.append(
                 {
                     "name": column.name,
@@ -51,6 +53,8 @@ def column_summary(table: Table) -> list[dict[str, Any]]:
                     "counts": counts.tolist(),
                 }
             )
+        if len(values) < table.n_rows:
+            summaries[-1]["n_missing"] = table.n_rows - len(values)
     return summaries
 
 

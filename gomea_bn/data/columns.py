@@ -1,13 +1,15 @@
-"""Values of one column: how they are stored, numbers, levels. Training tables and new rows share these rules."""
+"""Columns: how their values are stored, numbers, levels. Training tables and new rows share these rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.dates import as_numbers, source_name
 from gomea_bn.errors import GomeaBnError, nearest, row_list
 from gomea_bn.texts import counted, listed
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "EMPTY_LEVEL",
+    "LARGEST_EXACT",
+    "MISSING_CODE",
+    "Column",
     "Level",
     "column_positions",
     "encode_levels",
@@ -27,6 +33,15 @@ __all__ = [
 
 Level = str | int | float | bool
 
+LARGEST_EXACT = 2**53
+"""Integers up to this size are distinct as float64."""
+
+EMPTY_LEVEL = "(empty)"
+"""Only level of a column without values, for which every missing value counts."""
+
+MISSING_CODE = -1
+"""Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
+
 _REFUSED = {
     "complex": "use its real part or its modulus",
     "datetime": "turn it into numbers, for example days: (x - x.min()).dt.total_seconds() / 86400",
@@ -37,6 +52,60 @@ _REFUSED = {
     "nested": "lists, tuples, dicts and arrays are not values of one variable: give each part its own column",
     "mixed": "make it one type, for example x.astype(str), or repair the odd values",
 }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One variable of a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    values : ndarray of shape (n_rows,), read-only
+        Continuous columns: float64 in original units, NaN where missing. Discrete columns: int32 codes into `levels`,
+        `MISSING_CODE` where missing.
+    levels : tuple or None
+        Discrete values in code order; None for a continuous column.
+    reason : str
+        Rule that decided the kind, in words.
+    ordered : bool
+        Whether the levels come from an ordered pandas categorical.
+    """
+
+    name: str
+    values: NDArray[Any]
+    levels: tuple[Level, ...] | None
+    reason: str
+    ordered: bool = False
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the column is continuous."""
+        return self.levels is None
+
+    @property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Which values are missing, bool (n_rows,)."""
+        is_missing = np.isnan(self.values) if self.levels is None else self.values == MISSING_CODE
+        return np.asarray(is_missing, np.bool_)
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return int(np.count_nonzero(self.is_missing))
+
+    @property
+    def observed(self) -> NDArray[Any]:
+        """Values that are not missing, in the order of the rows, (n_rows - n_missing,)."""
+        is_missing = self.is_missing
+        return self.values[~is_missing] if is_missing.any() else self.values
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values that are not missing are the same; such a column gets no edges."""
+        observed = self.observed
+        return bool((observed == observed[:1]).all())
 
 
 def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:
@@ -74,6 +143,9 @@ def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) ->
                 "names compared as text).",
                 ["rename one of the columns"],
             )
+        if name not in positions and source_name(name) in positions:
+            # dates, which become numbers
+            positions[name] = positions[source_name(name)]
         if name not in positions:
             raise GomeaBnError(f"The table has no column '{name}'.{nearest(name, positions)}")
     if names is None:
@@ -185,7 +257,7 @@ def _one_float(value: Any) -> float:
 def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
     """Return the values of a column as a new array, float64 (n_rows,), in its units; text is read as numbers.
 
-    A negative zero becomes 0.
+    A negative zero becomes 0. Dates become numbers if the name of the column ends in their unit in brackets.
 
     Raises
     ------
@@ -194,6 +266,8 @@ def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
     """
     import pandas as pd
 
+    if source_name(name) != name:
+        series, _ = as_numbers(series, name) or (series, None)
     stored = storage(series, name)
     if stored == "bool":
         raise GomeaBnError(
@@ -275,7 +349,8 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     Raises
     ------
     GomeaBnError
-        For missing values and for undeclared levels. The message names column, values and rows.
+        For missing values, unless `EMPTY_LEVEL` is the only level, and for undeclared levels. The message names
+        column, values and rows.
     """
     import pandas as pd
 
@@ -284,6 +359,9 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     except TypeError as error:
         raise GomeaBnError(f"Column '{name}' holds values that cannot be compared: {error}.") from error
     missing = np.flatnonzero(codes < 0)
+    if missing.size and tuple(levels) == (EMPTY_LEVEL,):
+        series = series.astype(object).where(series.notna(), EMPTY_LEVEL)
+        return encode_levels(series, name, levels)
     if missing.size:
         raise GomeaBnError(
             f"Column '{name}' has {counted(missing.size, 'missing value')} in {row_list(missing)}.",

@@ -6,16 +6,15 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from gomea_bn.data.frames import frame_of
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.data.table_files import read_frame
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["source_frame", "source_table"]
+__all__ = ["complete_table", "source_frame", "source_table"]
 
 
 def source_frame(source: Any) -> pd.DataFrame:
@@ -23,60 +22,47 @@ def source_frame(source: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    source : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-        A frame is returned as it is. The columns of an array are named x0, x1, ...
+    source : Table, path of a file, or any source of `gomea_bn.data.frames.frame_of`
+        A pandas frame is returned as it is.
 
     Raises
     ------
     GomeaBnError
-        For a file that cannot be read, an array of another shape, or an object of another type.
+        For a file that cannot be read, and for sources that `frame_of` refuses.
     """
-    import pandas as pd
-
-    if isinstance(source, pd.DataFrame):
-        return source
     if isinstance(source, Table):
         return source.to_frame()
     if isinstance(source, (str, os.PathLike)):
         return read_frame(source)
-    if not isinstance(source, np.ndarray):
-        raise GomeaBnError(
-            "A table must be a Table, a DataFrame, an array or the path of a file, got "
-            f"{type(source).__name__}."
-        )
-    if source.ndim != 2:
-        raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
-    return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
+    return frame_of(source)
 
 
 def source_table(
     source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int, min_rows: int = 10
 ) -> Table:
-    """Return the table of any source; a `Table` is returned as it is, all others are read by `read_table`.
+    """Return the table of any source, without missing values; all sources but a `Table` are read by `read_table`.
 
     Parameters
     ----------
-    source : DataFrame, Table, path or ndarray
-        As of `source_frame`.
+    source : Table, or any source of `read_table`
     kinds, missing, max_levels, min_rows
-        As of `read_table`. A `Table` must have the kinds that `kinds` names; the other options do not apply to it.
+        As of `read_table`. A `Table` must have the kinds that `kinds` names. `missing` applies to its missing values.
 
     Raises
     ------
     GomeaBnError
-        For a source that cannot be read, and for a `Table` whose columns have other kinds.
+        For a source that cannot be read, and for a `Table` whose columns have other kinds or with missing values.
     """
+    check_choice("missing", missing, ("error", "drop"))
     if not isinstance(source, Table):
-        return read_table(
-            source_frame(source), kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows
-        )
+        return read_table(source, kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows)
     if kinds is not None and not isinstance(kinds, Mapping):
         raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
     kind_of = {str(name): kind for name, kind in (kinds or {}).items()}
     for column in source.columns:
         if column.is_continuous and column.is_constant:
             raise GomeaBnError(
-                f"Column {column.name!r} of the Table is continuous, but has one value, {column.values[0]:g}, in all "
+                f"Column {column.name!r} of the Table is continuous, but has one value, {column.observed[0]:g}, in all "
                 f"{source.n_rows} rows.",
                 ["make the Table by read_table, which makes such columns discrete", "drop the column"],
             )
@@ -86,4 +72,25 @@ def source_table(
                 f"Column {column.name!r} of the Table is {kind}, but kinds says {kind_of[column.name]!r}; read the "
                 "table again with these kinds."
             )
-    return source
+    return complete_table(source, missing, "The learner")
+
+
+def complete_table(table: Table, missing: str, what: str) -> Table:
+    """Return a table without missing values, as `missing` says: "drop" drops incomplete rows, "error" raises.
+
+    Parameters
+    ----------
+    table : Table
+    missing : {"error", "drop"}
+    what : str
+        What needs the table, for the message.
+
+    Raises
+    ------
+    GomeaBnError
+        For missing values, unless they may be dropped.
+    """
+    if missing == "drop":
+        return table.complete_rows()
+    table.require_complete(what)
+    return table

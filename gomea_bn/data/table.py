@@ -3,74 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import Level, column_positions, is_missing, level_values, numeric_values, storage
-from gomea_bn.data.table_files import read_frame
-from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, nearest, row_list
+from gomea_bn.data.columns import MISSING_CODE, Column, column_positions, storage
+from gomea_bn.data.dates import with_dates
+from gomea_bn.data.doubts import doubts_about
+from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing, without_rows
+from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column, empty_column
+from gomea_bn.data.loading import Loaded, load
+from gomea_bn.data.reading import Note, ReadingOptions
+from gomea_bn.data.selection import without_identifiers
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEW_VALUES", "Column", "Table", "read_table", "table_digest"]
-
-FEW_VALUES = 10
-"""An integer column with at most this many distinct values is discrete."""
-
-_RULE = (
-    "bool, categorical and text columns, and integer columns with at most "
-    f"{FEW_VALUES} distinct values, are discrete; all others are continuous"
-)
-# integers up to this size are distinct as float64
-_LARGEST_EXACT = 2**53
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """One variable of a table.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    values : ndarray of shape (n_rows,), read-only
-        Continuous columns: float64 in original units. Discrete columns: int32 codes into `levels`.
-    levels : tuple or None
-        Discrete values in code order; None for a continuous column.
-    reason : str
-        Rule that decided the kind, in words.
-    ordered : bool
-        Whether the levels come from an ordered pandas categorical.
-    """
-
-    name: str
-    values: NDArray[Any]
-    levels: tuple[Level, ...] | None
-    reason: str
-    ordered: bool = False
-
-    @property
-    def is_continuous(self) -> bool:
-        """Whether the column is continuous."""
-        return self.levels is None
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether all rows have the same value; such a column gets no edges."""
-        return bool((self.values == self.values[0]).all())
+__all__ = ["FEW_VALUES", "MISSING_CODE", "Column", "Table", "read_table", "table_digest", "table_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Table:
-    """Columns of equal length without missing values.
+    """Columns of equal length, which may have missing values.
+
+    Only ``read_table(..., missing="keep")`` makes tables with missing values.
 
     Attributes
     ----------
@@ -80,11 +42,17 @@ class Table:
         Number of rows.
     dropped_rows : tuple of int
         Positions, counted from 0, of the rows of the source that `missing="drop"` removed.
+    notes : tuple of Note
+        What was detected while reading, such as a separator; each is a `GomeaBnWarning` that was not given.
+    reading : ReadingOptions
+        Options by which the source was read.
     """
 
     columns: tuple[Column, ...]
     n_rows: int
     dropped_rows: tuple[int, ...]
+    notes: tuple[Note, ...] = ()
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,6 +64,38 @@ class Table:
         """Number of columns that are not constant."""
         return sum(not column.is_constant for column in self.columns)
 
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values in all columns."""
+        return sum(column.n_missing for column in self.columns)
+
+    def require_complete(self, what: str) -> None:
+        """Raise `GomeaBnError` if a value is missing; the message names columns and rows.
+
+        Parameters
+        ----------
+        what : str
+            What cannot use missing values: the subject of the message, in the singular.
+        """
+        if self.n_missing:
+            gaps = {column.name: column.is_missing for column in self.columns}
+            raise GomeaBnError(
+                f"{what} needs a table without missing values.\n{gap_lines(gaps, 'missing value')}",
+                ["fill them", Setting("missing", "drop")],
+            )
+
+    def complete_rows(self) -> Table:
+        """Return the rows without missing values; `dropped_rows` then also names the others."""
+        incomplete = np.zeros(self.n_rows, np.bool_)
+        for column in self.columns:
+            incomplete |= column.is_missing
+        if not incomplete.any():
+            return self
+        n_source = self.n_rows + len(self.dropped_rows)
+        source_rows = np.delete(np.arange(n_source), list(self.dropped_rows))
+        dropped = sorted({*self.dropped_rows, *source_rows[incomplete].tolist()})
+        return replace(self.take(np.flatnonzero(~incomplete)), dropped_rows=tuple(dropped))
+
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Return the table of some rows, int64 (n,), by position; columns keep their kinds and all their levels."""
         columns = []
@@ -103,10 +103,10 @@ class Table:
             values = column.values[rows]
             values.flags.writeable = False
             columns.append(replace(column, values=values))
-        return Table(tuple(columns), len(rows), ())
+        return replace(self, columns=tuple(columns), n_rows=len(rows), dropped_rows=())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the rows as a frame; discrete columns are categoricals with all their levels."""
+        """Return the rows as a frame; discrete columns are categoricals with all their levels, and NaN is missing."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -120,20 +120,32 @@ class Table:
             }
         )
 
-    def describe(self, override: str = "kinds={'name': 'continuous' or 'discrete'}") -> str:
-        """Return a printed description: size, dropped rows, the rule, and kind and reason of every column.
+    def describe(
+        self,
+        override: str = "kinds={'name': 'continuous' or 'discrete'}",
+        spell: Callable[[Option | Setting], str] = str,
+    ) -> str:
+        """Return a printed description: size, notes, dropped rows, the rule, and kind and reason of every column.
 
         Parameters
         ----------
         override : str
             How the caller replaces the kind that the rule decides.
+        spell : callable
+            How the caller writes options in the notes.
         """
         continuous = sum(column.is_continuous for column in self.columns)
         lines = [
             f"{counted(self.n_rows, 'row')}, {counted(len(self.columns), 'column')}: {continuous} continuous, "
             f"{len(self.columns) - continuous} discrete.",
-            f"Rule: {_RULE}; {override} overrides it.",
+            f"Rule: {RULE}; {override} overrides it.",
+            *(note.text(spell) for note in self.notes),
         ]
+        if self.n_missing:
+            lines.append(
+                f"Missing: {counted(self.n_missing, 'value')} in "
+                f"{counted(sum(column.n_missing > 0 for column in self.columns), 'column')}."
+            )
         if self.dropped_rows:
             lines.append(
                 f"Dropped {len(self.dropped_rows)} of {self.n_rows + len(self.dropped_rows)} rows with "
@@ -148,14 +160,23 @@ class Table:
 
 
 def read_table(
-    source: pd.DataFrame | str | os.PathLike[str],
+    source: Any,
     *,
     kinds: Mapping[str, str] | None = None,
     missing: str = "error",
     max_levels: int = 50,
     min_rows: int = 10,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na_values: str | float | Iterable[str | float] | None = None,
+    columns: Iterable[str] | None = None,
+    drop: Iterable[str] | None = None,
+    sheet: str | int | None = None,
+    header: str = "first-line",
+    dates: str = "numbers",
 ) -> Table:
-    """Return a checked copy of a DataFrame or of a CSV, TSV or Parquet file, with the kind of each column.
+    """Return a checked copy of a table in memory or in a file, with the kind of each column.
 
     Bool, categorical and text columns, and integer columns with at most 10 distinct values, are discrete; all
     others are continuous. The levels of a pandas categorical are its categories in their order, observed or not.
@@ -163,88 +184,168 @@ def read_table(
     The row index is ignored.
 
     A constant column, which has the same value in all rows, is discrete whatever its type and `kinds` say. Its only
-    level is that value, or its levels are the categories of a pandas categorical. A warning names it. Learners give
-    it no edges, and a network refuses new rows with another value in it, as it does for all undeclared levels.
+    level is that value, or its levels are the categories of a pandas categorical. A column without values is constant,
+    too, and its only level is "(empty)". A warning names these columns. Learners give them no edges, and a network
+    refuses new rows with another value in them, as it does for all undeclared levels.
+
+    Symbols such as "NA" and "?" are missing values, see `na_values`. Dates and times become numbers, and the name of
+    the column then ends in their unit in brackets. Columns that identify rows (a running number, different texts in all
+    rows, UUIDs, different integers under a name such as "id") and columns of free text (more than `max_levels` texts,
+    most of them different or of several words) are left out with a warning, unless `kinds` or `columns` names them.
 
     Parameters
     ----------
-    source : DataFrame or path
-        Rows; a frame is never changed. For files see `gomea_bn.data.table_files.read_frame`.
+    source : DataFrame, path, or other table
+        Rows, which are never changed: a frame of pandas or polars, an object with the Arrow capsule or the dataframe
+        interchange, a dict of columns, an array of shape (n_rows, n_columns), or the path of a file. For files see
+        `gomea_bn.data.table_files.read_frame`.
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns for which the rule does not decide.
-    missing : {"error", "drop"}
-        How to treat rows with a missing or infinite value: raise, or drop and record them.
+    missing : {"error", "drop", "keep"}
+        How to treat rows with a missing or infinite value. "error" raises. "drop" drops and records them. "keep" keeps
+        missing values, which `Column` describes, and raises for infinite ones.
     max_levels : int
         Largest number of levels of a discrete column.
     min_rows : int
         Smallest number of rows, after dropping.
+    sep : str, optional
+        Separator of the fields of a text file: one character, "comma", "semicolon", "tab", "bar" or "space" (one or
+        more). By default it is detected.
+    decimal : {".", ","}, optional
+        Decimal mark of a text file; the other mark may separate groups of three digits. By default it is detected.
+    encoding : str, optional
+        Encoding of a text file, by its name in Python. By default UTF-8, or UTF-16 with a byte order mark.
+    na_values : str, float or list of these, optional
+        All texts and numbers that stand for missing values; empty cells always do. By default the usual symbols: NA,
+        N/A, NaN, null, None, ? and the errors of spreadsheets; and the marks *, -, --, ., .. and ... where all other
+        values of the column hold a letter or a digit. An empty list stands for none.
+    columns : list of str, optional
+        Columns to read. By default all.
+    drop : list of str, optional
+        Columns to leave out.
+    sheet : str or int, optional
+        Sheet of a spreadsheet, by name or by position, counted from 0. By default the first that has cells.
+    header : {"first-line", "none"}
+        Whether the first line of a file holds the column names; without names they are x0, x1, ...
+    dates : {"numbers", "drop"}
+        Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01,
+        durations are seconds and times of day are hours. Text with at most 10 distinct values stays text.
 
     Returns
     -------
     Table
-        Independent of the source; its arrays are read-only.
+        Independent of the source; its arrays are read-only. Its notes say what was detected.
 
     Raises
     ------
     GomeaBnError
-        For missing or infinite values, duplicate or unknown names, too many levels, too few rows, columns of dates,
-        nested objects or mixed types, unreadable files, invalid options, and if all columns are constant. The message
-        names columns and rows.
+        For missing or infinite values, duplicate or unknown names, too many levels, too few rows, columns of nested
+        objects or mixed types, unreadable files, ambiguous separators, decimal marks and dates, invalid options, and if
+        all columns are constant. The message names columns and rows.
 
     Warns
     -----
     UserWarning
-        If columns are constant.
+        If columns are constant or left out, if symbols in text become missing values, if rows of measurements occur
+        repeatedly, if column names look like data, and if discrete columns have more free probabilities than rows.
     """
-    import pandas as pd
+    options = ReadingOptions.of(
+        sep=sep,
+        decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+        columns=columns,
+        drop=drop,
+        sheet=sheet,
+        header=header,
+        dates=dates,
+    )
+    return table_of(
+        load(source, options), kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows
+    )
 
-    if isinstance(source, (str, os.PathLike)):
-        frame = read_frame(source)
-    elif isinstance(source, pd.DataFrame):
-        frame = source
-    else:
-        raise GomeaBnError(
-            f"A table must be a pandas DataFrame or the path of a CSV, TSV or Parquet file, got "
-            f"{type(source).__name__}; for an array use pandas.DataFrame(array, columns=[...])."
-        )
-    check_choice("missing", missing, ("error", "drop"))
+
+def table_of(
+    loaded: Loaded,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
+    max_levels: int = 50,
+    min_rows: int = 10,
+) -> Table:
+    """Return the table of loaded rows; see `read_table`."""
+    check_choice("missing", missing, ("error", "drop", "keep"))
     check_integer("max_levels", max_levels, 2)
     check_integer("min_rows", min_rows, 1)
+    frame, options = loaded.frame, loaded.options
     names = list(column_positions(frame))
     if not names:
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
+    frame, new_names, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
+    wanted = {*overrides, *(options.columns or ()), *new_names.values()}
+    frame, left_out = without_identifiers(frame, wanted, max_levels)
+    overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
+    names = list(column_positions(frame))
+    columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows)
+    table = Table(
+        columns,
+        len(frame) - len(dropped),
+        dropped,
+        notes=(*loaded.notes, *notes),
+        reading=options,
+    )
+    constant = _constants(columns)
+    for note in (*loaded.warnings, *left_out, *constant, *doubts_about(table)):
+        warnings.warn(note, stacklevel=3)
+    return table
+
+
+def _read_columns(
+    frame: pd.DataFrame,
+    names: list[str],
+    kinds: Mapping[str, str],
+    missing: str,
+    max_levels: int,
+    min_rows: int,
+) -> tuple[tuple[Column, ...], tuple[int, ...]]:
+    """Return the columns of a frame with their kinds decided, and the rows that `missing` drops."""
     series = [frame.iloc[:, position] for position in range(len(names))]
     storages = [storage(values, name) for values, name in zip(series, names)]
-    dropped = _rows_to_drop(series, storages, names, missing)
-    if dropped.size:
-        _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
-        remaining = np.setdiff1d(np.arange(len(frame)), dropped)
-        pairs = [_without_gaps(values, values.iloc[remaining], how) for values, how in zip(series, storages)]
-        series, storages = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    columns = tuple(
-        _column(values, name, how, overrides.get(name), max_levels)
-        for values, name, how in zip(series, names, storages)
-    )
-    _warn_of_constants(columns)
-    return Table(columns, len(frame) - dropped.size, tuple(dropped.tolist()))
+    gaps = dict(zip(names, gaps_of(series, storages)))
+    empty = _empty_columns(gaps, series)
+    for name in empty:
+        gaps[name] = np.zeros(len(frame), np.bool_)
+    if missing == "error":
+        refuse_gaps(gaps)
+    if missing == "keep":
+        refuse_infinite(gaps, series)
+    incomplete = np.logical_or.reduce(list(gaps.values()))
+    dropped = np.flatnonzero(incomplete) if missing == "drop" else np.empty(0, np.int64)
+    _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
+    columns = []
+    for values, name, stored in zip(series, names, storages):
+        if name in empty:
+            columns.append(empty_column(name, len(frame) - dropped.size))
+            continue
+        excluded = incomplete if missing == "drop" else gaps[name]
+        observed, stored = without_rows(values, stored, excluded)
+        column = decided_column(observed, name, stored, kinds.get(name), max_levels)
+        columns.append(with_missing(column, gaps[name]) if missing == "keep" else column)
+    return tuple(columns), tuple(dropped.tolist())
 
 
-def _without_gaps(
-    whole: pd.Series[Any], remaining: pd.Series[Any], stored: str
-) -> tuple[pd.Series[Any], str]:
-    """Return the remaining rows of a column and how they are stored.
-
-    pandas stores integers as floats if one is missing; without the missing ones they are integers again.
-    """
-    if (
-        stored == "float"
-        and whole.isna().any()
-        and bool((remaining % 1 == 0).all() and (remaining.abs() < _LARGEST_EXACT).all())
-    ):
-        return remaining.astype("int64"), "integer"
-    return remaining, stored
+def _empty_columns(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.Series[Any]]) -> set[str]:
+    """Return the names of columns without values; raises if all values of a column are infinite."""
+    empty = {name: values for (name, is_gap), values in zip(gaps.items(), series) if is_gap.all()}
+    for name, values in empty.items():
+        if not values.isna().all():
+            raise GomeaBnError(
+                f"Column '{name}' has no values: all {len(values)} rows are missing or infinite.",
+                ["drop the column"],
+            )
+    return set(empty)
 
 
 def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[str, str]:
@@ -267,153 +368,13 @@ def _check_row_count(n_rows: int, min_rows: int, n_dropped: int) -> None:
         raise GomeaBnError(f"The table must have at least {min_rows} rows, got {n_rows}{after}.")
 
 
-def _rows_to_drop(
-    series: list[pd.Series[Any]], storages: list[str], names: list[str], missing: str
-) -> NDArray[np.int64]:
-    """Return the rows that have a missing or infinite value in any column; raises unless they may be dropped."""
-    n_rows = len(series[0])
-    incomplete = np.zeros(n_rows, dtype=bool)
-    messages: list[str] = []
-    for values, stored, name in zip(series, storages, names):
-        is_gap = is_missing(values, stored)
-        if is_gap.all():
-            raise GomeaBnError(
-                f"Column '{name}' has no values: all {n_rows} rows are missing or infinite.",
-                ["drop the column"],
-            )
-        if is_gap.any():
-            rows = np.flatnonzero(is_gap)
-            messages.append(
-                f"Column '{name}' has {counted(rows.size, 'missing or infinite value')} in {row_list(rows)}."
-            )
-        incomplete |= is_gap
-    if messages and missing == "error":
-        raise GomeaBnError(_first_lines(messages), ["fill or drop them", Setting("missing", "drop")])
-    return np.flatnonzero(incomplete)
-
-
-def _first_lines(messages: list[str], most: int = 10) -> str:
-    """Return one line per message, and the number of further columns."""
-    more = [f"… and {counted(len(messages) - most, 'further column')}."] if len(messages) > most else []
-    return "\n".join([*messages[:most], *more])
-
-
-def _column(series: pd.Series[Any], name: str, stored: str, kind: str | None, max_levels: int) -> Column:
-    """Return one column with its kind decided."""
-    if _is_constant(series):
-        return _constant_column(series, name, max_levels)
-    inferred, reason = _inferred_kind(series, stored)
-    if kind is not None:
-        reason = (
-            f"set by kinds (the rule says {inferred}: {reason})"
-            if kind != inferred
-            else f"set by kinds; {reason}"
-        )
-    if (kind or inferred) == "continuous":
-        values: NDArray[Any] = numeric_values(series, name)
-        _check_numbers(values, series, name, stored)
-        levels = None
-    else:
-        values, levels = level_values(series, name)
-        _check_levels(series, name, levels, max_levels, reason)
-        reason += f"; {len(levels)} levels"
-    values.flags.writeable = False
-    return Column(name, values, levels, reason, levels is not None and _has_order(series))
-
-
-def _has_order(series: pd.Series[Any]) -> bool:
-    """Return whether a column is an ordered pandas categorical."""
-    return bool(getattr(series.dtype, "ordered", False))
-
-
-def _is_constant(series: pd.Series[Any]) -> bool:
-    first = series.iloc[0]
-    return bool((series == first).all())
-
-
-def _constant_column(series: pd.Series[Any], name: str, max_levels: int) -> Column:
-    """Return a constant column: discrete, with its value or the declared categories as levels."""
-    values, levels = level_values(series, name)
-    _check_levels(series, name, levels, max_levels, "pandas categorical")
-    values.flags.writeable = False
-    more = f"; {len(levels)} declared levels" if len(levels) > 1 else ""
-    value = levels[int(values[0])]
-    reason = f"constant: {value!r} in all {len(values)} rows{more}"
-    return Column(name, values, levels, reason, _has_order(series))
-
-
-def _inferred_kind(series: pd.Series[Any], stored: str) -> tuple[str, str]:
-    """Return the kind by the rule, and the rule in words."""
-    if stored == "float":
-        return "continuous", "real numbers"
-    if stored == "integer":
-        distinct = series.nunique()
-        if distinct <= FEW_VALUES:
-            return "discrete", f"integers, {distinct} distinct (at most {FEW_VALUES})"
-        return "continuous", f"integers, {distinct} distinct (more than {FEW_VALUES})"
-    if stored == "text":
-        return "discrete", "text" + _numbers_in_text(series)
-    return "discrete", {"category": "pandas categorical", "bool": "bools"}[stored]
-
-
-def _numbers_in_text(series: pd.Series[Any]) -> str:
-    """Return a remark for text of which at least half reads as numbers, with the first that does not."""
-    import pandas as pd
-
-    numbers = np.array(pd.to_numeric(series.astype(object), errors="coerce"), dtype=np.float64)
-    other = np.flatnonzero(np.isnan(numbers))
-    if 2 * other.size > len(series):
-        return ""
-    if other.size == 0:
-        return ", though every value reads as a number"
-    return (
-        f", though {len(series) - other.size} of {len(series)} values read as numbers; the first that does "
-        f"not is {series.iloc[int(other[0])]!r:.40}"
-    )
-
-
-def _check_numbers(values: NDArray[np.float64], series: pd.Series[Any], name: str, stored: str) -> None:
-    """Raise for numbers that float64 cannot distinguish, and for a range that float64 cannot hold."""
-    with np.errstate(over="ignore"):
-        spread = values.max() - values.min()
-    if not np.isfinite(spread):
-        raise GomeaBnError(
-            f"Column '{name}' ranges from {values.min():g} to {values.max():g}, too wide for float64.",
-            ["rescale it"],
-        )
-    if (
-        stored == "integer"
-        and np.abs(values).max() > _LARGEST_EXACT
-        and np.unique(values).size < series.nunique()
-    ):
-        raise GomeaBnError(
-            f"Column '{name}' has integers beyond 2**53 that float64 cannot distinguish.",
-            ["subtract an offset", "drop the column if it is an identifier"],
-        )
-
-
-def _check_levels(
-    series: pd.Series[Any], name: str, levels: tuple[Level, ...], max_levels: int, reason: str
-) -> None:
-    if len(levels) <= max_levels:
-        return
-    advice: list[str | Setting] = ["merge or drop levels", Setting("max_levels")]
-    if isinstance(levels[0], (int, float)) or "every value reads as a number" in reason:
-        advice.append(Setting("kinds", "continuous", name))
-    raise GomeaBnError(
-        f"Column '{name}' must have at most {max_levels} levels, got {len(levels)} in its {len(series)} rows "
-        f"({listed(map(repr, levels[:3]))}, …). It counts as discrete because: {reason}.",
-        advice,
-    )
-
-
-def _warn_of_constants(columns: tuple[Column, ...]) -> None:
-    """Warn of constant columns by name; raises if there is no other column."""
+def _constants(columns: Sequence[Column]) -> list[Note]:
+    """Return a warning that names the constant columns; raises if there is no other column."""
     constant = [column for column in columns if column.is_constant]
     if not constant:
-        return
+        return []
     values = [
-        f"'{column.name}' is {column.levels[int(column.values[0])]!r}"
+        f"'{column.name}' is {column.levels[int(column.observed[0])]!r}"
         for column in constant
         if column.levels is not None
     ]
@@ -423,12 +384,12 @@ def _warn_of_constants(columns: tuple[Column, ...]) -> None:
             "There is nothing to learn.",
             ["add a column that varies", "check how the rows were selected"],
         )
-    warnings.warn(
-        f"{counted(len(constant), 'column')} of the table {'is' if len(constant) == 1 else 'are'} constant and will "
-        f"have no edges: {listed(values, 5)} in all {len(columns[0].values)} rows.",
-        UserWarning,
-        stacklevel=3,
-    )
+    return [
+        Note(
+            f"{counted(len(constant), 'column')} of the table {'is' if len(constant) == 1 else 'are'} constant and "
+            f"will have no edges: {listed(values, 5)} in all {len(columns[0].values)} rows."
+        )
+    ]
 
 
 def table_digest(table: Table) -> str:

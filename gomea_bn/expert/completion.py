@@ -35,6 +35,7 @@ def completed(
     weight = check_pseudo_count(pseudo_count)
     if weight is None:
         raise GomeaBnError("pseudo_count must be a finite number of at least 0 or 'auto', got None.")
+    table.require_complete("The expert's network")
     for column in table.columns:
         if column.name in cut_points and not column.is_continuous:
             raise GomeaBnError(

@@ -232,8 +232,8 @@ class BayesNetLearner(LearnerParameters):
         Parameters
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-            Rows; never changed. The columns of an array are named x0, x1, ... A `Table` is used as it is: `missing`
-            and `max_levels` do not apply to it.
+            Rows; never changed. The columns of an array are named x0, x1, ... A `Table` keeps its levels:
+            `max_levels` does not apply to it.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
 

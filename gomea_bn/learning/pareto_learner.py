@@ -203,8 +203,8 @@ class ParetoBayesNetLearner(LearnerParameters):
         Parameters
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-            Rows; never changed. The columns of an array are named x0, x1, ... A `Table` is used as it is: `missing`
-            and `max_levels` do not apply to it.
+            Rows; never changed. The columns of an array are named x0, x1, ... A `Table` keeps its levels:
+            `max_levels` does not apply to it.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -282,6 +282,7 @@ class ParetoBayesNetLearner(LearnerParameters):
             "dropped_rows": list(self.table_.dropped_rows),
             "columns": column_summary(self.table_),
             "parameters": parameters,
+            "reading": self.table_.reading.given,
             "algorithm": {k: v if isinstance(v, plain) else repr(v) for k, v in options.items()},
             **environment(),
             "counts": {

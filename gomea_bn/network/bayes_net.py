@@ -184,8 +184,10 @@ class DiscretizedBayesNet(Exports):
         Raises
         ------
         GomeaBnError
-            For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
+            For cut points or edges that do not fit the table, for missing values, and for probability tables of more
+            than 2**27 cells.
         """
+        table.require_complete("DiscretizedBayesNet.from_table")
         names = table.names
         columns = {column.name: column for column in table.columns}
         continuous = [name for name in names if columns[name].is_continuous]

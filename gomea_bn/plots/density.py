@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.data.columns import MISSING_CODE, column_positions, encode_levels, numeric_values
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
@@ -290,7 +290,8 @@ def _series(column: Column) -> pd.Series[Any]:
 
     if column.levels is None:
         return pd.Series(column.values)
-    return pd.Series([column.levels[code] for code in column.values.tolist()], dtype=object)
+    values = [None if code == MISSING_CODE else column.levels[code] for code in column.values.tolist()]
+    return pd.Series(values, dtype=object)
 
 
 def _steps(source: str, how: str, edges: NDArray[np.float64], density: NDArray[np.float64]) -> pd.DataFrame:

@@ -78,6 +78,8 @@ class Pools:
     """
 
     def __init__(self, names: Sequence[str], table: Table | None) -> None:
+        if table is not None:
+            table.require_complete("The review page")
         self.cuts: list[list[dict[str, Any]]] = [[] for _ in names]
         self.families: list[list[dict[str, Any]]] = [[] for _ in names]
         self.curves: list[list[dict[str, Any]]] = [[] for _ in names]

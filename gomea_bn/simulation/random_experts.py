@@ -30,6 +30,7 @@ def _check_options(truth: DiscretizedBayesNet, known: float, max_bins: int, max_
 
 def _column_ranges(table: Table, truth: DiscretizedBayesNet) -> dict[str, tuple[float, float]]:
     """Return (min, max) of the columns of the true network's continuous variables."""
+    table.require_complete("simulated_expert")
     columns = {column.name: column for column in table.columns if column.is_continuous}
     for name in truth.cut_points:
         if name not in columns:

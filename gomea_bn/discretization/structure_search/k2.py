@@ -240,6 +240,7 @@ def discrete_table(source: Any, max_levels: int, learner: str = "K2", coupled: s
     """
     check_integer("max_levels", max_levels, 1, MAX_CARDINALITY)
     if isinstance(source, Table):
+        source.require_complete(learner)
         columns = list(source.columns)
         continuous = [column.name for column in columns if column.is_continuous]
         if continuous:

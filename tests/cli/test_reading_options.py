@@ -1,0 +1,130 @@
+"""The options for reading tables, which all commands share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import invoke
+
+N = 60
+
+
+@pytest.fixture
+def european(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=N)
+    frame = pd.DataFrame(
+        {
+            "nr": range(N),
+            "x": x,
+            "y": np.round(x + rng.normal(size=N) / 4, 3),
+            "town": rng.choice(["Köln", "Bonn", "weiß nicht"], N),
+        }
+    )
+    frame.to_csv(tmp_path / "rows.txt", sep=";", decimal=",", index=False, encoding="cp1252")
+    return tmp_path / "rows.txt"
+
+
+READING = ("--encoding", "cp1252", "--na-values", "weiß nicht", "--columns", "x,y", "--columns", "town")
+QUICK = ("--max-evaluations", "20", "--seed", "1", "--missing", "drop")
+
+
+def test_help_names_every_option() -> None:
+    for command in ("learn", "front", "discretize", "refine", "show"):
+        printed = invoke(command, "--help").stdout
+        for option in (
+            "sep",
+            "decimal",
+            "encoding",
+            "na-values",
+            "columns",
+            "drop",
+            "sheet",
+            "header",
+            "dates",
+        ):
+            assert f"--{option} " in printed, (command, option)
+
+
+def test_messages_name_options_as_on_the_command_line(european: Path) -> None:
+    result = invoke("learn", european, *QUICK)
+    assert result.exit_code == 3
+    assert "give --encoding cp1252" in result.stderr
+    result = invoke("learn", european, *QUICK, "--encoding", "cp1252")
+    assert result.exit_code == 0, result.stderr
+    assert "Fields are separated by ';'; --sep sets another separator." in result.stderr
+    assert "--decimal sets the decimal mark" in result.stderr
+    assert (
+        "Left out 1 column: 'nr' (a running number). To take one in: Give --kind nr=continuous"
+        in result.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "code"),
+    [
+        (("--columns", "z"), "--columns: unknown column 'z'", 2),
+        (("--drop", "tows"), "--drop: unknown column 'tows'. Did you mean 'town'?", 2),
+        (("--decimal", "x"), "--decimal must be one of", 2),
+        (("--sheet", "1"), "--sheet applies to spreadsheets", 2),
+        (("--header", "none"), "at least 10 rows", 0),
+    ],
+)
+def test_wrong_options_end_with_their_code(
+    european: Path, options: tuple[str, ...], words: str, code: int
+) -> None:
+    result = invoke("learn", european, *QUICK, "--encoding", "cp1252", *options)
+    assert result.exit_code == code, result.stderr
+    assert code == 0 or words in result.stderr
+
+
+def test_a_run_is_read_again_as_it_was(european: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = invoke("learn", european, *READING, *QUICK, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    record = json.loads((out / "run.json").read_text())
+    assert record["reading"] == {
+        "encoding": "cp1252",
+        "na_values": ["weiß nicht"],
+        "columns": ["x", "y", "town"],
+    }
+    assert [column["name"] for column in record["data"]["columns"]] == ["x", "y", "town"]
+    assert record["data"]["n_rows"] + len(record["data"]["dropped_rows"]) == N
+    assert invoke("review", out).exit_code == 0
+    complete = european.with_name("complete.txt")
+    frame = pd.read_csv(european, sep=";", decimal=",", encoding="cp1252")
+    frame[frame["town"] != "weiß nicht"].to_csv(complete, sep=";", decimal=",", index=False)
+    for command in (("show", out / "network.json", "--data"), ("refine", out / "network.json")):
+        tail = ("--out", tmp_path / "refined.json") if command[0] == "refine" else ()
+        refined = invoke(*command, complete, "--drop", "nr", *tail)
+        assert refined.exit_code == 0, refined.stderr
+        assert invoke(*command, complete, "--drop", "no", *tail).exit_code == 2
+
+
+def test_fronts_and_discretizers_read_in_the_same_way(european: Path, tmp_path: Path) -> None:
+    out = tmp_path / "front"
+    result = invoke("front", european, *READING, *QUICK, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads((out / "front.json").read_text())["record"]["reading"]["columns"] == ["x", "y", "town"]
+    assert invoke("review", out).exit_code == 0
+    result = invoke(
+        "discretize", european, *READING, "--missing", "drop", "--method", "equal-width", "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    made = json.loads(result.stdout)
+    assert list(made["cut_points"]) == ["x", "y"]
+    assert len(made["dropped_rows"]) > 0
+
+
+def test_an_empty_list_of_symbols_keeps_them_as_levels(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "".join(f"{i / 7},{'u?'[i % 2]}\n" for i in range(N)))
+    kept = invoke("learn", path, *QUICK, "--na-values", "", "--json")
+    assert kept.exit_code == 0, kept.stderr
+    assert json.loads(kept.stdout)["run"]["data"]["n_rows"] == N
+    dropped = invoke("learn", path, *QUICK, "--json")
+    assert json.loads(dropped.stdout)["run"]["data"]["n_rows"] == N // 2

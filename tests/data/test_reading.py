@@ -1,0 +1,344 @@
+"""Options for reading, symbols of missing values, columns that are left out, and warnings about tables."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+
+from gomea_bn import BayesNetLearner
+from gomea_bn.data.numerals import numbers_in, written_with
+from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.table_files import read_frame
+from gomea_bn.errors import GomeaBnError
+
+N = 24
+
+
+def column_of(values: Any, name: str = "x", **options: Any) -> Any:
+    rows = pd.DataFrame({name: values, "other": np.linspace(0, 1, len(values))})
+    return read_table(rows, **options).columns[0]
+
+
+def warned(rows: pd.DataFrame, **options: Any) -> tuple[Table, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_table(rows, **options)
+    return table, [str(warning.message) for warning in caught]
+
+
+def base(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"y": np.random.default_rng(0).normal(size=N), **columns})
+
+
+@given(st.lists(st.floats(-1e15, 1e15) | st.integers(-(10**12), 10**12), min_size=1), st.sampled_from(".,"))
+def test_written_numbers_come_back(numbers: list[float], decimal: str) -> None:
+    for form in ("{}", "{:,}"):
+        marks = str.maketrans(",.", ".,") if decimal == "," else {}
+        texts = [form.format(number).translate(marks) for number in numbers]
+        assert numbers_in(texts, decimal) == numbers
+        assert decimal in written_with(texts)
+
+
+@pytest.mark.parametrize(
+    ("texts", "decimals"),
+    [
+        (["1,5"], ","),
+        (["1.5"], "."),
+        (["1,234"], ".,"),
+        (["1,234", "0,5"], ","),
+        (["1,234.5"], "."),
+        (["1.234,5"], ","),
+        (["1,234,567"], "."),
+        (["0,123"], ".,"),
+        (["7"], ".,"),
+        (["1,5", "1.5"], ""),
+        (["1,2,3"], ""),
+        (["12,34.5"], ""),
+        (["1_000"], ""),
+        (["2020-01-01"], ""),
+        (["1e5", "-inf"], ".,"),
+    ],
+)
+def test_decimal_marks_are_those_under_which_all_texts_are_numbers(texts: list[str], decimals: str) -> None:
+    assert written_with(texts) == decimals
+
+
+@pytest.mark.parametrize(
+    ("values", "n_missing", "levels"),
+    [
+        (["a", "b", "?"] * 8, 8, ("a", "b")),
+        (["a", "b", " NA "] * 8, 8, ("a", "b")),
+        (["a", "b", "-"] * 8, 8, ("a", "b")),
+        (["+", "-"] * 12, 0, ("+", "-")),
+        (["+", "-", "?"] * 8, 8, ("+", "-")),
+        (["1", "2", "*"] * 8, 8, (1, 2)),
+        (["True", "false", "null"] * 8, 8, (False, True)),
+        ([1, 2, "?"] * 8, 8, (1, 2)),
+        (["a", "b", "unknown"] * 8, 0, ("a", "b", "unknown")),
+        (pd.Categorical(["a", "?"] * 12), 0, ("?", "a")),
+    ],
+)
+def test_symbols_of_missing_values(values: Any, n_missing: int, levels: tuple[Any, ...]) -> None:
+    column = column_of(values, missing="keep")
+    assert (column.n_missing, column.levels) == (n_missing, levels)
+
+
+def test_symbols_next_to_numbers_leave_numbers() -> None:
+    column = column_of([*map(str, np.linspace(0, 1, 20)), "?", "NA", ".", "-"], missing="keep")
+    assert column.observed.tolist() == np.linspace(0, 1, 20).tolist()
+    assert column.n_missing == 4
+
+
+def test_listed_symbols_replace_the_usual_ones() -> None:
+    values = ["a", "b", "?", "zz"] * 6
+    assert column_of(values, na_values=[]).levels == ("?", "a", "b", "zz")
+    assert column_of(values, na_values="zz", missing="keep").levels == ("?", "a", "b")
+    numbers = [1.5, 2.5, -9.0, -99.0] * 6
+    column = column_of(numbers, na_values=[-9, "-99"], missing="keep")
+    assert column.n_missing == 12
+    assert set(column.observed) == {1.5, 2.5}
+    declared = column_of(pd.Categorical(["a", "?", "b"] * 8), na_values=["?"], missing="keep")
+    assert (declared.levels, declared.n_missing) == (("a", "b"), 8)
+
+
+def test_symbols_are_said() -> None:
+    table, said = warned(base(town=["a", "b", "?", "-"] * 6), missing="keep")
+    assert said == [
+        "Symbols are read as missing values in a column: 'town' (6 '?', 6 '-'). na_values lists the symbols to read "
+        "so; an empty list keeps them all as values."
+    ]
+    table, said = warned(base(size=[*map(str, np.arange(23) / 7), "?"]), missing="keep")
+    assert said == []
+    assert "'size' (1 '?')" in table.describe()
+
+
+UUIDS = [f"{i:08x}-0000-4000-8000-{7 * i:012x}" for i in range(N // 2)] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "reason"),
+    [
+        ("x", range(5, 5 + N), "a running number"),
+        ("x", pd.array(range(N), dtype="Int64"), "a running number"),
+        ("x", [f"name {i}" for i in range(N)], "a different text in every row"),
+        ("x", UUIDS, "UUIDs"),
+        (
+            "PassengerId",
+            [i * i for i in range(N)],
+            "a different number in every row, under the name of an identifier",
+        ),
+        (
+            "row_id",
+            [-i for i in range(N)],
+            "a different number in every row, under the name of an identifier",
+        ),
+    ],
+)
+def test_identifiers_are_left_out_unless_they_are_named(name: str, values: Any, reason: str) -> None:
+    rows = base(**{name: values})
+    table, said = warned(rows)
+    assert table.names == ("y",)
+    kind = "discrete" if isinstance(values, list) and isinstance(values[0], str) else "continuous"
+    assert said == [
+        f"Left out 1 column: '{name}' ({reason}). To take one in: Pass kinds={{'{name}': '{kind}'}}, or name it among "
+        "the columns to read."
+    ]
+    assert read_table(rows, kinds={name: kind}).names == ("y", name)
+    assert read_table(rows, columns=["y", name]).names == ("y", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("x", np.arange(float(N))),
+        ("x", [2 * i for i in range(N)]),
+        ("x", [*range(N - 1), N]),
+        ("x", range(N, 0, -1)),
+        ("humid", [i * i for i in range(N)]),
+        ("id", [i * i for i in range(N - 1)] + [0]),
+        ("x", [f"name {i % 23}" for i in range(N)]),
+        ("x", pd.Categorical([f"name {i}" for i in range(N)])),
+        ("x", [str(i) for i in range(N)]),
+    ],
+)
+def test_other_columns_are_not_left_out(name: str, values: Any) -> None:
+    assert read_table(base(**{name: values})).names == ("y", name)
+
+
+def test_free_text_is_left_out_and_many_levels_are_refused() -> None:
+    remarks = ["the same remark in several rows " + str(i // 3) for i in range(60)]
+    rows = pd.DataFrame({"y": np.linspace(0, 1, 60) ** 2, "x": remarks})
+    table, said = warned(rows, max_levels=10)
+    assert table.names == ("y",)
+    assert "'x' (20 different texts in 60 rows)" in said[0]
+    assert read_table(rows, max_levels=20).names == ("y", "x")
+    with pytest.raises(GomeaBnError, match="at most 10 levels, got 20"):
+        read_table(rows.assign(x=[f"n{i // 3}" for i in range(60)]), max_levels=10)
+    _, said = warned(rows.assign(x=[f"n{i // 2}" for i in range(60)]), max_levels=10)
+    assert "'x' (30 different texts in 60 rows)" in said[0]
+
+
+def test_a_table_of_identifiers_alone_is_refused() -> None:
+    with pytest.raises(
+        GomeaBnError, match=r"No column .* 'a' \(a running number\)\. Pass kinds=\{'a': 'continuous'\}"
+    ):
+        read_table(pd.DataFrame({"a": range(N)}))
+
+
+def test_columns_are_chosen_in_the_order_of_the_table() -> None:
+    rows = base(a=[1, 2] * 12, b=["u", "v"] * 12)
+    assert read_table(rows, columns=["b", "y"]).names == ("y", "b")
+    assert read_table(rows, drop="a").names == ("y", "b")
+    assert read_table(rows, columns=["y", "a"], drop=["a"]).names == ("y",)
+    with pytest.raises(GomeaBnError, match=r"columns: unknown column 'bb'\. Did you mean 'b'\?"):
+        read_table(rows, columns=["bb"])
+    with pytest.raises(GomeaBnError, match="drop: unknown column 'z'"):
+        read_table(rows, drop=["z"])
+    with pytest.raises(GomeaBnError, match="No column remains after columns and drop"):
+        read_table(rows, columns="a", drop="a")
+
+
+def test_an_empty_column_is_a_root_with_one_level() -> None:
+    rows = base(empty=[None] * N, other=[np.nan] * N)
+    for missing in ("error", "drop", "keep"):
+        table, said = warned(rows, missing=missing)
+        assert "'empty' is '(empty)', 'other' is '(empty)' in all 24 rows" in said[0]
+        assert [column.levels for column in table.columns] == [None, ("(empty)",), ("(empty)",)]
+        assert (table.n_rows, table.n_missing) == (N, 0)
+    assert table.columns[1].reason == "empty: no value in all 24 rows"
+    rows["z"] = rows["y"] ** 2
+    for missing in ("error", "drop"):
+        learner = BayesNetLearner(max_evaluations=10, random_state=0, missing=missing).fit(rows)
+        assert np.isfinite(learner.score(rows))
+        with pytest.raises(GomeaBnError, match="'empty' has unknown level 3"):
+            learner.network_.log_density(rows.assign(empty=3))
+
+
+def test_duplicate_rows_are_reported() -> None:
+    rows = base(a=[1, 2] * 12)
+    assert warned(rows)[1] == []
+    twice = pd.concat([rows, rows.head(3)])
+    assert "3 rows of 27 (11 %) repeat an earlier one. They count" in warned(twice)[1][0]
+    whole = pd.DataFrame({"a": np.arange(40) // 2 % 5, "b": np.arange(40) // 10})
+    assert "20 rows of 40 (50 %) repeat" in warned(whole)[1][0]
+    assert "Every row occurs 2 times or a multiple of it." in warned(whole)[1][0]
+    assert warned(pd.DataFrame({"a": [0, 1] * 12, "b": [0, 0, 1] * 8}))[1] == []
+    gaps = pd.DataFrame({"a": [0.5 * i for i in range(10)] + [None, None], "b": [1, 2] * 6})
+    assert warned(gaps, missing="keep")[1] == []
+
+
+def test_names_that_are_data_are_reported(tmp_path: Path) -> None:
+    iris = load_iris(as_frame=True).frame.assign(target=lambda f: f["target"].map({0: "s", 1: "v", 2: "g"}))
+    path = tmp_path / "iris.csv"
+    iris.to_csv(path, index=False, header=False)
+    with pytest.warns(UserWarning, match=r"5 of 5 column names look like data: '5\.1', '3\.5', .*header"):
+        read_table(path)
+    assert read_table(path, header="none").names == ("x0", "x1", "x2", "x3", "x4")
+    digits = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 3)), columns=["1", "2", "3"])
+    assert warned(digits)[1] == []
+    assert len(warned(digits.set_axis(["1", "2", "4"], axis=1))[1]) == 1
+    assert warned(digits.set_axis(["1.5", "b", "c"], axis=1))[1] == []
+
+
+def test_more_free_probabilities_than_rows_are_reported() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": [f"n{i % 12}" for i in range(N)], "b": [f"n{i % 14}" for i in range(N)]})
+    assert warned(rows)[1] == []  # 11 + 13 = 24
+    said = warned(rows.assign(c=rng.permutation([0, 1] * 12)))[1]
+    assert (
+        "25 free probabilities even without edges, more than the 24 rows: 'b' 14 levels, 'a' 12 levels"
+        in said[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sep": ";;"}, "sep must be one character"),
+        ({"sep": '"'}, "sep must be one character"),
+        ({"decimal": ";"}, "decimal must be one of"),
+        ({"sep": ",", "decimal": ","}, "sep and decimal must differ"),
+        ({"encoding": "utf-9"}, "encoding must be the name of an encoding"),
+        ({"sheet": -1}, "sheet must be an integer"),
+        ({"header": "second"}, "header must be one of"),
+        ({"dates": "weeks"}, "dates must be one of"),
+        ({"na_values": [None]}, "na_values must hold texts and numbers"),
+        ({"sep": ";"}, "sep applies to files, but the table is a DataFrame"),
+        ({"header": "none"}, "header applies to files"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(GomeaBnError, match=words):
+        read_table(base(), **options)
+
+
+def test_options_that_do_not_apply_to_a_file_are_named(tmp_path: Path) -> None:
+    base().to_csv(tmp_path / "a.csv", index=False)
+    base().to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(GomeaBnError, match="sheet applies to spreadsheets"):
+        read_table(tmp_path / "a.csv", sheet="x")
+    with pytest.raises(GomeaBnError, match="decimal applies to text files"):
+        read_table(tmp_path / "a.parquet", decimal=",")
+
+
+def test_given_options_are_plain_and_repeat_the_reading() -> None:
+    options = ReadingOptions.of(sep="tab", na_values=["?", -9], columns="a", drop=None)
+    assert options.given == {"sep": "tab", "na_values": ["?", -9], "columns": ["a"]}
+    assert ReadingOptions.of(**options.given) == options
+    assert read_table(base()).reading.given == {}
+    assert options.separator == "\t"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a;b,c\n1;2,3\n" * 2, "may be separated by ',' or ';'; say by which"),
+        (
+            "a;b\n1,5;0.5\n" + "2,5;1.5\n" * 12,
+            "'a' holds numbers such as '1,5', but column 'b' holds decimal points",
+        ),
+        ("a;b\n1,234;u\n" + "2,345;v\n" * 12, "which may be 1.234 or 1234"),
+    ],
+)
+def test_what_is_ambiguous_must_be_said(tmp_path: Path, content: str, words: str) -> None:
+    (tmp_path / "a.txt").write_text(content)
+    with pytest.raises(GomeaBnError, match=words):
+        read_table(tmp_path / "a.txt")
+
+
+def test_files_may_be_read_as_frames(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a;b\n" + "1,5;x\n2,5;?\n" * 6)
+    with pytest.warns(UserWarning, match=r"'b' \(6 '\?'\)"):
+        frame = read_frame(tmp_path / "a.csv")
+    assert frame["a"].tolist() == [1.5, 2.5] * 6
+    assert read_frame(tmp_path / "a.csv", na_values=[])["b"].tolist() == ["x", "?"] * 6
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_diabetes, load_breast_cancer])
+def test_public_tables_survive_every_way_of_writing(load: Any, tmp_path: Path) -> None:
+    frame = load(as_frame=True).frame
+    expected, _ = warned(frame)
+    ways: list[tuple[str, dict[str, Any]]] = [
+        ("a.csv", {}),
+        ("b.csv", {"sep": ";", "decimal": ","}),
+        ("c.tsv", {"sep": "\t", "decimal": ","}),
+        ("d.txt", {"sep": "|"}),
+        ("e.dat", {"sep": " "}),
+    ]
+    for name, options in ways:
+        frame.to_csv(tmp_path / name, index=False, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = read_table(tmp_path / name)
+        assert table.names == expected.names
+        for column, other in zip(table.columns, expected.columns, strict=True):
+            np.testing.assert_array_equal(column.values, other.values)
