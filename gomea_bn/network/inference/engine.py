@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from math import prod
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +41,13 @@ __all__ = [
     "ExactEngine",
     "Joint",
     "SamplingEngine",
+    "Seed",
     "engine_for",
     "model_of",
     "refuse_impossible",
 ]
+
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 METHODS = ("exact", "sampling")
 """Ways to compute an answer."""
@@ -80,10 +84,9 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def part(self, start: int, stop: int) -> Evidence:
-        """Return the evidence of a range of rows."""
-        weights = {position: values[start:stop] for position, values in self.weights.items()}
-        return Evidence(self.codes[start:stop], weights)
+    def take(self, rows: NDArray[np.int64]) -> Evidence:
+        """Return the evidence of some rows, int64 (n,), by position."""
+        return Evidence(self.codes[rows], {v: values[rows] for v, values in self.weights.items()})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +129,7 @@ def engine_for(
     network: NetworkLike,
     method: str = "exact",
     n_draws: int = N_DRAWS,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Engine:
     """Return the engine of a method.
 
@@ -163,7 +166,7 @@ class ExactEngine:
         """Return the joint distribution of variables without evidence; see `Engine`."""
         batch = _batch(self._model, evidence, targets)
         plan, spans = self._planned(batch, keeps_tables=False)
-        n_cells = int(np.prod(self._model.cards[batch.kept], dtype=np.int64))
+        n_cells = _answer_cells(self._model, evidence, targets)
         joint = Joint(np.empty(len(evidence)), np.zeros((len(evidence), n_cells if len(targets) else 0)))
         rows = _rows(self._model, evidence)
         for first, last in spans:
@@ -223,12 +226,7 @@ class SamplingEngine:
     def joint(self, evidence: Evidence, targets: Sequence[int]) -> Joint:
         """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
         batch = _batch(self._model, evidence, targets)
-        n_cells = int(np.prod(self._model.cards[batch.kept], dtype=np.int64))
-        if len(evidence) * n_cells > MOST_CELLS:
-            raise GomeaBnError(
-                f"The answer would have {len(evidence) * n_cells:,} numbers; the limit is {MOST_CELLS:,}. Ask for "
-                "fewer targets or fewer rows at once."
-            )
+        n_cells = _answer_cells(self._model, evidence, targets)
         sums, squares = np.zeros((2, len(evidence), n_cells))
         log_top = np.empty(len(evidence))
         plan, rows = _empty_plan(len(self._model.cards)), _rows(self._model, evidence)
@@ -303,9 +301,10 @@ def model_of(network: NetworkLike) -> Model:
     )
 
 
-def refuse_impossible(is_impossible: NDArray[np.bool_]) -> None:
-    """Raise `GomeaBnError` for rows whose evidence has probability 0."""
-    rows = np.flatnonzero(is_impossible)
+def refuse_impossible(is_impossible: NDArray[np.bool_], rows: NDArray[np.int64] | None = None) -> None:
+    """Raise `GomeaBnError` for rows whose evidence has probability 0; `rows` are their numbers if not 0, 1, ..."""
+    positions = np.flatnonzero(is_impossible)
+    rows = positions if rows is None else rows[positions]
     if rows.size:
         verb = "has" if rows.size == 1 else "have"
         raise GomeaBnError(
@@ -324,6 +323,17 @@ def _rows(model: Model, evidence: Evidence) -> Rows:
         parts.append(np.ascontiguousarray(values, np.float64).ravel())
     codes = np.where(_is_single(model, evidence), 0, evidence.codes).astype(np.int32)
     return Rows(np.ascontiguousarray(codes), weights_at, np.concatenate(parts))
+
+
+def _answer_cells(model: Model, evidence: Evidence, targets: Sequence[int]) -> int:
+    """Return the number of cells of the joint distribution of targets; refuse an answer that is too large."""
+    n_cells = prod(int(model.cards[target]) for target in targets)
+    if len(evidence) * n_cells > MOST_CELLS:
+        raise GomeaBnError(
+            f"The answer would have {len(evidence) * n_cells:,} numbers; the limit is {MOST_CELLS:,}. Ask for "
+            "fewer targets or fewer rows at once."
+        )
+    return n_cells
 
 
 def _is_single(model: Model, evidence: Evidence) -> NDArray[np.bool_]:
