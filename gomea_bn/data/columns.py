@@ -167,8 +167,12 @@ def is_missing(series: pd.Series[Any], stored: str) -> NDArray[np.bool_]:
     return missing
 
 
-def has_gaps(frame: pd.DataFrame, names: Iterable[str]) -> bool:
-    """Return whether a cell of some columns of a frame is missing; errors are those of `column_positions`."""
+def has_gaps(frame: pd.DataFrame, names: Sequence[str]) -> bool:
+    """Return whether a cell of some columns is missing; False for an object that is not a frame."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        return False
     positions = column_positions(frame, names)
     return bool(frame.iloc[:, [positions[name] for name in names]].isna().to_numpy().any())
 
