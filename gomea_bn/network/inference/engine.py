@@ -164,9 +164,9 @@ class ExactEngine:
 
     def joint(self, evidence: Evidence, targets: Sequence[int]) -> Joint:
         """Return the joint distribution of variables without evidence; see `Engine`."""
+        n_cells = _answer_cells(self._model, evidence, targets)
         batch = _batch(self._model, evidence, targets)
         plan, spans = self._planned(batch, keeps_tables=False)
-        n_cells = _answer_cells(self._model, evidence, targets)
         joint = Joint(np.empty(len(evidence)), np.zeros((len(evidence), n_cells if len(targets) else 0)))
         rows = _rows(self._model, evidence)
         for first, last in spans:
