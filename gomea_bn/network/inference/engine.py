@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -389,7 +390,7 @@ def _spans(costs: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Return consecutive ranges of rows of about the same cost, each small enough for one call of a kernel."""
     calls = (np.cumsum(costs) // _MULTIPLICATIONS_PER_CALL).astype(np.int64)
     starts = np.flatnonzero(np.diff(calls, prepend=-1))
-    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(costs)], strict=True))
+    return list(pairwise([*starts.tolist(), len(costs)]))
 
 
 def _too_large(batch: Batch, costs: NDArray[np.float64]) -> GomeaBnError:
