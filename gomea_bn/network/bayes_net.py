@@ -150,7 +150,7 @@ class DiscretizedBayesNet(Questions, Exports):
     @classmethod
     def from_table(
         cls,
-        table: Table,
+        table: Table | pd.DataFrame | str | os.PathLike[str],
         edges: Iterable[tuple[str, str]],
         cut_points: Mapping[str, ArrayLike],
         *,
@@ -164,8 +164,8 @@ class DiscretizedBayesNet(Questions, Exports):
 
         Parameters
         ----------
-        table : Table
-            The rows, from `read_table`.
+        table : Table, DataFrame, or path of a CSV, TSV or Parquet file
+            The rows. The columns of a frame or file that have cut points are continuous, all others discrete.
         edges : iterable of (parent, child)
             Pairs of names; the graph must be acyclic.
         cut_points : mapping of str to array-like of shape (n_bins - 1,)
@@ -187,6 +187,7 @@ class DiscretizedBayesNet(Questions, Exports):
         GomeaBnError
             For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
         """
+        table = checks.check_rows(table, cut_points)
         names = table.names
         columns = {column.name: column for column in table.columns}
         continuous = [name for name in names if columns[name].is_continuous]

@@ -66,11 +66,14 @@ class Exports:
 
         return to_bif(self, path)
 
-    def to_dot(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the graph as Graphviz DOT text; write it to `path` if given."""
+    def to_dot(self: NetworkLike, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
+        """Return the graph as Graphviz DOT text; write it to `path` if given.
+
+        With `cpdag` edges whose direction no rows can tell have no arrowhead; see `DiscretizedBayesNet.cpdag`.
+        """
         from gomea_bn.network.formats.dot import to_dot
 
-        return to_dot(self, path)
+        return to_dot(self, path, cpdag=cpdag)
 
     def to_networkx(self: NetworkLike) -> networkx.DiGraph:
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""

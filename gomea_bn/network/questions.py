@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
+    from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.edge_reasons import EdgeReasons
+    from gomea_bn.network.equivalence import EquivalenceClass
     from gomea_bn.network.protocol import NetworkLike
 
     Seed = int | np.random.SeedSequence | np.random.Generator | None
@@ -295,3 +300,109 @@ class Questions:
         from gomea_bn.network.inference.intervention import do
 
         return do(self, values)
+
+    def children(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return the children of a variable in column order."""
+        self.parents(name)  # raises for an unknown name
+        return tuple(child for child in self.names if name in self.parents(child))
+
+    def ancestors(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return all variables from which a directed path leads to a variable, in column order."""
+        from gomea_bn.network.graph import reachable
+
+        found = reachable({other: self.parents(other) for other in self.names}, self.parents(name))
+        return tuple(other for other in self.names if other in found)
+
+    def descendants(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return all variables to which a directed path leads from a variable, in column order."""
+        from gomea_bn.network.graph import reachable
+
+        self.parents(name)  # raises for an unknown name
+        children: dict[str, list[str]] = {other: [] for other in self.names}
+        for parent, child in self.edges:
+            children[parent].append(child)
+        found = reachable(children, children[name])
+        return tuple(other for other in self.names if other in found)
+
+    def markov_blanket(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return parents, children and the children's other parents of a variable, in column order.
+
+        Given these, the variable is independent of all other variables.
+        """
+        from gomea_bn.network.graph import markov_blanket
+
+        self.parents(name)  # raises for an unknown name
+        found = markov_blanket({other: self.parents(other) for other in self.names}, name)
+        return tuple(other for other in self.names if other in found)
+
+    def d_separated(
+        self: NetworkLike,
+        first: str | Sequence[str],
+        second: str | Sequence[str],
+        given: str | Sequence[str] = (),
+    ) -> bool:
+        """Return whether the graph implies that variables are independent given other ones.
+
+        Parameters
+        ----------
+        first, second, given : str or sequence of str
+            Three sets of variables without a common one.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown variables, empty sets `first` or `second`, and a variable in two sets.
+        """
+        from gomea_bn.errors import GomeaBnError
+        from gomea_bn.network.graph import are_separated
+
+        sets = [{names} if isinstance(names, str) else set(names) for names in (first, second, given)]
+        for name in set().union(*sets):
+            self.parents(name)  # raises for an unknown name
+        if not sets[0] or not sets[1]:
+            raise GomeaBnError("first and second must each name at least one variable.")
+        for one, other in ((0, 1), (0, 2), (1, 2)):
+            if both := sorted(sets[one] & sets[other]):
+                raise GomeaBnError(
+                    f"first, second and given must not share variables; two of them have '{both[0]}'."
+                )
+        return are_separated({name: self.parents(name) for name in self.names}, *sets)
+
+    def cpdag(self: NetworkLike) -> EquivalenceClass:
+        """Return which edges are compelled and which are reversible.
+
+        Graphs with the same adjacencies and the same v-structures imply the same independences. An edge is compelled if
+        all of them have its direction, and reversible otherwise: no number of rows tells its direction.
+        """
+        from gomea_bn.network.equivalence import equivalence_class
+
+        return equivalence_class(self)
+
+    def why(
+        self: NetworkLike,
+        edge: Sequence[str],
+        data: pd.DataFrame | Table | str | os.PathLike[str] | None = None,
+    ) -> EdgeReasons:
+        """Return what an edge is worth: information in nats, the cost of removing it, and its gain on rows.
+
+        Parameters
+        ----------
+        edge : (parent, child)
+            An edge of the network.
+        data : DataFrame, Table or path, optional
+            Rows, normally those that the network was learned from, for the gain.
+
+        Returns
+        -------
+        EdgeReasons
+            Printed as a text; see `gomea_bn.network.edge_reasons.EdgeReasons` for its numbers.
+
+        Raises
+        ------
+        GomeaBnError
+            For an edge that the network does not have, data that it does not fit, and if the distribution of the
+            parents cannot be computed exactly.
+        """
+        from gomea_bn.network.edge_reasons import why
+
+        return why(self, edge, data)
