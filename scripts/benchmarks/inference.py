@@ -92,7 +92,8 @@ def main() -> None:
         rows = frame.mask(np.random.default_rng(seed).random(frame.shape) < options.missing)
         for question, ours, peer in questions(network, frame, rows):
             table.append([f"{question}, {len(network.edges)} edges", f"{ours:.3f}", peer])
-    heading = f"{options.rows:,} rows of {options.variables} columns, {100 * options.missing:g} % missing: processor seconds"
+    size = f"{options.rows:,} rows of {options.variables} columns"
+    heading = f"{size}, {100 * options.missing:g} % missing: processor seconds"
     print_table(heading, ["question", "ours", "pyAgrum"], table)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -223,7 +224,7 @@ def test_a_frame_gives_the_tables_of_its_table(tmp_path):
     frame = pd.DataFrame(
         {"age": rng.integers(20, 60, 50), "n": rng.integers(0, 3, 50), "w": rng.normal(size=50)}
     )
-    cuts = {"age": [30, 45], "n": [0.5]}
+    cuts: dict[str, Any] = {"age": [30, 45], "n": [0.5]}
     frame["w"] = frame["w"].round(0).astype(int).astype(str)
     table = read_table(frame, kinds={"age": "continuous", "n": "continuous", "w": "discrete"})
     expected = DiscretizedBayesNet.from_table(table, [("age", "n")], cuts)
