@@ -198,7 +198,7 @@ def log_density(
             )
     if of is None and not conditions:
         complete = np.flatnonzero((read.evidence.codes >= 0).all(axis=1))
-        total[complete], variances[complete] = 0.0, 0.0
+        total[complete] = 0.0
         for term in network.log_density_terms(frame.iloc[complete]).values():
             total[complete] += term
     _warn_of_errors(np.sqrt(variances))

@@ -16,6 +16,7 @@ from shaped_examples import random_network
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.problems.cuts.shape import Shape
 
 
 @pytest.fixture
@@ -85,6 +86,22 @@ def test_an_answer_of_a_query_is_evidence(network):
     np.testing.assert_allclose(
         network.query("y", {"x": of_x}).to_numpy(), expected_answer(network, weights, ["y"]), atol=1e-12
     )
+
+
+def test_the_first_interval_of_an_answer_contains_the_minimum():
+    network = DiscretizedBayesNet(
+        ["x", "y"],
+        [("x", "y")],
+        cut_points={"x": [1.0]},
+        support={"x": (0.0, 4.0)},
+        levels={"y": ["no", "yes"]},
+        tables={"x": [0.6, 0.4], "y": [[0.9, 0.1], [0.2, 0.8]]},
+        shapes={"x": Shape([0.0, 4.0], [0.5], [0.5], {0.0: 0.5})},
+    )
+    answer = network.query("y", {"x": network.query("x")})
+    weights = np.array([0.6, 0.4]) ** 2
+    expected = weights @ [[0.9, 0.1], [0.2, 0.8]] / weights.sum()
+    np.testing.assert_allclose(answer.to_numpy(), expected, atol=1e-12)
 
 
 def test_intervals_of_a_column_of_intervals(network):

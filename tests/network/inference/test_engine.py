@@ -151,6 +151,16 @@ def test_estimates_are_as_near_as_their_standard_errors_say(seed):
     assert np.abs(log_scores).max(initial=0) < 5
 
 
+def test_draws_of_equal_weight_estimate_the_evidence_without_error():
+    network = chain_of({"a": [0.3, 0.7], "b": [[0.5, 0.5], [0.1, 0.9]]}, [("a", "b")])
+    answer = engine_for(network, "sampling", 100, 0).joint(Evidence(np.array([[1, -1]], np.int32), {}), (1,))
+    assert answer.log_evidence[0] == pytest.approx(np.log(0.7))
+    assert answer.log_evidence_errors[0] == pytest.approx(0.0, abs=1e-7)
+    # the error of a share among 100 draws
+    share = answer.tables[0, 0]
+    assert answer.errors[0, 0] == pytest.approx(np.sqrt(share * (1 - share) / 100))
+
+
 def test_estimated_marginals_are_near():
     network = small_network(3, 5)
     evidence = random_evidence(network, 10, 3)
@@ -224,6 +234,15 @@ def test_a_network_of_large_treewidth_is_refused_with_its_size_and_a_way_out():
     codes = np.zeros((1, last + 1), np.int32)
     codes[0, last] = -1
     np.testing.assert_allclose(ExactEngine(network).joint(Evidence(codes, {}), (last,)).tables, 0.5)
+
+
+def test_the_limit_counts_the_cells_of_all_tables(monkeypatch):
+    nothing = Evidence(np.full((1, 16), -1, np.int32), {})
+    expected = ExactEngine(grid(4)).joint(nothing, (15,)).tables
+    monkeypatch.setattr(engine_module, "MOST_CELLS", 20)
+    with pytest.raises(GomeaBnError, match=r"needs tables of about .* numbers; the limit is 20 "):
+        ExactEngine(grid(4)).joint(nothing, (15,))
+    np.testing.assert_allclose(expected, 0.5)
 
 
 def test_too_many_multiplications_are_refused(monkeypatch):
