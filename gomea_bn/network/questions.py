@@ -85,7 +85,7 @@ class Questions:
         --------
         >>> from gomea_bn.simulation.random_networks import random_network
         >>> network = random_network(4, random_state=1)
-        >>> print(network.query("X1", {"X2": (0.2, None), "X3": None}).sum().round(6))
+        >>> print(network.query("X1", {"X2": {"v1", "v2"}, "X3": (0.2, None), "X4": None}).sum().round(6))
         1.0
         """
         from gomea_bn.network.inference.answers import query
