@@ -18,6 +18,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.conditionals import mean_density, mean_probabilities, sampled_marginal
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside, scaled_by_bin
+from gomea_bn.network.graph import reachable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,11 +177,7 @@ def exact_marginal(
 
 def _ancestry(network: NetworkLike, name: str) -> list[str]:
     """Return the variable and its ancestors in column order; other variables do not affect its distribution."""
-    relevant, waiting = {name}, [name]
-    while waiting:
-        new = [parent for parent in network.parents(waiting.pop()) if parent not in relevant]
-        relevant.update(new)
-        waiting += new
+    relevant = reachable({other: network.parents(other) for other in network.names}, [name])
     return [other for other in network.names if other in relevant]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.averaged import CUT_INTERVAL
+from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
 
@@ -27,7 +28,7 @@ def to_text(
     cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
     averaged: AveragedBayesNet | None = None,
 ) -> str:
-    """Return a text with counts, then one paragraph per variable, then the edges.
+    """Return a text with counts, then one paragraph per variable, then the edges and which of them are reversible.
 
     A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, what its cuts gain,
     and the parents.
@@ -75,11 +76,14 @@ def to_text(
             details += [f"given {listed(parents)}", _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
+        reversible = equivalence_class(network).reversible
         lines += [
             "",
-            "Edges:",
-            *(f"  {shown_names[parent]} → {shown_names[child]}" for parent, child in edges),
+            "Edges (the data cannot tell the direction of reversible ones):" if reversible else "Edges:",
         ]
+        for parent, child in edges:
+            mark = " (reversible)" if (parent, child) in reversible else ""
+            lines.append(f"  {shown_names[parent]} → {shown_names[child]}{mark}")
     return "\n".join(lines)
 
 
