@@ -183,10 +183,10 @@ class BayesNetLearner(LearnerParameters):
     gene, at least 500; the stage over graphs after it has 64 times as many, and every pair of stages twice as many as
     the pair before.
 
-    With `curves` the graph is learned from tables and curves together, and shown by bins. Columns that only families
-    with curves contain get their cuts after the search, the best ones by tables for the graph, which takes up to two
-    seconds. These cuts only show the network, and do not count in `score_`. Beyond 500,000 rows times such columns they
-    are the ones that the search began with.
+    With `curves` the graph is learned from tables and curves together, and shown by bins. After the search the columns
+    in families with curves get the best cuts by tables for the graph, which takes up to two seconds; beyond 500,000
+    rows times such columns they keep the cuts that the search knows. `score_` is that of the search, in which cuts that
+    only show curves cost nothing.
     ``network_.metadata["curves"]`` has the columns that follow curves, with the nats by which these are better than
     tables, and the parents that the tables alone would do without. Bins alone are then a coarser density than with
     ``curves="none"`` on some tables; ``density="averaged"`` gains far more. A column with a point mass follows no

@@ -27,7 +27,7 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# passes over columns that only curves need, after the search, and rows times columns of these passes
+# passes over columns in families with curves, after the search, and rows times columns of these passes
 _PASSES_OF_BINS = 2
 _MOST_CELLS_OF_BINS = 500_000
 # reasons why a stage ends by itself, as opposed to limits of the whole search
@@ -134,14 +134,14 @@ class StagedSearch:
         return cuts
 
     def _with_bins_of_curves(self, genotype: NDArray[np.int16]) -> NDArray[np.int16]:
-        """Return the genotype with the best cuts of variables that are in families with curves alone.
+        """Return the genotype with the best cuts by tables of all variables in families with curves.
 
-        The score needs no cuts of these variables. Their bins show the network, so they have at least two. In very
-        large tables they keep their first cuts.
+        The search has cut them for other families alone, or not at all. Their bins show the network, so they have at
+        least two. In very large tables they keep the finer of these and their first cuts.
         """
         problem = self.problem
         assert problem.pricing is not None
-        free = self._variables_of_curves(genotype)
+        free, _ = self._members(genotype)
         if not free:
             return genotype
         cuts = problem.cuts(genotype)
@@ -163,7 +163,7 @@ class StagedSearch:
 
     def _without_idle_cuts(self, network: _Network) -> _Network:
         """Return a network without the cuts of variables that are in families with curves alone."""
-        idle = self._variables_of_curves(_genotypes(self.problem, [network])[0])
+        _, idle = self._members(_genotypes(self.problem, [network])[0])
         return _Network(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
 
     def _leaner(self, network: _Network, objective: float) -> tuple[_Network, float]:
@@ -176,17 +176,17 @@ class StagedSearch:
         of_lean = -float(problem.scorer.score(families, use_cache=False).sum())
         return (lean, of_lean) if of_lean < objective else (network, objective)
 
-    def _variables_of_curves(self, genotype: NDArray[np.int16]) -> list[int]:
-        """Return the variables with free cuts in families that curves score better, and in no other family."""
+    def _members(self, genotype: NDArray[np.int16]) -> tuple[list[int], list[int]]:
+        """Return the variables with free cuts in families with curves, and those of them in no family with a table."""
         in_curves: set[int] = set()
         in_tables: set[int] = set()
         gains = self.problem.curve_gains(genotype).tolist()
         for family, gain in zip(self.problem.families(genotype), gains, strict=True):
-            members = (
-                {family.child[0], *(parent for parent, _ in family.parents)} if family.parents else set()
-            )
-            (in_curves if gain > 0 else in_tables).update(members)
-        return sorted((in_curves - in_tables) & set(self.problem.priced_variables))
+            if family.parents:
+                members = {family.child[0], *(parent for parent, _ in family.parents)}
+                (in_curves if gain > 0 else in_tables).update(members)
+        in_curves &= set(self.problem.priced_variables)
+        return sorted(in_curves), sorted(in_curves - in_tables)
 
     def _priced(self, network: _Network) -> _Network:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
@@ -195,7 +195,7 @@ class StagedSearch:
         generator = np.random.default_rng([self.seed, len(self.stages)])
         network = self._without_idle_cuts(network)
         passes = [_genotypes(self.problem, [network])[0]]
-        idle = self._variables_of_curves(passes[0])
+        _, idle = self._members(passes[0])
         pricer.movable = [v for v in pricer.movable if v not in idle]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)

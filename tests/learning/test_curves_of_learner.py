@@ -85,35 +85,43 @@ def test_columns_of_edges_have_at_least_two_bins(fitted: BayesNetLearner) -> Non
         assert all(network.cardinality(name) > 1 for name in edge)
 
 
-def test_the_score_is_that_of_the_better_of_table_and_curves_without_cuts_that_only_show(
-    fitted: BayesNetLearner,
-) -> None:
+def test_the_score_counts_the_better_of_table_and_curves_without_cuts_that_only_show() -> None:
+    frame = sums().drop(columns="sign")
+    fitted = learned(frame)
     problem = learning_problem(fitted.table_, LearningOptions.of(fitted, fitted.table_.n_rows))
     network, names = fitted.network_, fitted.table_.names
     record = network.metadata["curves"]
-    in_tables = {
-        name
-        for child in names
-        if child not in record and network.parents(child)
-        for name in (child, *network.parents(child))
-    }
+    # all families with parents follow curves, so the search needs no cuts
+    assert set(record) == {name for name in names if network.parents(name)}
     edges = [(names.index(parent), names.index(child)) for parent, child in network.edges]
     scores = []
-    for shows_all in (True, False):
-        policies = [0] * len(names)
-        for v, name in enumerate(names):
-            if name in network.cut_points:
-                cuts = network.cut_points[name] if shows_all or name in in_tables else np.empty(0)
-                policies[v] = problem.enter_between_runs(v, cuts, [])
+    for shown in (True, False):
+        cuts = [network.cut_points[name] if shown else np.empty(0) for name in names]
+        policies = [problem.enter_between_runs(v, cuts[v], []) for v in range(len(names))]
         genotype = problem.genotype(edges, policies)
         families = problem.families(genotype)
         scores.append(float(problem.scorer.score(families).sum()) + problem.scorer.constant_score)
-        if shows_all:
+        if shown:
             gains = problem.curve_gains(genotype)
             for v, name in enumerate(names):
                 assert record.get(name, {"nats": 0.0})["nats"] == pytest.approx(gains[v], abs=1e-6)
     assert scores[0] < scores[1] == pytest.approx(fitted.score_, abs=1e-6)
     assert fitted.score_ == -fitted.history_[-1].objective
+
+
+def test_bins_show_curves_next_to_a_discrete_child() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    frame = pd.DataFrame(
+        {"x": x, "square": x**2 + 0.2 * rng.normal(size=400), "sign": np.where(x > 0, "+", "-")}
+    )
+    network = learned(frame, max_evaluations=5_000).network_
+    assert {frozenset(edge) for edge in network.edges} == {
+        frozenset(("x", "square")),
+        frozenset(("x", "sign")),
+    }
+    at_zero, at_two = (network.query("square", {"x": value}) for value in (0.1, 2.0))
+    assert float(np.abs(at_zero - at_two).sum()) > 1
 
 
 def test_threads_and_repetitions_give_the_same_network(fitted: BayesNetLearner) -> None:
