@@ -28,6 +28,7 @@ class CodedColumn:
     Attributes
     ----------
     codes : ndarray of shape (n_rows,), int32 or uint8
+        -1 where missing; as a byte 255.
     cardinality : int
         Number of bins or levels, whether or not each of them occurs.
     """
@@ -46,10 +47,15 @@ class CodedFamily:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The coded Markov blanket of one column: its parents, and the families of its children."""
+    """The coded Markov blanket of one column: its parents, and the families of its children.
+
+    `centre` is the column itself with its present bins. They decide the order in which parents with missing values are
+    judged; without them the column comes last.
+    """
 
     parents: tuple[CodedColumn, ...] = ()
     families: tuple[CodedFamily, ...] = ()
+    centre: CodedColumn | None = None
 
     def most_bins(self, max_table_cells: float) -> int:
         """Return the largest number of bins of the column with which no table around it exceeds the limit; may be 0."""
@@ -99,8 +105,9 @@ class ParentSets:
 
 
 def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> CodedColumn:
-    """Return the bin of every value as int32 codes; a value equal to a cut goes to the lower bin."""
+    """Return the bin of every value as int32 codes, -1 for NaN; a value equal to a cut goes to the lower bin."""
     codes = np.searchsorted(cut_points, values, side="left").astype(np.int32)
+    codes[np.isnan(values)] = -1
     return CodedColumn(codes, len(cut_points) + 1)
 
 

@@ -342,8 +342,8 @@ def _available_score(
     n_rows = rows.codes.shape[1]
     n_members = 0
     for v in range(n_views):
-        # a column with one value gains nothing
-        if v == n_views - 1 or rows.cardinality[views[v]] > 1:
+        # a column with one value gains nothing; only so many of the others are numbered
+        if v == n_views - 1 or n_views <= MOST_MEMBERS or rows.cardinality[views[v]] > 1:
             members[n_members] = views[v]
             n_members += 1
     total = rows.constant[views[n_views - 1]] - rule.edge_cost * (n_views - n_members)
