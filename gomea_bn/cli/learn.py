@@ -27,7 +27,7 @@ from gomea_bn.cli.options import (
     MaxTableCells,
     MinBinCount,
     MinWidth,
-    Missing,
+    LearnerMissing,
     Patience,
     Quiet,
     Require,
@@ -121,7 +121,7 @@ def learn(
     forbid: Forbid = None,
     tier: Tier = None,
     tiers: Tiers = None,
-    missing: Missing = "error",
+    missing: LearnerMissing = "available",
     max_levels: MaxLevels = 50,
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of a table row, in rows; auto: the data choose it for every table.")
@@ -170,7 +170,7 @@ def learn(
             prior=prior,
             equivalent_sample_size=ess,
             kinds=read_kinds(kind or ()),
-            missing=read_missing(missing),
+            missing=read_missing(missing, ("available", "error", "drop")),
             max_levels=max_levels,
             max_seconds=limit(max_seconds),
             max_evaluations=max_evaluations,

@@ -25,7 +25,7 @@ __all__ = ["announcement", "compile_first", "finishing", "limit", "printed_warni
 
 def read_data(data: Path, *, kinds: Mapping[str, str], missing: str, max_levels: int) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings."""
-    from gomea_bn.data.table import read_table
+    from gomea_bn.data.sources import source_table
     from gomea_bn.data.table_files import read_frame
     from gomea_bn.errors import nearest
 
@@ -38,7 +38,7 @@ def read_data(data: Path, *, kinds: Mapping[str, str], missing: str, max_levels:
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, map(str, frame.columns))}")
     try:
         with printed_warnings():
-            return read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+            return source_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
 

@@ -55,6 +55,8 @@ def smoothed_table(
 ) -> NDArray[np.float64]:
     """Return P(child | parents), float64 (card(parent_1), ..., card(child)), from counts of rows.
 
+    Rows in which the child or a parent is missing, with the code -1, do not count.
+
     P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count). A table row is uniform if it has neither rows of
     data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`.
 
@@ -109,7 +111,8 @@ def _family_counts(
             f"The table of '{name}' with {counted(len(parents), 'parent')} would have {counted(n_cells, 'cell')}; the "
             f"limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
         )
-    index = family_index(codes, parents, child, cards)
+    is_complete = np.logical_and.reduce([codes[member] >= 0 for member in (*parents, child)])
+    index = family_index(codes, parents, child, cards)[is_complete]
     return np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
 
 

@@ -70,12 +70,13 @@ def first_cuts(
         return proposed
     rows = _some_rows(len(variables[0].values))
     values = {v: np.asarray(variables[v].values, np.float64)[rows] for v in free}
-    # a column may be constant in some of the rows
-    free = [v for v in free if values[v].min() < values[v].max()]
+    # a column may be constant in some of the rows, or have no value there
+    observed = {v: of_v[~np.isnan(of_v)] for v, of_v in values.items()}
+    free = [v for v in free if len(np.unique(observed[v])) > 1]
     rule = score_rule(method, len(rows), n_variables=len(variables))
     interval_score = IntervalScore(method, rule)
     columns = SortedColumns(lambda v: values[v])
-    cuts = {v: _starting_cuts(variables[v], values[v], limits) for v in free}
+    cuts = {v: _starting_cuts(variables[v], observed[v], limits) for v in free}
     for v in free:
         if len(cuts[v]):
             proposed[v].append(cuts[v])
