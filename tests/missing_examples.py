@@ -118,3 +118,34 @@ def slow_available_score(
     for _, gain, n_complete in slow_gain_order(variables, family, method, **options):
         parts.append(n_rows / max(n_complete, 1) * (gain - edge_cost))
     return math.fsum(parts)
+
+
+def slow_ordered_score(
+    variables: Sequence[ScoredVariable],
+    family: Family,
+    order: Sequence[tuple[int, int]],
+    method: str,
+    cut_cost: float = 0.5,
+) -> float:
+    """The score of a family on available cases whose parents are removed in a given order."""
+    observed = [slow_observed(variable) for variable in variables]
+    n_rows = len(observed[0])
+    parts = [slow_available_score(variables, Family(family.child), method, cut_cost=cut_cost)]
+    named: dict[str, Any] = {"penalty": math.log(n_rows) / 2} if method == "density-bic" else {}
+    remaining = list(family.parents)
+    for removed in order:
+        members = [*remaining, family.child]
+        rows = np.flatnonzero([all(observed[v][i] for v, _ in members) for i in range(n_rows)])
+        cut = [_rows_of(variables[v], policy, rows) for v, policy in members]
+        child, every = (len(cut) - 1, 0), [(p, 0) for p in range(len(remaining))]
+        others = [p for p in every if remaining[p[0]] != removed]
+        if len(rows):
+            gain = slow_family_score(cut, Family(child, tuple(every)), method, **named)
+            gain -= slow_family_score(cut, Family(child, tuple(others)), method, **named)
+        else:
+            gain = _price(n_rows, cut, [p for p, _ in others], method, named) - _price(
+                n_rows, cut, [p for p, _ in every], method, named
+            )
+        parts.append(n_rows / max(len(rows), 1) * gain)
+        remaining.remove(removed)
+    return math.fsum(parts)

@@ -335,8 +335,8 @@ def scored_variables(
             variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
         elif not np.isfinite(np.ptp(column.observed)):
             raise GomeaBnError(
-                f"Column {column.name!r} ranges from {column.observed.min():g} to {column.observed.max():g}, too wide for "
-                "float64.",
+                f"Column {column.name!r} ranges from {column.observed.min():g} to {column.observed.max():g}, too wide "
+                "for float64.",
                 ["rescale it"],
             )
         elif column.name in fixed:

@@ -70,10 +70,10 @@ def family_tables(child: CodedColumn, parents: Sequence[CodedColumn], score: Tab
     score : callable
         Score of counts, which decides the order of the parents.
     """
-    observed = [is_observed(column) for column in (*parents, child)]
     remaining = list(range(len(parents)))
-    if np.logical_and.reduce(observed).all():
+    if not (child.has_missing or any(parent.has_missing for parent in parents)):
         return [FamilyTable(tuple(remaining))]
+    observed = [is_observed(column) for column in (*parents, child)]
     n_rows = len(child.codes)
     tables: list[FamilyTable] = []
     n_before = -1

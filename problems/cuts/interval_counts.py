@@ -131,7 +131,7 @@ class CountTable:
     shift : int
         Amount by which a table row's total is raised before its score is looked up.
     weight : float
-        Factor of the score of the table.
+        Factor of the score of the table; 1 only if all rows count.
     """
 
     codes: NDArray[np.int32]
@@ -176,9 +176,11 @@ class IntervalCounts:
         cell, total = 0, self.first_total
         for t, table in enumerate(tables):
             of_rows = table.codes[column.order]
-            codes[t] = np.where(of_rows < 0, -1, of_rows + cell)
-            weights[cell : cell + table.n_cells] = table.weight
-            weights[total : total + table.n_table_rows] = table.weight
+            codes[t] = of_rows + cell
+            if table.weight != 1.0:
+                codes[t, of_rows < 0] = -1
+                weights[cell : cell + table.n_cells] = table.weight
+                weights[total : total + table.n_table_rows] = table.weight
             if table.n_table_rows:
                 n_rows = table.n_table_rows
                 row_of[cell : cell + table.n_cells] = total + np.repeat(

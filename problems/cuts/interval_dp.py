@@ -186,9 +186,12 @@ class CutProblem:
 
     def _uncut(self) -> CodedColumn:
         """Return the column with a single bin, which gains nothing as a parent."""
-        codes = np.full(self.column.n_all_rows, -1, np.int32)
-        codes[self.column.order] = 0
-        return CodedColumn(codes, 1)
+        column = self.column
+        has_missing = column.n_rows < column.n_all_rows
+        codes = np.full(column.n_all_rows, -1 if has_missing else 0, np.int32)
+        if has_missing:
+            codes[column.order] = 0
+        return CodedColumn(codes, 1, has_missing)
 
     def _own_tables(
         self, centre: CodedColumn, parents: Sequence[CodedColumn]
@@ -203,20 +206,24 @@ class CutProblem:
             members = [parents[p] for p in term.parents]
             codes, n_observed, n_all = observed_codes(members, term.is_counted, len(centre.codes))
             tables.append(CountTable(codes, n_observed, weight=term.weight))
-            counts = np.bincount(codes[codes >= 0], minlength=1)
+            counts = np.bincount(codes if term.is_counted is None else codes[term.is_counted], minlength=1)
             configurations.append((term.weight, counts[counts > 0], n_all))
         return tables, configurations
 
     def _child_tables(self, family: CodedFamily, centre: CodedColumn) -> Iterator[tuple[CountTable, float]]:
         """Give the tables of a child's family that have the column as a parent, and their parameters per bin."""
         child, spouses = family.child, family.spouses
-        for term in family_tables(child, (*spouses, centre), self.score.of_counts):
-            if len(spouses) not in term.parents:
+        parents = (*spouses[: family.place], centre, *spouses[family.place :])
+        for term in family_tables(child, parents, self.score.of_counts):
+            if family.place not in term.parents:
                 continue
-            members = [spouses[p] for p in term.parents[:-1]]
+            members = [parents[p] for p in term.parents if p != family.place]
             rows, n_observed, n_all = observed_codes(members, term.is_counted, len(child.codes))
+            codes = (rows * child.cardinality + child.codes).astype(np.int32)
+            if term.is_counted is not None:
+                codes[~term.is_counted] = -1
             table = CountTable(
-                codes=np.where(rows < 0, -1, rows * child.cardinality + child.codes).astype(np.int32),
+                codes=codes,
                 n_cells=n_observed * child.cardinality,
                 n_table_rows=n_observed,
                 shift=child.cardinality - 1 if self.score.bayesian else 0,

@@ -155,16 +155,6 @@ def _absorb_weighted(
 
 
 @kernel
-def _growth(
-    cells: Cells, c: int, shift: NDArray[np.int64], rule: IntervalRule, counts: NDArray[np.int32]
-) -> float:
-    """Add cell `c` to an interval's `counts` and return the growth of the weighted score of its tables."""
-    if rule.weights.shape[0] == 0:
-        return absorb(cells, c, shift, rule.table, counts)
-    return _absorb_weighted(cells, c, shift, rule, counts)
-
-
-@kernel
 def _interval_gain(cells: Cells, a: int, b: int, score: float, rule: IntervalRule) -> float:
     """Return the gain of the interval between two edges whose tables score `score`; -inf if a limit forbids it."""
     width = cells.edges[b] - cells.edges[a]
@@ -193,11 +183,15 @@ def interval_gains(
     `counts` is all 0 between calls, as in `best_intervals`; `gains` has shape (n_cells + 1, n_cells + 1).
     """
     n_cells = cells.edges.shape[0] - 1
+    is_weighted = rule.weights.shape[0] > 0
     gains[:] = -inf
     for a in range(n_cells):
         score = 0.0
         for b in range(a + 1, n_cells + 1):
-            score += _growth(cells, b - 1, shift, rule, counts)
+            if is_weighted:
+                score += _absorb_weighted(cells, b - 1, shift, rule, counts)
+            else:
+                score += absorb(cells, b - 1, shift, rule.table, counts)
             gains[a, b] = _interval_gain(cells, a, b, score, rule)
         counts[:] = 0
 
@@ -212,6 +206,7 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
     values, origin, counts = work.values, work.origin, work.counts
     n_cells = cells.edges.shape[0] - 1
     n_layers = rule.n_layers
+    is_weighted = rule.weights.shape[0] > 0
     values[:] = -inf
     values[0, 0] = 0.0
     for a in range(n_cells):
@@ -228,7 +223,10 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
         counts[:] = 0
         score = 0.0
         for b in range(a + 1, n_cells + 1):
-            score += _growth(cells, b - 1, shift, rule, counts)
+            if is_weighted:
+                score += _absorb_weighted(cells, b - 1, shift, rule, counts)
+            else:
+                score += absorb(cells, b - 1, shift, rule.table, counts)
             gain = _interval_gain(cells, a, b, score, rule)
             if gain == -inf:
                 continue
