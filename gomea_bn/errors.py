@@ -101,6 +101,12 @@ class _Message(Exception):
     def __str__(self) -> str:
         return self.text()
 
+    @property
+    def is_about_option(self) -> bool:
+        """Whether the message starts with an option: then its value is wrong, not the data."""
+        parts = self.args[0]
+        return isinstance(parts, tuple) and bool(parts) and isinstance(parts[0], Option)
+
 
 class GomeaBnError(_Message, ValueError):
     """Raised for input that cannot be used; the message names the column, row or option concerned.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +21,7 @@ from gomea_bn.cli.named_networks import (
 )
 from gomea_bn.cli.output import FAILED, UNUSABLE_DATA, WRONG_USE, check_targets, fail, say
 from gomea_bn.cli.running import printed_warnings
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import listed
 
@@ -62,16 +63,18 @@ def review(
         if is_front_folder(folder):
             front = read_front(folder)
             source, parameters = front.record.get("source"), front.record.get("parameters")
+            reading = front.record.get("reading")
         else:
             front, network, run = None, of_run_folder(folder), run_record_of(folder)
             source, parameters = run.get("data"), run.get("parameters")
+            reading = run.get("reading")
         path = _table_path(source, data)
         inputs = {
             "FOLDER": folder_files(folder),
             "--data" if data is not None else "the table": [path] if path else [],
         }
         check_targets({"--out": [target]}, inputs)
-        table = _rows(path, parameters)
+        table = _rows(path, parameters, reading)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     try:
@@ -222,14 +225,17 @@ def _table_path(source: Any, data: Path | None) -> Path | None:
     return None
 
 
-def _rows(path: Path | None, parameters: Any) -> Table | None:
-    """Return the table of a file, read with the parameters of a record."""
+def _rows(path: Path | None, parameters: Any, reading: Any) -> Table | None:
+    """Return the table of a file, read with the parameters and the options for reading of a record."""
     from gomea_bn.data.table import read_table
 
     if path is None:
         return None
     parameters = parameters if isinstance(parameters, dict) else {}
     options = {name: parameters[name] for name in ("kinds", "missing", "max_levels") if name in parameters}
+    reading = reading if isinstance(reading, dict) else {}
+    known = {field.name for field in fields(ReadingOptions)}
+    options |= {name: value for name, value in reading.items() if name in known}
     with printed_warnings():
         return read_table(path, **options)
 

@@ -18,6 +18,7 @@ from gomea_bn.cli.options import (
     Missing,
     read_kinds,
     read_missing,
+    reads_table,
 )
 from gomea_bn.cli.output import (
     FAILED,
@@ -29,8 +30,10 @@ from gomea_bn.cli.output import (
     fail,
     say,
     silent,
+    spelling,
 )
-from gomea_bn.cli.running import limit, printed_warnings
+from gomea_bn.cli.running import limit, loaded_data, printed_warnings
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import shown_name
 
@@ -45,6 +48,7 @@ __all__ = ["discretize"]
 _WITH_OPTION = ("kinds", "missing", "max_levels", "max_seconds")
 
 
+@reads_table
 def discretize(
     data: Data,
     method: Annotated[
@@ -78,6 +82,8 @@ def discretize(
         bool, typer.Option("--quiet", "-q", help="Do not print column kinds and announcements.")
     ] = False,
     as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Cut the continuous columns of DATA into bins and print the cuts.
 
@@ -111,14 +117,14 @@ def discretize(
             if path is not None:
                 check_writable(path)
         tell = silent if quiet else say
-        table, saved = _read(data, network, made, kinds)
+        table, saved = _read(data, network, made, kinds, reading)
         if target is not None and target not in table.names:
             from gomea_bn.errors import nearest
 
             raise GomeaBnError(f"--target: unknown column '{target}'.{nearest(target, table.names)}")
         if target is None and method == "mdlp":
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
-        tell(table.describe(KIND_OVERRIDE))
+        tell(table.describe(KIND_OVERRIDE, spelling()))
         _compile(method, made, tell)
         _discretize(made, table, target, saved, names)
         _write_and_print(made, method, out, codes, tell, as_json=as_json)
@@ -149,22 +155,21 @@ def _read_options(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def _read(
-    data: Path, network: Path | None, made: Discretizer, kinds: dict[str, str]
+    data: Path, network: Path | None, made: Discretizer, kinds: dict[str, str], reading: ReadingOptions
 ) -> tuple[Table, DiscretizedBayesNet | None]:
     """Return the table, its kinds those of the network, and the network; exits if one is unusable."""
     from gomea_bn.data.columns import column_positions
-    from gomea_bn.data.table_files import read_frame
     from gomea_bn.errors import nearest
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
+    loaded = loaded_data(data, reading)
     try:
-        frame = read_frame(data)
         saved = None if network is None else DiscretizedBayesNet.from_json(network)
         if saved is not None:
-            column_positions(frame, saved.names)
+            column_positions(loaded.frame, saved.names)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    names = list(map(str, frame.columns))
+    names = list(map(str, loaded.frame.columns))
     for name in kinds:
         if name not in names:
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
@@ -174,7 +179,7 @@ def _read(
                 raise GomeaBnError(f"--kind: '{name}' is {network_kind} in the network.")
     try:
         with printed_warnings():
-            table = made.read(frame, saved)
+            table = made.read(loaded, saved)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     return table, saved

@@ -45,10 +45,12 @@ from gomea_bn.cli.options import (
     read_kinds,
     read_knowledge,
     read_missing,
+    reads_table,
     written_options,
 )
-from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
+from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
 from gomea_bn.cli.running import announcement, compile_first, finishing, limit, read_data
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted
 
@@ -62,6 +64,7 @@ __all__ = ["front"]
 _NEAR = 0.95
 
 
+@reads_table
 def front(
     data: Data,
     out: Annotated[Path | None, typer.Option(help="Folder for the front; made if absent.")] = None,
@@ -119,6 +122,8 @@ def front(
     ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Find networks that trade fit, simplicity and closeness to an expert's network against each other.
 
@@ -162,7 +167,17 @@ def front(
             random_state=seed,
             verbose=not quiet,
         )
-        _front(learner, data, out, expert, networks=networks, parquet=parquet, quiet=quiet, as_json=as_json)
+        _front(
+            learner,
+            data,
+            out,
+            expert,
+            reading,
+            networks=networks,
+            parquet=parquet,
+            quiet=quiet,
+            as_json=as_json,
+        )
     except GomeaBnError as error:
         fail(error, WRONG_USE, written_options(cut_points=cut_points, tiers=tiers))
     except KeyboardInterrupt:
@@ -174,6 +189,7 @@ def _front(
     data: Path,
     out: Path | None,
     expert: Path | None,
+    reading: ReadingOptions,
     *,
     networks: int,
     parquet: bool,
@@ -190,14 +206,20 @@ def _front(
     limits_of(learner)
     if out is not None:
         check_front_folder(out, parquet=parquet)
-    table = read_data(data, kinds=learner.kinds or {}, missing=learner.missing, max_levels=learner.max_levels)
+    table = read_data(
+        data,
+        kinds=learner.kinds or {},
+        missing=learner.missing,
+        max_levels=learner.max_levels,
+        reading=reading,
+    )
     sources = {
         name: {"path": os.path.abspath(path), "file_sha256": file_digest(path)}
         for name, path in (("source", data), ("expert_source", expert))
         if path is not None
     }
     tell = silent if quiet else say
-    tell(table.describe(KIND_OVERRIDE))
+    tell(table.describe(KIND_OVERRIDE, spelling()))
     check_front_learning(learner, table)
     seconds = compile_first(compile_front_kernels, tell)
     tell(announcement(learner, out))

@@ -44,10 +44,12 @@ from gomea_bn.cli.options import (
     read_missing,
     read_penalty,
     read_pseudo_count,
+    reads_table,
     written_options,
 )
-from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent
+from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
 from gomea_bn.cli.running import announcement, compile_first, limit, printed_warnings, read_data
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted, listed, shown_name
 
@@ -63,6 +65,7 @@ _DISCRETIZER_HELP = (
 )
 
 
+@reads_table
 def learn(
     data: Data,
     out: Annotated[
@@ -133,6 +136,8 @@ def learn(
     ess: Annotated[float, typer.Option(help="Equivalent sample size of bdeu, in rows.")] = 10.0,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Learn a network from DATA and print it.
 
@@ -180,14 +185,22 @@ def learn(
             random_state=seed,
             verbose=not quiet,
         )
-        _learn(learner, data, out, quiet=quiet, as_json=as_json)
+        _learn(learner, data, out, reading, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, written_options(cut_points=cut_points, cuts=cuts, tiers=tiers))
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
-def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: bool, as_json: bool) -> None:
+def _learn(
+    learner: BayesNetLearner,
+    data: Path,
+    out: Path | None,
+    reading: ReadingOptions,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.learning.learning_problem import LearningOptions, check_learning
     from gomea_bn.learning.options import limits_of
@@ -202,10 +215,16 @@ def _learn(learner: BayesNetLearner, data: Path, out: Path | None, *, quiet: boo
     limits_of(learner)
     if out is not None:
         check_run_folder(out)
-    table = read_data(data, kinds=learner.kinds or {}, missing=learner.missing, max_levels=learner.max_levels)
+    table = read_data(
+        data,
+        kinds=learner.kinds or {},
+        missing=learner.missing,
+        max_levels=learner.max_levels,
+        reading=reading,
+    )
     source_sha256 = file_digest(data)
     tell = silent if quiet else say
-    tell(table.describe(KIND_OVERRIDE))
+    tell(table.describe(KIND_OVERRIDE, spelling()))
     check_learning(table, LearningOptions.of(learner, table.n_rows))
     seconds = compile_first(compile_kernels, tell)
     tell(announcement(learner, out))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from gomea_bn.cli.output import say
+from gomea_bn.cli.output import WRONG_USE, fail, say
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
@@ -58,13 +61,16 @@ __all__ = [
     "read_penalty",
     "read_pseudo_count",
     "read_tiers",
+    "reads_table",
     "renamed",
     "written_options",
 ]
 
 Data = Annotated[
     Path,
-    typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file; its first line holds the column names."),
+    typer.Argument(
+        metavar="DATA", help="File of a table: .csv, .tsv, .txt, .parquet, .feather, .xlsx, .ods, ..."
+    ),
 ]
 MaxBins = Annotated[
     str,
@@ -148,6 +154,71 @@ MaxLevels = Annotated[int, typer.Option(min=2, help="Largest number of levels of
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print column kinds and progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
+_READING: dict[str, tuple[Any, Any]] = {
+    "sep": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="Separator of a text file: one character, tab or space. Default: detected.",
+            ),
+        ],
+        None,
+    ),
+    "decimal": (
+        Annotated[str | None, typer.Option(help="Decimal mark of a text file: . or ,. Default: detected.")],
+        None,
+    ),
+    "encoding": (
+        Annotated[
+            str | None,
+            typer.Option(help="Encoding of a text file, such as cp1252. Default: UTF-8."),
+        ],
+        None,
+    ),
+    "na_values": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                help="'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
+                "the usual ones."
+            ),
+        ],
+        None,
+    ),
+    "columns": (
+        Annotated[
+            list[str] | None,
+            typer.Option(help="NAME,NAME: columns to read; may be repeated. Default: all."),
+        ],
+        None,
+    ),
+    "drop": (
+        Annotated[list[str] | None, typer.Option(help="NAME,NAME: columns to leave out; may be repeated.")],
+        None,
+    ),
+    "sheet": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="Sheet of a spreadsheet, by name or number from 0. Default: the first with cells."
+            ),
+        ],
+        None,
+    ),
+    "header": (
+        Annotated[
+            str, typer.Option(help="first-line: it holds the column names; none: columns are x0, x1, ...")
+        ],
+        "first-line",
+    ),
+    "dates": (
+        Annotated[
+            str, typer.Option(help="numbers: dates become days since 1970-01-01; drop: they are left out.")
+        ],
+        "numbers",
+    ),
+}
+
 KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
 """How a user of a command replaces the kind of a column that the rule decides."""
 
@@ -177,6 +248,48 @@ def renamed(current: str, value: T, former: str, former_value: T | None, default
         raise GomeaBnError(f"{former} is the former name of {current}; give only {current}.")
     say(f"Warning: {former} is now called {current}; the former name works until the next version.")
     return former_value
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options for reading tables; the command gets them as one argument, `reading`.
+
+    Parameters
+    ----------
+    command : callable
+        Function of a command with a keyword-only parameter `reading`, a `ReadingOptions`.
+    """
+
+    @functools.wraps(command)
+    def with_options(*arguments: Any, **options: Any) -> None:
+        given = {name: options.pop(name) for name in _READING}
+        try:
+            reading = read_reading(given)
+        except GomeaBnError as error:
+            fail(error, WRONG_USE)
+        command(*arguments, reading=reading, **options)
+
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [parameter for name, parameter in signature.parameters.items() if name != "reading"]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _READING.items()
+    ]
+    # typer reads both
+    with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_options
+
+
+def read_reading(given: dict[str, Any]) -> ReadingOptions:
+    """Return the options for reading tables that the options of these names state."""
+    options = dict(given)
+    if options["na_values"] is not None:
+        fields = [field for text in options["na_values"] for field in _fields("--na-values", text)]
+        options["na_values"] = [field for field in fields if field]
+    for name in ("columns", "drop"):
+        if options[name] is not None:
+            options[name] = [field for text in options[name] for field in _names(f"--{name}", text)]
+    return ReadingOptions.of(**options)
 
 
 def read_missing(text: str, choices: Sequence[str] = ("error", "drop")) -> str:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, read_auto, read_penalty, renamed
+from gomea_bn.cli.options import (
+    Data,
+    FormerMinWidth,
+    MaxSeconds,
+    read_auto,
+    read_penalty,
+    reads_table,
+    renamed,
+)
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -18,7 +26,8 @@ from gomea_bn.cli.output import (
     fail,
     say,
 )
-from gomea_bn.cli.running import limit, printed_warnings
+from gomea_bn.cli.running import limit, loaded_rows, printed_warnings
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import shown_name
 
@@ -34,6 +43,7 @@ _METHOD_HELP = (
 _MIN_WIDTH = 1e-3
 
 
+@reads_table
 def refine(
     network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")],
     data: Data,
@@ -67,22 +77,24 @@ def refine(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed that repeats a run; by default random and printed.")
     ] = None,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Move the cut points of NETWORK to fit DATA better; the graph stays.
 
     Ctrl-C ends the method and keeps the cuts so far. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data
     unusable, 130 interrupted before there were cuts.
     """
-    from gomea_bn.data.table_files import read_frame
     from gomea_bn.learning.options import seed_of
     from gomea_bn.learning.refinement import refine_boundaries
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.rows import table_for
 
     check_targets({"--out": [out]}, {"NETWORK": [network], "DATA": [data]})
+    rows = loaded_rows(data, reading)
     try:
         former = DiscretizedBayesNet.from_json(network)
-        table = table_for(former, read_frame(data))
+        table = table_for(former, rows)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     check_writable(out)

@@ -14,33 +14,64 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, fail, say, spelling
+from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, spelling
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.data.loading import Loaded
+    from gomea_bn.data.reading import ReadingOptions
     from gomea_bn.data.table import Table
 
-__all__ = ["announcement", "compile_first", "finishing", "limit", "printed_warnings", "read_data"]
+__all__ = [
+    "announcement",
+    "compile_first",
+    "finishing",
+    "limit",
+    "loaded_data",
+    "loaded_rows",
+    "printed_warnings",
+    "read_data",
+]
 
 
-def read_data(data: Path, *, kinds: Mapping[str, str], missing: str, max_levels: int) -> Table:
+def read_data(
+    data: Path, *, kinds: Mapping[str, str], missing: str, max_levels: int, reading: ReadingOptions
+) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings."""
-    from gomea_bn.data.sources import source_table
-    from gomea_bn.data.table_files import read_frame
+    from gomea_bn.data.sources import treatment_in_reading
+    from gomea_bn.data.table import table_of
     from gomea_bn.errors import nearest
 
-    try:
-        frame = read_frame(data)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+    loaded = loaded_data(data, reading)
+    names = list(map(str, loaded.frame.columns))
     for name in kinds:
-        if name not in map(str, frame.columns):
-            raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, map(str, frame.columns))}")
+        if name not in names:
+            raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
     try:
         with printed_warnings():
-            return source_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+            return table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
+
+
+def loaded_data(data: Path, reading: ReadingOptions) -> Loaded:
+    """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
+    from gomea_bn.data.loading import load
+
+    try:
+        return load(data, reading)
+    except GomeaBnError as error:
+        fail(error, WRONG_USE if error.is_about_option else UNUSABLE_DATA)
+
+
+def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
+    """Return the rows of a file for a saved network, and print what was detected; exits as `loaded_data`."""
+    loaded = loaded_data(data, reading)
+    for note in (*loaded.notes, *loaded.warnings):
+        say(note.text(spelling()))
+    return loaded.frame
 
 
 @contextmanager

@@ -7,18 +7,24 @@ from typing import Annotated
 
 import typer
 
+from gomea_bn.cli.options import reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, fail, say
+from gomea_bn.cli.running import loaded_rows
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 
 __all__ = ["show"]
 
 
+@reads_table
 def show(
     network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")],
     data: Annotated[
         Path | None,
-        typer.Option(help="CSV, TSV or Parquet file of rows; prints how many nats every cut gains on them."),
+        typer.Option(help="File of a table; prints how many nats every cut gains on them."),
     ] = None,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Print a saved network: its variables, their bins or levels, and its edges."""
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -29,7 +35,7 @@ def show(
         if data is not None:
             from gomea_bn.learning.cut_gains import cut_gains
 
-            gains = cut_gains(saved, data)
+            gains = cut_gains(saved, loaded_rows(data, reading))
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     say(saved.summary(gains), to_error=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.dates import as_numbers, source_name
 from gomea_bn.errors import GomeaBnError, nearest, row_list
 from gomea_bn.texts import counted, listed
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "EMPTY_LEVEL",
     "LARGEST_EXACT",
     "MISSING_CODE",
     "Column",
@@ -33,6 +35,9 @@ Level = str | int | float | bool
 
 LARGEST_EXACT = 2**53
 """Integers up to this size are distinct as float64."""
+
+EMPTY_LEVEL = "(empty)"
+"""Only level of a column without values, for which every missing value counts."""
 
 MISSING_CODE = -1
 """Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
@@ -138,6 +143,9 @@ def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) ->
                 "names compared as text).",
                 ["rename one of the columns"],
             )
+        if name not in positions and source_name(name) in positions:
+            # dates, which become numbers
+            positions[name] = positions[source_name(name)]
         if name not in positions:
             raise GomeaBnError(f"The table has no column '{name}'.{nearest(name, positions)}")
     if names is None:
@@ -249,7 +257,7 @@ def _one_float(value: Any) -> float:
 def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
     """Return the values of a column as a new array, float64 (n_rows,), in its units; text is read as numbers.
 
-    A negative zero becomes 0.
+    A negative zero becomes 0. Dates become numbers if the name of the column ends in their unit in brackets.
 
     Raises
     ------
@@ -258,6 +266,8 @@ def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
     """
     import pandas as pd
 
+    if source_name(name) != name:
+        series, _ = as_numbers(series, name) or (series, None)
     stored = storage(series, name)
     if stored == "bool":
         raise GomeaBnError(
@@ -339,7 +349,8 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     Raises
     ------
     GomeaBnError
-        For missing values and for undeclared levels. The message names column, values and rows.
+        For missing values, unless `EMPTY_LEVEL` is the only level, and for undeclared levels. The message names
+        column, values and rows.
     """
     import pandas as pd
 
@@ -348,6 +359,9 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     except TypeError as error:
         raise GomeaBnError(f"Column '{name}' holds values that cannot be compared: {error}.") from error
     missing = np.flatnonzero(codes < 0)
+    if missing.size and tuple(levels) == (EMPTY_LEVEL,):
+        series = series.astype(object).where(series.notna(), EMPTY_LEVEL)
+        return encode_levels(series, name, levels)
     if missing.size:
         raise GomeaBnError(
             f"Column '{name}' has {counted(missing.size, 'missing value')} in {row_list(missing)}.",

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import LARGEST_EXACT, Column, Level, level_values, numeric_values
+from gomea_bn.data.columns import EMPTY_LEVEL, LARGEST_EXACT, Column, Level, level_values, numeric_values
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEW_VALUES", "RULE", "decided_column"]
+__all__ = ["FEW_VALUES", "RULE", "decided_column", "empty_column"]
 
 FEW_VALUES = 10
 """An integer column with at most this many distinct values is discrete."""
@@ -48,6 +48,13 @@ def decided_column(
         reason += f"; {len(levels)} levels"
     values.flags.writeable = False
     return Column(name, values, levels, reason, levels is not None and _has_order(series))
+
+
+def empty_column(name: str, n_rows: int) -> Column:
+    """Return the column of a source that has no values: discrete, with `EMPTY_LEVEL` in all rows."""
+    values = np.zeros(n_rows, np.int32)
+    values.flags.writeable = False
+    return Column(name, values, (EMPTY_LEVEL,), f"empty: no value in all {n_rows} rows")
 
 
 def _has_order(series: pd.Series[Any]) -> bool:

@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from gomea_bn.data.frames import frame_of
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.data.table_files import read_frame
 from gomea_bn.errors import GomeaBnError, check_choice
@@ -15,7 +14,14 @@ from gomea_bn.errors import GomeaBnError, check_choice
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AVAILABLE", "MISSING_CHOICES", "complete_table", "source_frame", "source_table"]
+__all__ = [
+    "AVAILABLE",
+    "MISSING_CHOICES",
+    "complete_table",
+    "source_frame",
+    "source_table",
+    "treatment_in_reading",
+]
 
 AVAILABLE = "available"
 """Treatment of missing values by which every part of a computation uses the rows that have its columns."""
@@ -23,35 +29,29 @@ MISSING_CHOICES = (AVAILABLE, "error", "drop")
 """Treatments of missing values by learners."""
 
 
+def treatment_in_reading(missing: str) -> str:
+    """Return how `read_table` treats missing values if a learner treats them as `missing` says."""
+    return "keep" if missing == AVAILABLE else missing
+
+
 def source_frame(source: Any) -> pd.DataFrame:
     """Return the rows of any source of a table as a frame.
 
     Parameters
     ----------
-    source : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-        A frame is returned as it is. The columns of an array are named x0, x1, ...
+    source : Table, path of a file, or any source of `gomea_bn.data.frames.frame_of`
+        A pandas frame is returned as it is.
 
     Raises
     ------
     GomeaBnError
-        For a file that cannot be read, an array of another shape, or an object of another type.
+        For a file that cannot be read, and for sources that `frame_of` refuses.
     """
-    import pandas as pd
-
-    if isinstance(source, pd.DataFrame):
-        return source
     if isinstance(source, Table):
         return source.to_frame()
     if isinstance(source, (str, os.PathLike)):
         return read_frame(source)
-    if not isinstance(source, np.ndarray):
-        raise GomeaBnError(
-            "A table must be a Table, a DataFrame, an array or the path of a file, got "
-            f"{type(source).__name__}."
-        )
-    if source.ndim != 2:
-        raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {source.shape}.")
-    return pd.DataFrame(source, columns=[f"x{i}" for i in range(source.shape[1])])
+    return frame_of(source)
 
 
 def source_table(
@@ -61,8 +61,7 @@ def source_table(
 
     Parameters
     ----------
-    source : DataFrame, Table, path or ndarray
-        As of `source_frame`.
+    source : Table, or any source of `read_table`
     kinds, max_levels, min_rows
         As of `read_table`. A `Table` must have the kinds that `kinds` names.
     missing : {"available", "error", "drop"}
@@ -75,10 +74,8 @@ def source_table(
     """
     check_choice("missing", missing, MISSING_CHOICES)
     if not isinstance(source, Table):
-        reading = "keep" if missing == AVAILABLE else missing
-        return read_table(
-            source_frame(source), kinds=kinds, missing=reading, max_levels=max_levels, min_rows=min_rows
-        )
+        reading = treatment_in_reading(missing)
+        return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels, min_rows=min_rows)
     if kinds is not None and not isinstance(kinds, Mapping):
         raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
     kind_of = {str(name): kind for name, kind in (kinds or {}).items()}

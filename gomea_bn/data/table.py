@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MISSING_CODE, Column, column_positions, storage
+from gomea_bn.data.dates import with_dates
+from gomea_bn.data.doubts import doubts_about
 from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing, without_rows
-from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column
-from gomea_bn.data.table_files import read_frame
-from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, nearest, row_list
+from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column, empty_column
+from gomea_bn.data.loading import Loaded, load
+from gomea_bn.data.reading import Note, ReadingOptions
+from gomea_bn.data.selection import without_identifiers
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEW_VALUES", "MISSING_CODE", "Column", "Table", "read_table", "table_digest"]
+__all__ = ["FEW_VALUES", "MISSING_CODE", "Column", "Table", "read_table", "table_digest", "table_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -39,11 +42,17 @@ class Table:
         Number of rows.
     dropped_rows : tuple of int
         Positions, counted from 0, of the rows of the source that `missing="drop"` removed.
+    notes : tuple of Note
+        What was detected while reading, such as a separator; each is a `GomeaBnWarning` that was not given.
+    reading : ReadingOptions
+        Options by which the source was read.
     """
 
     columns: tuple[Column, ...]
     n_rows: int
     dropped_rows: tuple[int, ...]
+    notes: tuple[Note, ...] = ()
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,7 +103,7 @@ class Table:
             values = column.values[rows]
             values.flags.writeable = False
             columns.append(replace(column, values=values))
-        return Table(tuple(columns), len(rows), ())
+        return replace(self, columns=tuple(columns), n_rows=len(rows), dropped_rows=())
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a frame; discrete columns are categoricals with all their levels, and NaN is missing."""
@@ -111,19 +120,26 @@ class Table:
             }
         )
 
-    def describe(self, override: str = "kinds={'name': 'continuous' or 'discrete'}") -> str:
-        """Return a printed description: size, dropped rows, the rule, and kind and reason of every column.
+    def describe(
+        self,
+        override: str = "kinds={'name': 'continuous' or 'discrete'}",
+        spell: Callable[[Option | Setting], str] = str,
+    ) -> str:
+        """Return a printed description: size, notes, dropped rows, the rule, and kind and reason of every column.
 
         Parameters
         ----------
         override : str
             How the caller replaces the kind that the rule decides.
+        spell : callable
+            How the caller writes options in the notes.
         """
         continuous = sum(column.is_continuous for column in self.columns)
         lines = [
             f"{counted(self.n_rows, 'row')}, {counted(len(self.columns), 'column')}: {continuous} continuous, "
             f"{len(self.columns) - continuous} discrete.",
             f"Rule: {RULE}; {override} overrides it.",
+            *(note.text(spell) for note in self.notes),
         ]
         if self.n_missing:
             lines.append(
@@ -144,14 +160,23 @@ class Table:
 
 
 def read_table(
-    source: pd.DataFrame | str | os.PathLike[str],
+    source: Any,
     *,
     kinds: Mapping[str, str] | None = None,
     missing: str = "error",
     max_levels: int = 50,
     min_rows: int = 10,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na_values: str | float | Iterable[str | float] | None = None,
+    columns: Iterable[str] | None = None,
+    drop: Iterable[str] | None = None,
+    sheet: str | int | None = None,
+    header: str = "first-line",
+    dates: str = "numbers",
 ) -> Table:
-    """Return a checked copy of a DataFrame or of a CSV, TSV or Parquet file, with the kind of each column.
+    """Return a checked copy of a table in memory or in a file, with the kind of each column.
 
     Bool, categorical and text columns, and integer columns with at most 10 distinct values, are discrete; all
     others are continuous. The levels of a pandas categorical are its categories in their order, observed or not.
@@ -159,13 +184,21 @@ def read_table(
     The row index is ignored.
 
     A constant column, which has the same value in all rows, is discrete whatever its type and `kinds` say. Its only
-    level is that value, or its levels are the categories of a pandas categorical. A warning names it. Learners give
-    it no edges, and a network refuses new rows with another value in it, as it does for all undeclared levels.
+    level is that value, or its levels are the categories of a pandas categorical. A column without values is constant,
+    too, and its only level is "(empty)". A warning names these columns. Learners give them no edges, and a network
+    refuses new rows with another value in them, as it does for all undeclared levels.
+
+    Symbols such as "NA" and "?" are missing values, see `na_values`. Dates and times become numbers, and the name of
+    the column then ends in their unit in brackets. Columns that identify rows (a running number, different texts in all
+    rows, UUIDs, different integers under a name such as "id") and columns of free text (more than `max_levels` texts,
+    most of them different or of several words) are left out with a warning, unless `kinds` or `columns` names them.
 
     Parameters
     ----------
-    source : DataFrame or path
-        Rows; a frame is never changed. For files see `gomea_bn.data.table_files.read_frame`.
+    source : DataFrame, path, or other table
+        Rows, which are never changed: a frame of pandas or polars, an object with the Arrow capsule or the dataframe
+        interchange, a dict of columns, an array of shape (n_rows, n_columns), or the path of a file. For files see
+        `gomea_bn.data.table_files.read_frame`.
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns for which the rule does not decide.
     missing : {"error", "drop", "keep"}
@@ -175,47 +208,115 @@ def read_table(
         Largest number of levels of a discrete column.
     min_rows : int
         Smallest number of rows, after dropping.
+    sep : str, optional
+        Separator of the fields of a text file: one character, "comma", "semicolon", "tab", "bar" or "space" (one or
+        more). By default it is detected.
+    decimal : {".", ","}, optional
+        Decimal mark of a text file; the other mark may separate groups of three digits. By default it is detected.
+    encoding : str, optional
+        Encoding of a text file, by its name in Python. By default UTF-8, or UTF-16 with a byte order mark.
+    na_values : str, float or list of these, optional
+        All texts and numbers that stand for missing values; empty cells always do. By default the usual symbols: NA,
+        N/A, NaN, null, None, ? and the errors of spreadsheets; and the marks *, -, --, ., .. and ... where all other
+        values of the column hold a letter or a digit. An empty list stands for none.
+    columns : list of str, optional
+        Columns to read. By default all.
+    drop : list of str, optional
+        Columns to leave out.
+    sheet : str or int, optional
+        Sheet of a spreadsheet, by name or by position, counted from 0. By default the first that has cells.
+    header : {"first-line", "none"}
+        Whether the first line of a file holds the column names; without names they are x0, x1, ...
+    dates : {"numbers", "drop"}
+        Whether columns of dates, times and durations become numbers or are left out. Dates are days since 1970-01-01,
+        durations are seconds and times of day are hours. Text with at most 10 distinct values stays text.
 
     Returns
     -------
     Table
-        Independent of the source; its arrays are read-only.
+        Independent of the source; its arrays are read-only. Its notes say what was detected.
 
     Raises
     ------
     GomeaBnError
-        For missing or infinite values, duplicate or unknown names, too many levels, too few rows, columns of dates,
-        nested objects or mixed types, unreadable files, invalid options, and if all columns are constant. The message
-        names columns and rows.
+        For missing or infinite values, duplicate or unknown names, too many levels, too few rows, columns of nested
+        objects or mixed types, unreadable files, ambiguous separators, decimal marks and dates, invalid options, and if
+        all columns are constant. The message names columns and rows.
 
     Warns
     -----
     UserWarning
-        If columns are constant.
+        If columns are constant or left out, if symbols in text become missing values, if rows of measurements occur
+        repeatedly, if column names look like data, and if discrete columns have more free probabilities than rows.
     """
-    import pandas as pd
+    options = ReadingOptions.of(
+        sep=sep,
+        decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+        columns=columns,
+        drop=drop,
+        sheet=sheet,
+        header=header,
+        dates=dates,
+    )
+    return table_of(
+        load(source, options), kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows
+    )
 
-    if isinstance(source, (str, os.PathLike)):
-        frame = read_frame(source)
-    elif isinstance(source, pd.DataFrame):
-        frame = source
-    else:
-        raise GomeaBnError(
-            f"A table must be a pandas DataFrame or the path of a CSV, TSV or Parquet file, got "
-            f"{type(source).__name__}; for an array use pandas.DataFrame(array, columns=[...])."
-        )
+
+def table_of(
+    loaded: Loaded,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
+    max_levels: int = 50,
+    min_rows: int = 10,
+) -> Table:
+    """Return the table of loaded rows; see `read_table`."""
     check_choice("missing", missing, ("error", "drop", "keep"))
     check_integer("max_levels", max_levels, 2)
     check_integer("min_rows", min_rows, 1)
+    frame, options = loaded.frame, loaded.options
     names = list(column_positions(frame))
     if not names:
         raise GomeaBnError("The table has no columns.")
     overrides = _checked_kinds(kinds, names)
     _check_row_count(len(frame), min_rows, 0)
+    frame, new_names, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
+    wanted = {*overrides, *(options.columns or ()), *new_names.values()}
+    frame, left_out = without_identifiers(frame, wanted, max_levels)
+    overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
+    names = list(column_positions(frame))
+    columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows)
+    table = Table(
+        columns,
+        len(frame) - len(dropped),
+        dropped,
+        notes=(*loaded.notes, *notes),
+        reading=options,
+    )
+    constant = _constants(columns)
+    for note in (*loaded.warnings, *left_out, *constant, *doubts_about(table)):
+        warnings.warn(note, stacklevel=3)
+    return table
+
+
+def _read_columns(
+    frame: pd.DataFrame,
+    names: list[str],
+    kinds: Mapping[str, str],
+    missing: str,
+    max_levels: int,
+    min_rows: int,
+) -> tuple[tuple[Column, ...], tuple[int, ...]]:
+    """Return the columns of a frame with their kinds decided, and the rows that `missing` drops."""
     series = [frame.iloc[:, position] for position in range(len(names))]
     storages = [storage(values, name) for values, name in zip(series, names)]
     gaps = dict(zip(names, gaps_of(series, storages)))
-    _refuse_empty(gaps)
+    empty = _empty_columns(gaps, series)
+    for name in empty:
+        gaps[name] = np.zeros(len(frame), np.bool_)
     if missing == "error":
         refuse_gaps(gaps)
     if missing == "keep":
@@ -225,22 +326,26 @@ def read_table(
     _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
     columns = []
     for values, name, stored in zip(series, names, storages):
+        if name in empty:
+            columns.append(empty_column(name, len(frame) - dropped.size))
+            continue
         excluded = incomplete if missing == "drop" else gaps[name]
         observed, stored = without_rows(values, stored, excluded)
-        column = decided_column(observed, name, stored, overrides.get(name), max_levels)
+        column = decided_column(observed, name, stored, kinds.get(name), max_levels)
         columns.append(with_missing(column, gaps[name]) if missing == "keep" else column)
-    _warn_of_constants(columns)
-    return Table(tuple(columns), len(frame) - dropped.size, tuple(dropped.tolist()))
+    return tuple(columns), tuple(dropped.tolist())
 
 
-def _refuse_empty(gaps: Mapping[str, NDArray[np.bool_]]) -> None:
-    """Raise if all values of a column are missing or infinite."""
-    for name, is_gap in gaps.items():
-        if is_gap.all():
+def _empty_columns(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.Series[Any]]) -> set[str]:
+    """Return the names of columns without values; raises if all values of a column are infinite."""
+    empty = {name: values for (name, is_gap), values in zip(gaps.items(), series) if is_gap.all()}
+    for name, values in empty.items():
+        if not values.isna().all():
             raise GomeaBnError(
-                f"Column '{name}' has no values: all {len(is_gap)} rows are missing or infinite.",
+                f"Column '{name}' has no values: all {len(values)} rows are missing or infinite.",
                 ["drop the column"],
             )
+    return set(empty)
 
 
 def _checked_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[str, str]:
@@ -263,11 +368,11 @@ def _check_row_count(n_rows: int, min_rows: int, n_dropped: int) -> None:
         raise GomeaBnError(f"The table must have at least {min_rows} rows, got {n_rows}{after}.")
 
 
-def _warn_of_constants(columns: Sequence[Column]) -> None:
-    """Warn of constant columns by name; raises if there is no other column."""
+def _constants(columns: Sequence[Column]) -> list[Note]:
+    """Return a warning that names the constant columns; raises if there is no other column."""
     constant = [column for column in columns if column.is_constant]
     if not constant:
-        return
+        return []
     values = [
         f"'{column.name}' is {column.levels[int(column.observed[0])]!r}"
         for column in constant
@@ -279,12 +384,12 @@ def _warn_of_constants(columns: Sequence[Column]) -> None:
             "There is nothing to learn.",
             ["add a column that varies", "check how the rows were selected"],
         )
-    warnings.warn(
-        f"{counted(len(constant), 'column')} of the table {'is' if len(constant) == 1 else 'are'} constant and will "
-        f"have no edges: {listed(values, 5)} in all {len(columns[0].values)} rows.",
-        UserWarning,
-        stacklevel=3,
-    )
+    return [
+        Note(
+            f"{counted(len(constant), 'column')} of the table {'is' if len(constant) == 1 else 'are'} constant and "
+            f"will have no edges: {listed(values, 5)} in all {len(columns[0].values)} rows."
+        )
+    ]
 
 
 def table_digest(table: Table) -> str:

@@ -1,4 +1,4 @@
-"""Reading tables from CSV, TSV and Parquet files; errors name the file and the cause."""
+"""Tables in files: text, Parquet, Arrow and spreadsheets; errors name the file and the cause."""
 
 from __future__ import annotations
 
@@ -7,150 +7,154 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.data.frames import arrow_frame, require_pyarrow
+from gomea_bn.data.reading import Note, ReadingOptions
+from gomea_bn.data.selection import chosen_columns
+from gomea_bn.data.separated import first_line, read_separated
+from gomea_bn.data.spreadsheets import SPREADSHEETS, read_sheet
+from gomea_bn.data.symbols import without_symbols
+from gomea_bn.errors import GomeaBnError, Option, Setting
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_frame"]
+__all__ = ["FILE_OPTIONS", "read_file", "read_frame"]
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+# the separator that an ending stands for
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")
+_ARROW = (".feather", ".arrow", ".ipc", ".arrows")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+_ENDINGS = (
+    ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
+    ".xlsx or .ods"
+)
+# options of one kind of file only
+_OF_TEXT, _OF_SHEETS = ("sep", "decimal", "encoding", "header"), ("sheet", "header")
+FILE_OPTIONS = (*_OF_TEXT, "sheet")
+"""Options that apply to files only."""
 
 
-def read_frame(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the table in a CSV, TSV or Parquet file; the ending of the file name decides the format.
+def read_frame(
+    path: str | os.PathLike[str],
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na_values: Any = None,
+    sheet: str | int | None = None,
+    header: str = "first-line",
+) -> pd.DataFrame:
+    """Return the table in a file; the ending of the file name decides the format.
 
-    CSV and TSV files hold the column names in the first line, are UTF-8 with decimal points, and may be compressed
-    (.gz, .bz2, .xz, .zip, .zst). Empty cells and the usual spellings of pandas (NA, NaN, None, null, n/a) are missing
-    values. Integers stay integers next to missing values. The index of a Parquet file is not read as a column.
+    Text files hold the column names in the first line and may be compressed (.gz, .bz2, .xz, .zip, .zst). Separator,
+    decimal mark and the encodings UTF-8 and UTF-16 are detected where they are unambiguous. Empty cells are missing
+    values, and so are the usual symbols, see `gomea_bn.data.symbols`. Integers stay integers next to missing values.
+    The index of a Parquet file is not read as a column.
 
     Parameters
     ----------
     path : path
-        File name that ends in .csv, .tsv, .tab, .parquet or .pq, then perhaps in the ending of a compression.
+        File name that ends in .csv, .tsv, .tab, .txt, .dat, .data, .parquet, .pq, .feather, .arrow, .xlsx or .ods.
+        With `sep` every other ending is text, too.
+    sep, decimal, encoding, na_values, sheet, header
+        As of `gomea_bn.read_table`.
 
     Raises
     ------
     GomeaBnError
         If the file is missing, empty, a folder, not text or ragged, has an unknown ending, or has duplicate or blank
-        column names.
+        column names, and for options that do not apply to it.
+
+    Warns
+    -----
+    GomeaBnWarning
+        If symbols are read as missing values in columns of text, and if columns without a name are left out.
+    """
+    options = ReadingOptions.of(
+        sep=sep, decimal=decimal, encoding=encoding, na_values=na_values, sheet=sheet, header=header
+    )
+    frame, _, doubts = read_file(path, options)
+    for doubt in doubts:
+        warnings.warn(doubt, stacklevel=2)
+    return frame
+
+
+def read_file(
+    path: str | os.PathLike[str], options: ReadingOptions
+) -> tuple[pd.DataFrame, list[Note], list[Note]]:
+    """Return the table in a file, notes on how it was read, and warnings; see `read_frame`.
+
+    Parameters
+    ----------
+    path : path
+        File.
+    options : ReadingOptions
+        Dates are not converted here.
     """
     text = os.fspath(path)
     if not os.path.exists(text):
         raise GomeaBnError(f"File '{text}' does not exist.")
     if os.path.isdir(text):
-        raise GomeaBnError(f"'{text}' is a folder; give a CSV, TSV or Parquet file.")
+        raise GomeaBnError(f"'{text}' is a folder; give a file that ends in {_ENDINGS}.")
     endings = [ending.lower() for ending in Path(text).suffixes]
     ending = next((e for e in reversed(endings) if e not in _COMPRESSED), "")
-    if ending not in _SEPARATORS and ending not in _PARQUET:
+    is_text = ending in _SEPARATORS or (
+        options.sep is not None and ending not in (*_PARQUET, *_ARROW, *SPREADSHEETS)
+    )
+    if not is_text and ending not in (*_PARQUET, *_ARROW, *SPREADSHEETS):
         raise GomeaBnError(
-            f"File '{text}' must end in .csv, .tsv, .tab (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet "
-            f"or .pq, got '{ending or 'no ending'}'.",
-            ["rename it", "pass a pandas DataFrame"],
+            f"File '{text}' must end in {_ENDINGS}, got '{ending or 'no ending'}'.",
+            ["rename it", Setting("sep", ",")],
         )
+    _check_applicable(text, options, _OF_TEXT if is_text else _OF_SHEETS if ending in SPREADSHEETS else ())
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
-    if ending in _PARQUET:
-        return _read_parquet(text)
-    return _read_separated(text, _SEPARATORS[ending], plain=endings[-1] == ending)
+    decimal = "."
+    notes: list[Note] = []
+    doubts: list[Note] = []
+    if is_text:
+        is_plain = not endings or endings[-1] not in _COMPRESSED
+        frame, decimal, notes, doubts = read_separated(text, _SEPARATORS.get(ending), options, plain=is_plain)
+    elif ending in SPREADSHEETS:
+        frame, notes, doubts = read_sheet(text, ending, options)
+    else:
+        frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
+    chosen = chosen_columns(frame, options.columns, options.drop)
+    frame, found, uncertain = without_symbols(chosen, options.na_values, decimal)
+    return frame, notes + found, doubts + uncertain
+
+
+def _check_applicable(path: str, options: ReadingOptions, applicable: tuple[str, ...]) -> None:
+    """Raise for options that are given but do not apply to a file."""
+    for name in options.given:
+        if name in {*FILE_OPTIONS} - {*applicable}:
+            kind = "spreadsheets" if name == "sheet" else "text files"
+            raise GomeaBnError([Option(name), f" applies to {kind}, but '{path}' is none."])
 
 
 def _read_parquet(path: str) -> pd.DataFrame:
     import pandas as pd
 
+    require_pyarrow(f"Reading '{path}'")
     try:
         frame: pd.DataFrame = pd.read_parquet(path)
-    except ImportError as error:
-        raise GomeaBnError(f"Reading '{path}' needs pyarrow: pip install 'gomea-bn[parquet]'.") from error
     except (OSError, ValueError) as error:
-        raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {_first_line(error)}") from error
+        raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
     return frame
 
 
-def _read_separated(path: str, separator: str, *, plain: bool) -> pd.DataFrame:
-    import pandas as pd
+def _read_arrow(path: str) -> pd.DataFrame:
+    """Return the table in a Feather or Arrow file, or in a stored Arrow stream."""
+    pyarrow = require_pyarrow(f"Reading '{path}'")
+    from pyarrow import feather, ipc
 
-    if plain:
-        with open(path, "rb") as file:
-            if b"\0" in file.read(65536):
-                raise GomeaBnError(
-                    f"File '{path}' is not UTF-8 text: it holds NUL bytes, as binary files and UTF-16 text do."
-                )
-    options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig"}
-    if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
-        # the default from pandas 3.1 on, where the option is deprecated
-        options["float_precision"] = "round_trip"
     try:
-        header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
-        names = [str(cell).strip() for cell in header.iloc[0]]
-        _check_header(path, names, separator)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame: pd.DataFrame = pd.read_csv(
-                path,
-                header=0,
-                names=names,
-                index_col=False,
-                low_memory=False,
-                dtype_backend="numpy_nullable",
-                **options,
-            )
-    except UnicodeError as error:
-        raise GomeaBnError(f"File '{path}' is not UTF-8 text ({error}); save it as UTF-8.") from error
-    except pd.errors.EmptyDataError as error:
-        raise GomeaBnError(f"File '{path}' is empty.") from error
-    except pd.errors.ParserWarning as error:
-        raise GomeaBnError(
-            f"File '{path}' is ragged: its rows have more fields than its {len(names)} column names."
-        ) from error
-    except pd.errors.ParserError as error:
-        raise GomeaBnError(
-            f"File '{path}' is ragged or has an unclosed quote: {_first_line(error)} Its first line must hold names."
-        ) from error
-    except GomeaBnError:
-        raise
-    # each compression library raises its own exceptions
-    except Exception as error:
-        raise GomeaBnError(f"File '{path}' cannot be read: {_first_line(error)}") from error
-    return frame
-
-
-def _check_header(path: str, names: list[str], separator: str) -> None:
-    """Raise if the first line cannot be the column names."""
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t,|"):
-        raise GomeaBnError(
-            f"File '{path}' has only one column, '{names[0]:.60}'; its fields must be separated by {separator!r}.",
-            ["save it so", "in Python pass pandas.read_csv(path, sep=..., decimal=...) instead of the path"],
-        )
-    numbers = [_is_number(name) for name in names]
-    if all(numbers) and not all(name.lstrip("+-").isdigit() for name in names):
-        raise GomeaBnError(
-            f"File '{path}' has no column names: its first line holds numbers. Add a line of names."
-        )
-    for position, name in enumerate(names):
-        if not name:
-            raise GomeaBnError(
-                f"File '{path}' has no name for column {position} (counted from 0), perhaps a saved row index. Name "
-                "it, or save the table without its index."
-            )
-        if name in names[:position]:
-            raise GomeaBnError(
-                f"Column name '{name}' occurs more than once in '{path}' (columns {names.index(name)} and "
-                f"{position}, counted from 0). Rename one of them."
-            )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _first_line(error: BaseException) -> str:
-    """Return the first line of the message of another library's error, with a full stop."""
-    lines = str(error).strip().splitlines()
-    return (lines[0].rstrip(" .") if lines else type(error).__name__) + "."
+        try:
+            table = feather.read_table(path, memory_map=False)
+        except pyarrow.ArrowInvalid:
+            with open(path, "rb") as file:
+                table = ipc.open_stream(file).read_all()
+    except (OSError, ValueError) as error:
+        raise GomeaBnError(f"File '{path}' is not a readable Arrow file: {first_line(error)}") from error
+    return arrow_frame(table)

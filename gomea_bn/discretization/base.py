@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.dates import source_name
+from gomea_bn.data.loading import Loaded, load
+from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.data.sources import complete_table, source_frame
-from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.table import Table, table_of
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -250,8 +253,8 @@ class Discretizer(Parameters, ABC):
 
         Parameters
         ----------
-        source : DataFrame, Table, path or ndarray
-            As of `fit`.
+        source : DataFrame, Table, path, ndarray or Loaded
+            As of `fit`; `Loaded` rows are read already.
         network : DiscretizedBayesNet or list of (parent, child), optional
             As of `fit`; edges alone decide no kinds.
 
@@ -280,11 +283,12 @@ class Discretizer(Parameters, ABC):
                     )
             return complete_table(source, self.missing, type(self).__name__)
         check_choice("missing", self.missing, ("error", "drop"))
-        frame = source_frame(source)
+        loaded = source if isinstance(source, Loaded) else load(source, ReadingOptions())
         if isinstance(network, DiscretizedBayesNet):
             # its message for a missing column is clearer
-            column_positions(frame, network.names)
-        return read_table(frame, kinds=kinds, missing=self.missing, max_levels=self.max_levels, min_rows=2)
+            column_positions(loaded.frame, network.names)
+            kinds = {source_name(name): kind for name, kind in kinds.items()}
+        return table_of(loaded, kinds=kinds, missing=self.missing, max_levels=self.max_levels, min_rows=2)
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags

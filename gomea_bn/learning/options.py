@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.dates import source_name
 from gomea_bn.data.sources import AVAILABLE, source_frame
 from gomea_bn.errors import GomeaBnError, check_number, is_integer
 from gomea_bn.network.checks import check_pseudo_count
@@ -126,12 +127,19 @@ def row_densities(
     frame = source_frame(source)
     if missing != "drop":
         return log_density(frame)
-    used = frame[[name for name in frame.columns if str(name) in names]]
+    used = frame[[name for name in frame.columns if str(name) in names or _is_date_of(str(name), names)]]
+    # a column without values may be one of the network, with a level for missing values
+    used = used.loc[:, used.notna().any()]
     complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
     densities = np.full(len(frame), np.nan)
     if complete.any():
         densities[complete.to_numpy()] = log_density(frame[complete])
     return densities
+
+
+def _is_date_of(name: str, names: Sequence[str]) -> bool:
+    """Return whether a column holds the dates of one of the variables, whose names end in a unit."""
+    return any(source_name(variable) == name for variable in names)
 
 
 def mean_density(densities: NDArray[np.float64]) -> float:

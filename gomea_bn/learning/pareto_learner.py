@@ -293,6 +293,7 @@ class ParetoBayesNetLearner(LearnerParameters):
             "dropped_rows": list(self.table_.dropped_rows),
             "columns": column_summary(self.table_),
             "parameters": parameters,
+            "reading": self.table_.reading.given,
             "algorithm": {k: v if isinstance(v, plain) else repr(v) for k, v in options.items()},
             **environment(),
             "counts": {

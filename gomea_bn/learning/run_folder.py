@@ -130,6 +130,7 @@ def run_record(
             "columns": columns,
         },
         "parameters": plain_parameters(learner),
+        "reading": table.reading.given,
         "algorithm": asdict(GOMEA()) if learner.algorithm is None else repr(learner.algorithm),
         "seed": learner.seed_,
         "n_jobs": learner.n_jobs,

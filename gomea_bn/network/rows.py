@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.protocol import NetworkLike
@@ -33,7 +34,7 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
     ----------
     network : NetworkLike
         The network.
-    data : DataFrame, Table or path
+    data : Table, path, DataFrame or another source of `gomea_bn.data.frames.frame_of`
         Rows with a column for every variable; further columns are ignored.
 
     Raises
@@ -42,20 +43,14 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
         For missing columns, missing values, unknown levels, constant continuous columns, cut points
         outside the data, and fewer than 2 rows.
     """
-    import pandas as pd
-
     frame: Any = data
     if isinstance(data, Table):
         data.require_complete("The network")
         if _has_variables(data, network):
             return data
         frame = data.to_frame()
-    elif isinstance(data, (str, os.PathLike)):
-        from gomea_bn.data.table_files import read_frame
-
-        frame = read_frame(data)
-    elif not isinstance(data, pd.DataFrame):
-        raise GomeaBnError(f"data must be a DataFrame, a Table or a path, got {type(data).__name__}.")
+    else:
+        frame = source_frame(data)
     if len(frame) < 2:
         raise GomeaBnError(f"data must have at least 2 rows, got {len(frame)}.")
     positions = column_positions(frame, network.names)

@@ -282,7 +282,7 @@ def test_the_rule_of_kinds_names_the_option_of_the_command(table):
     ("name", "content", "message"),
     [
         ("none.csv", None, "does not exist"),
-        ("rows.txt", b"a,b\n1,2\n", "must end in .csv"),
+        ("rows.doc", b"a,b\n1,2\n", "must end in .csv"),
         ("empty.csv", b"", "is empty"),
         ("binary.csv", bytes(range(256)), "is not UTF-8 text"),
         ("latin.csv", "ä,b\n1,2\n".encode("latin-1"), "is not UTF-8 text"),
@@ -294,7 +294,8 @@ def test_the_rule_of_kinds_names_the_option_of_the_command(table):
             b"a,b\n" + b"1,2\n" * 12,
             "All columns of the table are constant: 'a' is 1, 'b' is 2",
         ),
-        ("many.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i) for i in range(60)), "at most 50 levels"),
+        ("ids.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i) for i in range(60)), "Give --kind a=continuous"),
+        ("many.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i % 60) for i in range(180)), "at most 50 levels"),
         ("rows.parquet", b"PAR1 no parquet", "not a readable Parquet file"),
     ],
 )
@@ -462,7 +463,7 @@ def test_a_command_reads_its_table_once(table, monkeypatch, command):
     arguments = ["--method", "mdl"] if command == "discretize" else ["--max-evaluations", "100"]
     result = invoke(command, table, *arguments, "--quiet")
     assert result.exit_code == 0, result.stderr
-    assert read == [1, None]  # the names, then the rows
+    assert read == [200, None]  # first lines, then the rows
 
 
 def test_former_options_work_with_a_warning(table, rows, tmp_path):

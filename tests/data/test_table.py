@@ -24,7 +24,7 @@ def frame():
     return pd.DataFrame(
         {
             "height": rng.normal(size=N),
-            "count": np.arange(N),
+            "count": 2 * np.arange(N),
             "rooms": np.arange(N) % 4,
             "town": np.array(["b", "a", "c"], dtype=object)[np.arange(N) % 3],
         }
@@ -72,7 +72,7 @@ def test_discrete_columns_have_their_levels_in_order(values, levels):
 @pytest.mark.parametrize(
     "values",
     [
-        np.arange(11),
+        2 * np.arange(11),
         np.array([0.0, 1.0] * 6),
         np.array([0.5, 1.5] * 6, dtype=np.float32),
         pd.array([0.5, 1.5] * 6, dtype="Float64"),
@@ -104,8 +104,8 @@ def test_describe_prints_the_rule_and_every_reason(frame):
 
 
 def test_text_that_is_mostly_numbers_is_remarked():
-    column = column_of([*map(str, range(11)), "?"])
-    assert "11 of 12 values read as numbers; the first that does not is '?'" in column.reason
+    column = column_of([*map(str, range(10)), "9", "!"])
+    assert "11 of 12 values read as numbers; the first that does not is '!'" in column.reason
 
 
 def test_names_of_other_types_become_text():
@@ -130,7 +130,7 @@ def test_dropping_records_the_rows(frame):
     table = read_table(frame.set_index("count", drop=False), missing="drop")
     assert table.dropped_rows == (3, 7, 9)
     assert table.n_rows == N - 3
-    assert decoded(table.columns[1]) == [float(i) for i in range(N) if i not in (3, 7, 9)]
+    assert decoded(table.columns[1]) == [2.0 * i for i in range(N) if i not in (3, 7, 9)]
     assert "Dropped 3 of 30 rows with missing or infinite values: rows 3, 7, 9" in table.describe()
 
 
@@ -157,7 +157,7 @@ def with_column(values):
             {},
             ["'height'", "1 missing or infinite", "row 29"],
         ),
-        (with_column([None] * N), {"missing": "drop"}, ["'odd' has no values", "all 30 rows"]),
+        (with_column([np.inf] * N), {"missing": "drop"}, ["'odd' has no values", "all 30 rows"]),
         (
             with_column([np.nan] * 25 + [1.5, 2, 3, 4, 5]),
             {"missing": "drop"},
@@ -180,9 +180,9 @@ def with_column(values):
             ["2 levels", "flatten"],
         ),
         (
-            with_column([f"{i}!" for i in range(N)]),
-            {"max_levels": 20},
-            ["'odd'", "at most 20 levels, got 30"],
+            with_column([f"{i % 29}!" for i in range(N)]),
+            {"max_levels": 20, "kinds": {"odd": "discrete"}},
+            ["'odd'", "at most 20 levels, got 29"],
         ),
         (with_column([str(i) for i in range(N)]), {"max_levels": 20}, ["reads as a number", "kinds={'odd'"]),
         (lambda f: f, {"kinds": {"height": "discrete"}, "max_levels": 20}, ["'height'", "at most 20 levels"]),
@@ -198,12 +198,6 @@ def with_column(values):
         (lambda f: f, {"missing": "fill"}, ["missing must be", "'fill'"]),
         (lambda f: f, {"max_levels": 1}, ["max_levels must be", "got 1"]),
         (lambda f: f, {"min_rows": "10"}, ["min_rows must be", "'10'"]),
-        (with_column(lambda: pd.date_range("2020", periods=N)), {}, ["'odd'", "datetime", "days"]),
-        (
-            with_column(lambda: pd.to_timedelta(np.arange(N), "D")),
-            {},
-            ["'odd'", "timedelta", "total_seconds"],
-        ),
         (with_column(lambda: pd.period_range("2020", periods=N, freq="M")), {}, ["'odd'", "period"]),
         (with_column(lambda: pd.interval_range(0, N)), {}, ["'odd'", "interval"]),
         (with_column(1j * np.arange(N)), {}, ["'odd'", "complex"]),
@@ -213,7 +207,7 @@ def with_column(values):
         (with_column([1, "a", 2.5] * 10), {}, ["'odd'", "str 'a' in row 1", "int 1 in row 0", "astype(str)"]),
         (with_column([None, "a", 2] * 10), {"missing": "drop"}, ["str 'a' in row 1", "int 2 in row 2"]),
         (with_column(lambda: pd.Categorical(pd.cut(np.arange(N), 3))), {}, ["'odd'", "Interval", "rename"]),
-        (with_column([2**60 + i for i in range(N)]), {}, ["'odd'", "2**53"]),
+        (with_column([2**60 + 2 * i for i in range(N)]), {}, ["'odd'", "2**53"]),
         (
             with_column(lambda: pd.Series([10**400 + i for i in range(N)], dtype=object)),
             {},
@@ -229,9 +223,9 @@ def test_bad_tables_are_refused_with_the_column_and_the_rows(frame, change, opti
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("source", [np.zeros((20, 2)), None, [[1, 2]], {"a": [1, 2]}])
+@pytest.mark.parametrize("source", [None, [[1, 2]], 3.5])
 def test_other_sources_are_refused_with_advice(source):
-    with pytest.raises(GomeaBnError, match="must be a pandas DataFrame or the path"):
+    with pytest.raises(GomeaBnError, match=r"must be a Table, a frame .* or the path of a file; got"):
         read_table(source)
 
 
@@ -270,7 +264,7 @@ def test_a_number_among_other_names_is_a_name(tmp_path):
         ("a.csv", b"\n\n", ["is empty"]),
         ("a.csv", bytes(range(256)) * 9, ["not UTF-8 text"]),
         ("a.csv", "a,\u00e9\n1,2\n".encode("latin-1"), ["not UTF-8 text"]),
-        ("a.csv", "a,b\n1,2\n".encode("utf-16"), ["UTF-16"]),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16-le"), ["UTF-16", "utf-16-le"]),
         ("a.csv", b"a,b\n" + b"1,2\n" * 12 + b"1,2,3\n", ["ragged", "line 14"]),
         ("a.csv", b"a,b\n" + b"1,2,3\n" * 12, ["ragged", "2 column names"]),
         ("a.csv", b"a,b\n" + b"1,2\n2,4\n" * 6 + b"1\n", ["'b' has 1 missing", "row 12"]),
@@ -279,11 +273,12 @@ def test_a_number_among_other_names_is_a_name(tmp_path):
         ("a.csv", b",a\n0,2\n", ["no name for column 0", "index"]),
         ("a.csv", b"1.5,2.5\n0,2\n", ["no column names"]),
         ("a.csv", b"a,b,a\n1,2,3\n", ["'a' occurs more than once", "0 and 2"]),
-        ("a.csv", b"a;b\n0;2\n", ["only one column", "sep="]),
+        ("a.csv", b"a;b\n0;2;3\n", ["only one column", "sep"]),
         ("a.csv.gz", b"\x1f\x8b\x08\x00junk", ["cannot be read"]),
         ("a.csv.zip", b"junk", ["cannot be read"]),
         ("a.parquet", b"junk", ["not a readable Parquet"]),
-        ("a.xlsx", b"junk", ["must end in", "'.xlsx'"]),
+        ("a.doc", b"junk", ["must end in", "'.doc'"]),
+        ("a.xlsx", b"junk", ["not a readable .xlsx file"]),
         ("a", b"junk", ["no ending"]),
     ],
 )
@@ -314,7 +309,7 @@ def test_every_value_comes_back(numbers, words):
     frame = pd.DataFrame({"number": numbers, "word": pd.Series(words, dtype=object)})
     if len(set(words)) < 2:
         return
-    number, word = read_table(frame).columns
+    number, word = read_table(frame, na_values=[], columns=["number", "word"]).columns
     assert decoded(number) == numbers
     assert decoded(word) == words
     assert list(word.levels) == sorted(set(words))
@@ -346,13 +341,15 @@ def test_large_whole_numbers_next_to_missing_ones_stay_real():
 
 
 def test_text_of_which_half_reads_as_numbers_is_remarked():
-    half = column_of([*map(str, range(6)), *"abcdef"])
+    half = column_of([*map(str, range(6)), *"abcdef"], kinds={"x": "discrete"})
     assert "6 of 12 values read as numbers; the first that does not is 'a'" in half.reason
-    assert "read as numbers" not in column_of([*map(str, range(5)), *"abcdefg"]).reason
+    assert (
+        "read as numbers" not in column_of([*map(str, range(5)), *"abcdefg"], kinds={"x": "discrete"}).reason
+    )
 
 
 def test_as_many_levels_as_allowed_are_accepted():
-    letters = list("abcdefghijkl")
+    letters = 3 * list("abcdefghijkl")
     assert len(column_of(letters, max_levels=12).levels) == 12
     with pytest.raises(GomeaBnError, match="at most 11 levels, got 12"):
         column_of(letters, max_levels=11)
@@ -381,7 +378,7 @@ def test_a_constant_column_is_discrete_with_a_warning(values, levels):
 
 
 def test_the_warning_names_every_constant_column():
-    frame = pd.DataFrame({"a": range(12), "b": 1, "c": "q"})
+    frame = pd.DataFrame({"a": np.arange(12.0), "b": 1, "c": "q"})
     with pytest.warns(
         UserWarning, match="2 columns .* are constant .*: 'b' is 1, 'c' is 'q' in all 12 rows"
     ) as caught:

@@ -1,0 +1,233 @@
+"""Dates, times and durations as numbers, with the unit in the name of the column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.reading import Note
+from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.texts import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["UNITS", "as_numbers", "source_name", "with_dates"]
+
+DAYS, SECONDS, HOURS = "days since 1970-01-01", "seconds", "hours"
+UNITS = (DAYS, SECONDS, HOURS)
+"""Units of dates, durations and times of day; the name of a column ends in one of them in brackets."""
+
+_TIME = r"([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME)
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
+_OTHERS = (
+    (re.compile(r"\d{4}/\d{1,2}/\d{1,2}"), ("%Y/%m/%d",)),
+    (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"), ("%d.%m.%Y",)),
+    (re.compile(r"\d{1,2}/\d{1,2}/\d{4}"), ("%d/%m/%Y", "%m/%d/%Y")),
+)
+
+
+def source_name(name: str) -> str:
+    """Return the name of the column of dates that a name with a unit comes from, or the name itself."""
+    for unit in UNITS:
+        if name.endswith(f" [{unit}]"):
+            return name.removesuffix(f" [{unit}]")
+    return name
+
+
+def with_dates(
+    frame: pd.DataFrame, kinds: Mapping[str, str], how: str, few: int
+) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
+    """Return a frame with dates, times and durations as numbers.
+
+    Columns of text stay text if `kinds` calls them discrete, and if they have few distinct values and `kinds` does not
+    call them continuous.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows; names are unique.
+    kinds : mapping of str to str
+        Kinds that the user gives, by name as text.
+    how : {"numbers", "drop"}
+        Whether the columns become numbers or are left out.
+    few : int
+        Largest number of distinct values that are few.
+
+    Returns
+    -------
+    frame : DataFrame
+    new_names : dict of str to str
+        Names with units, by the former name as text.
+    notes : list of Note
+    """
+    changed: dict[int, tuple[pd.Series[Any], str]] = {}
+    for position, label in enumerate(frame.columns):
+        name, series = str(label), frame.iloc[:, position]
+        if _stays_text(series, kinds.get(name), few):
+            continue
+        converted = as_numbers(series, name)
+        if converted is not None:
+            numbers, unit = converted
+            changed[position] = numbers, f"{name} [{unit}]"
+    if not changed:
+        return frame, {}, []
+    names = {str(frame.columns[position]): new_name for position, (_, new_name) in changed.items()}
+    if how == "drop":
+        remaining = [position for position in range(frame.shape[1]) if position not in changed]
+        note = Note(f"Left out columns of dates and times: {listed(map(repr, names), 10)}.")
+        return frame.iloc[:, remaining], {}, [note]
+    import pandas as pd
+
+    parts = [changed[p][0] if p in changed else frame.iloc[:, p] for p in range(frame.shape[1])]
+    labels = [changed[p][1] if p in changed else label for p, label in enumerate(frame.columns)]
+    shown = listed([f"'{name}' as '{new_name}'" for name, new_name in names.items()], 5)
+    note = Note(
+        [f"Dates and times are read as numbers: {shown}; ", Option("dates", "drop"), " leaves them out."]
+    )
+    return pd.concat(parts, axis=1, keys=range(len(parts))).set_axis(labels, axis=1), names, [note]
+
+
+def _stays_text(series: pd.Series[Any], kind: str | None, few: int) -> bool:
+    """Return whether a column is not to be looked at, because it is discrete text."""
+    from pandas.api import types
+
+    if not types.is_object_dtype(series.dtype) and not types.is_string_dtype(series.dtype):
+        return False
+    if kind is not None:
+        return kind == "discrete"
+    try:
+        return bool(series.nunique() <= few)
+    # lists and dicts cannot be compared
+    except TypeError:
+        return True
+
+
+def as_numbers(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
+    """Return a column of dates, times or durations as numbers, and their unit; None for other columns.
+
+    Parameters
+    ----------
+    series : Series
+        Column of any type. Text counts as dates if every value is one, as YYYY-MM-DD, YYYY/MM/DD, DD.MM.YYYY,
+        DD/MM/YYYY or MM/DD/YYYY (the first also with a time), or a time of day, as HH:MM or HH:MM:SS.
+    name : str
+        Name of the column, for messages.
+
+    Raises
+    ------
+    GomeaBnError
+        For text dates whose day and month cannot be distinguished.
+    """
+    import pandas as pd
+    from pandas.api import types
+
+    dtype = series.dtype
+    if types.is_datetime64_any_dtype(dtype):
+        return _numbers(_days(series), series), DAYS
+    if types.is_timedelta64_dtype(dtype):
+        return _numbers(np.asarray(series.dt.total_seconds(), np.float64), series), SECONDS
+    if isinstance(dtype, pd.StringDtype):
+        return _from_text(series, name)
+    if types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
+        return _from_objects(series, name)
+    return None
+
+
+def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
+    """Return a column of Python's dates, times or durations, or of text, as numbers."""
+    import pandas as pd
+    from pandas.api import types
+
+    values = series.dropna().astype(object)
+    inferred = types.infer_dtype(values, skipna=True)
+    if inferred == "string":
+        return _from_text(series, name)
+    if inferred in ("datetime", "datetime64", "date"):
+        return _numbers(_days(pd.to_datetime(series.astype(object), utc=True)), series), DAYS
+    if inferred in ("timedelta", "timedelta64"):
+        seconds = pd.to_timedelta(series.astype(object)).dt.total_seconds()
+        return _numbers(np.asarray(seconds, np.float64), series), SECONDS
+    if inferred == "time":
+        hours = [
+            np.nan if value is None or value != value else _hours(value) for value in series.astype(object)
+        ]
+        return _numbers(np.array(hours, np.float64), series), HOURS
+    return None
+
+
+def _hours(time: Any) -> float:
+    return float(time.hour + time.minute / 60 + (time.second + time.microsecond / 1e6) / 3600)
+
+
+def _from_text(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
+    """Return a column of text as numbers if all of its values are dates or times of day."""
+    import pandas as pd
+
+    codes, uniques = pd.factorize(series.array)
+    texts = [str(value).strip() for value in uniques]
+    if not texts:
+        return None
+    if all(map(_CLOCK.fullmatch, texts)):
+        parts = [[float(part) for part in text.split(":")] for text in texts]
+        each = np.array([sum(part / 60**power for power, part in enumerate(time)) for time in parts])
+        unit = HOURS
+    else:
+        dates = _text_dates(texts, name)
+        if dates is None:
+            return None
+        each, unit = _days(dates), DAYS
+    numbers = np.append(each, np.nan)[codes]
+    return _numbers(numbers, series), unit
+
+
+def _text_dates(texts: list[str], name: str) -> pd.Series[Any] | None:
+    """Return the dates that texts stand for, or None if one of them is not a date."""
+    import pandas as pd
+
+    if all(map(_ISO.fullmatch, texts)):
+        return _parsed(texts, "ISO8601")
+    for pattern, formats in _OTHERS:
+        if all(map(pattern.fullmatch, texts)):
+            dates = [parsed for parsed in (_parsed(texts, form) for form in formats) if parsed is not None]
+            if len(dates) == 2 and not dates[0].equals(dates[1]):
+                raise GomeaBnError(
+                    f"Column '{name}' holds dates such as {texts[0]!r}, in which day and month cannot be "
+                    "distinguished.",
+                    ["write them as YYYY-MM-DD", Setting("drop", name)],
+                )
+            return pd.Series(dates[0]) if dates else None
+    return None
+
+
+def _parsed(texts: list[str], form: str) -> pd.Series[Any] | None:
+    import pandas as pd
+
+    try:
+        return pd.Series(pd.to_datetime(texts, format=form, utc=True))
+    except ValueError:
+        return None
+
+
+def _days(dates: pd.Series[Any]) -> NDArray[np.float64]:
+    """Return the days since 1970-01-01 of dates, float64, NaN where missing."""
+    import pandas as pd
+
+    moments = dates.dt.tz_convert("UTC").dt.tz_localize(None) if getattr(dates.dt, "tz", None) else dates
+    days = (moments.astype("datetime64[us]") - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    return np.asarray(days, np.float64)
+
+
+def _numbers(values: NDArray[np.float64], series: pd.Series[Any]) -> pd.Series[Any]:
+    """Return numbers as a column, integers if all are whole."""
+    import pandas as pd
+
+    present = values[~np.isnan(values)]
+    is_whole = bool((present == np.floor(present)).all())
+    numbers = pd.Series(values, index=series.index, name=series.name).astype("Float64")
+    return numbers.astype("Int64") if is_whole else numbers

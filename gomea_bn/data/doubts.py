@@ -1,0 +1,103 @@
+"""Warnings about usable tables that may not be what their owner thinks: duplicate rows, names that are data."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gomea_bn.data.columns import Column
+from gomea_bn.data.numerals import is_number
+from gomea_bn.data.reading import Note
+from gomea_bn.errors import Option
+from gomea_bn.texts import counted, listed, percent
+
+if TYPE_CHECKING:
+    from gomea_bn.data.table import Table
+
+__all__ = ["doubts_about"]
+
+# duplicates of rows of measurements are rare
+_MOST_DUPLICATES = 0.01
+# so many different rows do not all occur equally often by chance
+_LEAST_REPEATED = 20
+# odd, so that no bit of a hash is lost
+_FACTOR = 1_000_003
+
+
+def doubts_about(table: Table) -> list[Note]:
+    """Return the warnings about a table."""
+    if len(table.columns) < 2:
+        return []
+    found = (_duplicate_rows(table), _data_as_names(table), _many_probabilities(table))
+    return [note for note in found if note is not None]
+
+
+def _duplicate_rows(table: Table) -> Note | None:
+    """Return a warning if rows of measurements occur repeatedly, or if all rows were copied."""
+    from pandas.util import hash_array
+
+    hashes = np.zeros(table.n_rows, np.uint64)
+    for column in table.columns:
+        hashes = hashes * np.uint64(_FACTOR) + hash_array(column.values)
+    counts = np.unique(hashes, return_counts=True)[1]
+    n_duplicates = table.n_rows - counts.size
+    has_numbers = any(column.is_continuous for column in table.columns)
+    are_copies = counts.size >= _LEAST_REPEATED and gcd(*counts.tolist()) > 1
+    if not are_copies and not (has_numbers and n_duplicates > _MOST_DUPLICATES * table.n_rows):
+        return None
+    whole = f" Every row occurs {gcd(*counts.tolist())} times or a multiple of it." if are_copies else ""
+    return Note(
+        f"{counted(n_duplicates, 'row')} of {table.n_rows:,} ({percent(n_duplicates / table.n_rows)}) "
+        f"{'repeats' if n_duplicates == 1 else 'repeat'} an earlier one.{whole} They count as independent "
+        "observations: copies make edges and cuts look surer than they are, and put the same row into training and "
+        "test data.",
+        ["drop copies of the same observation before reading"],
+    )
+
+
+def _data_as_names(table: Table) -> Note | None:
+    """Return a warning if at least half of the names, and two, could be values of their columns."""
+    names = table.names
+    if all(name.lstrip("+-").isdigit() for name in names) and _are_consecutive([int(name) for name in names]):
+        return None
+    suspicious = [column.name for column in table.columns if _could_be_value(column)]
+    if len(suspicious) < 2 or 2 * len(suspicious) < len(names):
+        return None
+    return Note(
+        [
+            f"{len(suspicious)} of {len(names)} column names look like data: {listed(map(repr, suspicious), 5)}. If "
+            "the first line of the file is a row, read it with ",
+            Option("header", "none"),
+            ".",
+        ]
+    )
+
+
+def _are_consecutive(numbers: list[int]) -> bool:
+    return all(second == first + 1 for first, second in pairwise(numbers))
+
+
+def _could_be_value(column: Column) -> bool:
+    """Return whether the name of a column is a number among numbers, or one of its levels."""
+    if column.levels is None:
+        return is_number(column.name)
+    numeric = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels)
+    return is_number(column.name) if numeric else column.name in column.levels
+
+
+def _many_probabilities(table: Table) -> Note | None:
+    """Return a warning if the marginal distributions of discrete columns have more free probabilities than rows."""
+    free = {column.name: len(column.levels) - 1 for column in table.columns if column.levels is not None}
+    total = sum(free.values())
+    if total <= table.n_rows:
+        return None
+    largest = sorted(free, key=lambda name: -free[name])[:3]
+    most = listed([f"'{name}' {free[name] + 1} levels" for name in largest])
+    return Note(
+        f"The discrete columns have {total:,} free probabilities even without edges, more than the "
+        f"{counted(table.n_rows, 'row')}: {most}.",
+        ["merge or drop levels", "drop columns"],
+    )

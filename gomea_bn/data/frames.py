@@ -1,0 +1,122 @@
+"""Tables in memory as pandas frames: pandas, polars, Arrow, dicts of columns, NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gomea_bn.data.headers import column_names
+from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SOURCES", "arrow_frame", "frame_of", "require_pyarrow"]
+
+SOURCES = (
+    "a Table, a frame of pandas or polars, an Arrow table, a dict of columns, a NumPy array of shape "
+    "(n_rows, n_columns), or the path of a file"
+)
+"""What a table may be read from, in words."""
+
+
+def frame_of(source: Any) -> pd.DataFrame:
+    """Return a table in memory as a frame; a pandas frame is returned as it is.
+
+    Parameters
+    ----------
+    source : DataFrame, object with the Arrow capsule or the dataframe interchange, mapping, or ndarray
+        Objects of polars, pyarrow and other libraries offer ``__arrow_c_stream__`` or ``__dataframe__``. A mapping maps
+        names to columns of equal length. The columns of an array are named x0, x1, ..., those of a structured array as
+        its fields.
+
+    Raises
+    ------
+    GomeaBnError
+        For columns of different lengths, an array of another shape, an object of another type, and if pyarrow is
+        needed and missing.
+    """
+    import pandas as pd
+
+    if isinstance(source, pd.DataFrame):
+        return source
+    if isinstance(source, np.ndarray):
+        return _frame_of_array(source)
+    if isinstance(source, Mapping):
+        return _frame_of_columns(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        pyarrow = require_pyarrow(f"Reading a {_type_name(source)}")
+        return arrow_frame(pyarrow.table(source))
+    if hasattr(source, "__dataframe__"):
+        return pd.api.interchange.from_dataframe(source)
+    raise GomeaBnError(f"A table must be {SOURCES}; got {type(source).__name__}.")
+
+
+def _type_name(source: object) -> str:
+    return f"{type(source).__module__.partition('.')[0]}.{type(source).__name__}"
+
+
+def _frame_of_array(array: np.ndarray[Any, Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    if array.ndim == 1 and array.dtype.names is not None:
+        return pd.DataFrame({name: array[name] for name in array.dtype.names})
+    if array.ndim != 2:
+        raise GomeaBnError(f"An array must have shape (n_rows, n_columns), got shape {array.shape}.")
+    frame = pd.DataFrame(array, columns=column_names(array.shape[1]))
+    # columns of an array of objects may have types of their own
+    return frame.infer_objects() if array.dtype == object else frame
+
+
+def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    lengths = {}
+    for name, values in columns.items():
+        try:
+            lengths[str(name)] = len(values)
+        except TypeError:
+            raise GomeaBnError(
+                f"A dict must map names to columns; '{name}' maps to {type(values).__name__}."
+            ) from None
+        if isinstance(values, (str, bytes)):
+            raise GomeaBnError(f"A dict must map names to columns; '{name}' maps to the text {values!r:.40}.")
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"'{name}' {length}" for name, length in list(lengths.items())[:5])
+        raise GomeaBnError(f"Columns of a dict must have the same number of rows, got {shown}.")
+    return pd.DataFrame({name: _without_index(values) for name, values in columns.items()})
+
+
+def _without_index(values: Any) -> Any:
+    """Return a column without the index of pandas, by which a dict of series would be aligned."""
+    import pandas as pd
+
+    if isinstance(values, pd.Series):
+        return values.reset_index(drop=True)
+    return (
+        values if isinstance(values, (np.ndarray, list, pd.api.extensions.ExtensionArray)) else list(values)
+    )
+
+
+def require_pyarrow(what: str) -> Any:
+    """Return the module pyarrow; raises `GomeaBnError`, whose subject is `what`, if it is not installed."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise GomeaBnError(f"{what} needs pyarrow: pip install 'gomea-bn[parquet]'.") from error
+    return pyarrow
+
+
+def arrow_frame(table: Any) -> pd.DataFrame:
+    """Return a pyarrow table as a frame; integers and bools next to missing values stay what they are."""
+    import pandas as pd
+    import pyarrow as pa
+
+    types: dict[Any, Any] = {pa.bool_(): pd.BooleanDtype()}
+    for bits in (8, 16, 32, 64):
+        types[getattr(pa, f"int{bits}")()] = getattr(pd, f"Int{bits}Dtype")()
+        types[getattr(pa, f"uint{bits}")()] = getattr(pd, f"UInt{bits}Dtype")()
+    frame: pd.DataFrame = table.to_pandas(types_mapper=types.get, ignore_metadata=True)
+    return frame

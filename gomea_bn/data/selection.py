@@ -1,0 +1,151 @@
+"""Columns of a frame that a table is made of: those chosen by name, without identifiers and free text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.data.columns import column_positions
+from gomea_bn.data.kinds import FEW_VALUES
+from gomea_bn.data.numerals import numbers_in
+from gomea_bn.data.reading import Note
+from gomea_bn.data.symbols import is_text_like
+from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
+from gomea_bn.texts import counted, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["chosen_columns", "identifier_reason", "without_identifiers"]
+
+_UUID = re.compile(r"\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
+_IDENTIFIER_NAME = re.compile(
+    r"(.*[_\W])?(id|ids|uuid|guid|index|idx|key|rownames?|unnamed: 0)", re.IGNORECASE
+)
+_CAPITAL_IDENTIFIER = re.compile(r".*[a-z](Id|ID|Key|UUID|Index)")
+# free text has at least so many different values per row, or words per value
+_FREE_SHARE, _FREE_WORDS = 0.5, 4
+
+
+def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Sequence[str]) -> pd.DataFrame:
+    """Return the columns named in `columns`, or all, without those in `drop`, in the order of the frame.
+
+    Raises
+    ------
+    GomeaBnError
+        For unknown columns, and if none remains.
+    """
+    if columns is None and not drop:
+        return frame
+    names = list(map(str, frame.columns))
+    for option, chosen in (("columns", columns or ()), ("drop", drop)):
+        for name in chosen:
+            if name not in names:
+                raise GomeaBnError([Option(option), f": unknown column '{name}'.{nearest(name, names)}"])
+    remaining = [
+        position
+        for position, name in enumerate(names)
+        if (columns is None or name in columns) and name not in drop
+    ]
+    if not remaining:
+        raise GomeaBnError(["No column remains after ", Option("columns"), " and ", Option("drop"), "."])
+    return frame.iloc[:, remaining]
+
+
+def without_identifiers(
+    frame: pd.DataFrame, wanted: Collection[str], max_levels: int
+) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the frame without identifiers and free text, and a warning that names them and how to take them in.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows; its names are unique.
+    wanted : collection of str
+        Names of columns that stay whatever they hold.
+    max_levels : int
+        Largest number of levels of a discrete column.
+
+    Raises
+    ------
+    GomeaBnError
+        If no column remains.
+    """
+    left_out: dict[str, tuple[int, str, str]] = {}
+    for name, position in column_positions(frame).items():
+        if name in wanted:
+            continue
+        series = frame.iloc[:, position]
+        reason = identifier_reason(series, name) or free_text_reason(series, max_levels)
+        if reason is not None:
+            kind = "discrete" if is_text_like(series) else "continuous"
+            left_out[name] = position, reason, kind
+    if not left_out:
+        return frame, []
+    described = listed([f"'{name}' ({reason})" for name, (_, reason, _) in left_out.items()], 10)
+    first, (_, _, kind) = next(iter(left_out.items()))
+    note = Note(
+        f"Left out {counted(len(left_out), 'column')}: {described}. To take one in:",
+        [Setting("kinds", kind, first), "name it among the columns to read"],
+    )
+    positions = {position for position, _, _ in left_out.values()}
+    remaining = [position for position in range(frame.shape[1]) if position not in positions]
+    if not remaining:
+        raise GomeaBnError(
+            f"No column of the table can be used: {described}.", [Setting("kinds", kind, first)]
+        )
+    return frame.iloc[:, remaining], [note]
+
+
+def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
+    """Return why the values of a column identify the rows, or None if they do not.
+
+    Parameters
+    ----------
+    series : Series
+        Column of any type; a pandas categorical is no identifier.
+    name : str
+        Its name; "" for row names, which are identifiers if all differ.
+    """
+    from pandas.api import types
+
+    values = series.dropna()
+    n_values = len(values)
+    least = 1 if not name else FEW_VALUES
+    if n_values <= least:
+        return None
+    if types.is_integer_dtype(series.dtype):
+        numbers = values.to_numpy()
+        if n_values == len(series) and bool((numbers[1:] - numbers[:-1] == 1).all()):
+            return "a running number"
+    elif not is_text_like(series) or types.infer_dtype(values, skipna=True) != "string":
+        return None
+    elif _UUID.fullmatch(values.iloc[0].strip()) and values.map(_is_uuid).all():
+        return "UUIDs"
+    if not values.is_unique:
+        return None
+    if types.is_integer_dtype(series.dtype):
+        is_named_so = _IDENTIFIER_NAME.fullmatch(name) or _CAPITAL_IDENTIFIER.fullmatch(name)
+        return "a different number in every row, under the name of an identifier" if is_named_so else None
+    return None if numbers_in(list(values)) else "a different text in every row"
+
+
+def _is_uuid(text: str) -> bool:
+    return bool(_UUID.fullmatch(text.strip()))
+
+
+def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:
+    """Return why a column of more than `max_levels` different texts is free text, or None if it is not."""
+    from pandas.api import types
+
+    values = series.dropna()
+    if not is_text_like(series) or types.infer_dtype(values, skipna=True) != "string":
+        return None
+    distinct = values.unique()
+    if len(distinct) <= max_levels or numbers_in(list(distinct)):
+        return None
+    n_words = sum(len(str(text).split()) for text in distinct) / len(distinct)
+    if len(distinct) < _FREE_SHARE * len(values) and n_words < _FREE_WORDS:
+        return None
+    return f"{len(distinct):,} different texts in {len(values):,} rows"

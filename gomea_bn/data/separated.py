@@ -1,0 +1,345 @@
+"""Tables in text files: encoding, separator and decimal mark are detected where they are unambiguous."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.data.headers import check_names, column_names, without_nameless
+from gomea_bn.data.numerals import written_with
+from gomea_bn.data.reading import SEPARATOR_NAMES, Note, ReadingOptions
+from gomea_bn.data.selection import identifier_reason
+from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like
+from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.texts import counted, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["first_line", "read_separated"]
+
+_SAMPLE_LINES = 200
+_BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+# splits no line: the ASCII character that separates units
+_NO_SEPARATOR = "\x1f"
+
+
+def read_separated(
+    path: str, usual: str | None, options: ReadingOptions, *, plain: bool
+) -> tuple[pd.DataFrame, str, list[Note], list[Note]]:
+    """Return the table in a text file, its decimal mark, notes and warnings.
+
+    Parameters
+    ----------
+    path : str
+        File, which exists.
+    usual : str or None
+        Separator that the ending of the file name stands for; None if it stands for none.
+    options : ReadingOptions
+        Options of the user; separator, decimal mark and encoding are detected where they are not given.
+    plain : bool
+        Whether the file is not compressed.
+
+    Raises
+    ------
+    GomeaBnError
+        If the file is not text or ragged, if its separator or decimal mark is ambiguous, and for names that
+        `check_names` and `without_nameless` refuse.
+    """
+    encoding = options.encoding or _encoding(path, plain=plain)
+    lines = _reading(path, encoding, lambda: _first_lines(path, encoding))
+    if not any(line.strip() for line in lines):
+        raise GomeaBnError(f"File '{path}' is empty.")
+    notes: list[Note] = []
+    separator = options.separator or _separator(path, lines, usual)
+    if separator not in (usual, options.separator):
+        notes.append(
+            Note(
+                [f"Fields are separated by {_shown(separator)}; ", Option("sep"), " sets another separator."]
+            )
+        )
+    names = _names(path, lines, separator, options)
+    parts = {"sep": r"\s+" if separator == " " else separator, "encoding": encoding}
+    decimal = options.decimal or "."
+
+    def frame_with(decimal: str) -> pd.DataFrame:
+        frame: pd.DataFrame = _reading(
+            path, encoding, lambda: _parsed(path, names, options, {**parts, "decimal": decimal})
+        )
+        return frame
+
+    frame = frame_with(decimal)
+    if len(names) > len(_records(lines, separator)[0]) and identifier_reason(frame.iloc[:, 0], "") is None:
+        raise GomeaBnError(
+            f"File '{path}' is ragged: its rows have more fields than its {len(names) - 1} column names."
+        )
+    if options.decimal is None:
+        decimal, note = _decimal(frame)
+        if note is not None:
+            notes.append(note)
+        if decimal == ",":
+            frame = frame_with(decimal)
+    frame = _with_numbers(frame, decimal)
+    frame, empty_rows = _without_last_empty_rows(frame)
+    frame, left_out = without_nameless(path, frame, names)
+    return frame, decimal, notes + empty_rows, left_out
+
+
+def _shown(separator: str) -> str:
+    names = {character: name for name, character in SEPARATOR_NAMES.items() if name.isalpha()}
+    return f"'{names.get(separator, separator)}'" if separator in "\t " else repr(separator)
+
+
+def _encoding(path: str, *, plain: bool) -> str:
+    """Return the encoding that the first bytes of a file mark, otherwise UTF-8."""
+    if not plain:
+        return "utf-8-sig"
+    with open(path, "rb") as file:
+        start = file.read(65536)
+    if start[:2] in _BYTE_ORDER_MARKS:
+        return _BYTE_ORDER_MARKS[start[:2]]
+    if b"\0" in start:
+        raise GomeaBnError(
+            f"File '{path}' is not UTF-8 text: it holds NUL bytes, as binary files and UTF-16 text do.",
+            ["save it as UTF-8", Setting("encoding", "utf-16-le")],
+        )
+    return "utf-8-sig"
+
+
+def _reading(path: str, encoding: str, read: Any) -> Any:
+    """Return what a reader returns; errors of pandas name the file and the cause."""
+    import pandas as pd
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return read()
+    except UnicodeError as error:
+        raise _encoding_error(path, encoding, error) from error
+    except pd.errors.EmptyDataError as error:
+        raise GomeaBnError(f"File '{path}' is empty.") from error
+    except pd.errors.ParserError as error:
+        raise GomeaBnError(
+            f"File '{path}' is ragged or has an unclosed quote: {first_line(error)} Its first line must hold names."
+        ) from error
+    except GomeaBnError:
+        raise
+    # each compression library raises its own exceptions
+    except Exception as error:
+        raise GomeaBnError(f"File '{path}' cannot be read: {first_line(error)}") from error
+
+
+def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnError:
+    """Return the error for text in another encoding, with what the bytes are in the most frequent one."""
+    name = "UTF-8" if encoding.startswith("utf-8") else encoding
+    words = ""
+    if isinstance(error, UnicodeDecodeError):
+        around = error.object[max(error.start - 12, 0) : error.end + 12]
+        words = f" In cp1252 it would read '{' '.join(around.decode('cp1252', 'replace').split())}'."
+    return GomeaBnError(
+        f"File '{path}' is not {name} text ({getattr(error, 'reason', error)}).{words}",
+        ["save it as UTF-8", Setting("encoding", "cp1252")],
+    )
+
+
+def _first_lines(path: str, encoding: str) -> list[str]:
+    """Return the first lines of a file as they are."""
+    import pandas as pd
+
+    frame = pd.read_csv(
+        path,
+        sep=_NO_SEPARATOR,
+        header=None,
+        names=["line"],
+        index_col=False,
+        nrows=_SAMPLE_LINES,
+        dtype=str,
+        quoting=csv.QUOTE_NONE,
+        keep_default_na=False,
+        encoding=encoding,
+    )
+    return [str(line) for line in frame["line"]]
+
+
+def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """Return the fields of the first records; the last is left out where the lines may end within it."""
+    is_blank = separator == " "
+    # a quoted field may hold line ends
+    texts = [f"{line.strip() if is_blank else line}\n" for line in lines]
+    try:
+        records = [
+            [field.strip() for field in record]
+            for record in csv.reader(texts, delimiter=separator, skipinitialspace=is_blank)
+            if record
+        ]
+    except csv.Error:
+        return []
+    return records[:-1] if len(lines) == _SAMPLE_LINES and len(records) > 1 else records
+
+
+def _separator(path: str, lines: Sequence[str], usual: str | None) -> str:
+    """Return the separator: the usual one where it fits, otherwise the only one that does.
+
+    It fits if all records have as many fields as the first, at least 2. Otherwise, if all have one more, a row name.
+    """
+    for n_more in (0, 1):
+        if usual is not None and _fits(lines, usual, n_more):
+            return usual
+        fitting = [separator for separator in (",", ";", "\t", "|") if _fits(lines, separator, n_more)]
+        if not fitting and _fits(lines, " ", n_more):
+            fitting = [" "]
+        if len(fitting) > 1:
+            raise GomeaBnError(
+                [
+                    f"File '{path}' may be separated by {' or '.join(map(_shown, fitting))}; say by which with ",
+                    Option("sep"),
+                    ".",
+                ]
+            )
+        if fitting:
+            return fitting[0]
+    return usual or ","
+
+
+def _fits(lines: Sequence[str], separator: str, n_more: int) -> bool:
+    """Return whether all records have `n_more` fields more than the first, and at least 2."""
+    counts = [len(record) for record in _records(lines, separator)]
+    return len(counts) > 2 * n_more and set(counts[1:] or counts) == {counts[0] + n_more} and max(counts) >= 2
+
+
+def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOptions) -> list[str]:
+    """Return the names of the columns, "" for a column without one."""
+    records = _records(lines, separator)
+    if not records:
+        raise GomeaBnError(f"File '{path}' is ragged or has an unclosed quote in its first lines.")
+    first = records[0]
+    if options.header == "none":
+        return column_names(len(first))
+    if len(first) == 1 and len(records) > 1 and len(records[1]) > 1:
+        raise GomeaBnError(
+            f"File '{path}' is ragged: its first line is {first[0]!r:.60}, but the next has {len(records[1])} fields.",
+            ["remove the lines above the column names"],
+        )
+    check_names(path, first)
+    if not any(first):
+        raise GomeaBnError(f"File '{path}' has no column names: the fields of its first line are blank.")
+    # as R writes row names
+    if len(records) > 2 and all(len(record) == len(first) + 1 for record in records[1:]):
+        return ["", *first]
+    if len(first) == 1 and any(mark in first[0] for mark in ";\t,|"):
+        raise GomeaBnError(
+            [
+                f"File '{path}' has only one column, '{first[0]:.60}', when its fields are separated by "
+                f"{_shown(separator)}; set another separator with ",
+                Option("sep"),
+                ".",
+            ]
+        )
+    return first
+
+
+def _parsed(path: str, names: Sequence[str], options: ReadingOptions, parts: dict[str, Any]) -> pd.DataFrame:
+    """Return the table as pandas reads it; only empty cells are missing values."""
+    import pandas as pd
+
+    if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
+        # the default from pandas 3.1 on, where the option is deprecated
+        parts = {**parts, "float_precision": "round_trip"}
+    unique = [name or f"\0{position}" for position, name in enumerate(names)]
+    try:
+        frame: pd.DataFrame = pd.read_csv(
+            path,
+            header=0 if options.header == "first-line" else None,
+            names=unique,
+            index_col=False,
+            low_memory=False,
+            dtype_backend="numpy_nullable",
+            keep_default_na=False,
+            na_values=[""],
+            **parts,
+        )
+    except pd.errors.ParserWarning as error:
+        raise GomeaBnError(
+            f"File '{path}' is ragged: its rows have more fields than its {len(names)} column names."
+        ) from error
+    return frame
+
+
+def _decimal(frame: pd.DataFrame) -> tuple[str, Note | None]:
+    """Return the decimal mark of the numbers that pandas left as text, and a note if it is a comma.
+
+    Raises
+    ------
+    GomeaBnError
+        If some columns only fit a point and others only a comma, and if "1,234" may be 1.234 or 1234.
+    """
+    fitting: dict[str, list[tuple[str, str]]] = {}
+    for position in range(frame.shape[1]):
+        texts = _values_of(frame.iloc[:, position])
+        if texts:
+            example = next((text for text in texts if "," in text), texts[0])
+            fitting.setdefault(written_with(texts), []).append((str(frame.columns[position]), example))
+    points = [*fitting.get(".", [])]
+    points += [(str(name), "") for name in frame.columns if str(frame[name].dtype) == "Float64"]
+    commas, either = fitting.get(",", []), fitting.get(".,", [])
+    if commas and not points:
+        names = [f"'{name}'" for name, _ in commas]
+        return ",", Note(
+            [
+                f"Decimal commas in {counted(len(names), 'column')} ({listed(names, 5)}), for example "
+                f"{commas[0][1]!r}; ",
+                Option("decimal"),
+                " sets the decimal mark.",
+            ]
+        )
+    if commas or (either and not points):
+        (name, example), *_ = commas or either
+        but = f"but column '{points[0][0]}' holds decimal points" if commas else _two_readings(example)
+        raise GomeaBnError(
+            f"Column '{name}' holds numbers such as {example!r}, {but}.",
+            [Setting("decimal", ","), Setting("decimal", ".")],
+        )
+    return ".", None
+
+
+def _two_readings(example: str) -> str:
+    return f"which may be {example.replace(',', '.')} or {example.replace(',', '')}"
+
+
+def _values_of(series: pd.Series[Any]) -> list[str]:
+    """Return the distinct texts of a column of text, without symbols of missing values."""
+    if not is_text_like(series):
+        return []
+    return [str(value) for value in series.dropna().unique() if str(value).strip() not in WORDS | MARKS]
+
+
+def _with_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
+    """Return the frame with columns as numbers whose texts are numbers with groups of three digits."""
+    import pandas as pd
+
+    for position, name in enumerate(frame.columns):
+        series = frame.iloc[:, position]
+        texts = _values_of(series)
+        if texts and decimal in written_with(texts) and not set(series.dropna().unique()) - set(texts):
+            codes, uniques = pd.factorize(series.array)
+            frame = frame.assign(**{str(name): from_distinct(series, codes, list(uniques), decimal)})
+    return frame
+
+
+def _without_last_empty_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the rows up to the last one that holds a value, and a note if there are further ones."""
+    has_values = frame.notna().any(axis=1).to_numpy()
+    if not has_values.any() or has_values[-1]:
+        return frame, []
+    n_rows = int(has_values.nonzero()[0][-1]) + 1
+    return frame.iloc[:n_rows], [
+        Note(f"Left out {counted(len(frame) - n_rows, 'empty row')} at the end of the table.")
+    ]
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of another library's error, with a full stop."""
+    lines = str(error).strip().splitlines()
+    return (lines[0].rstrip(" .") if lines else type(error).__name__) + "."

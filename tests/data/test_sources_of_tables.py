@@ -1,0 +1,256 @@
+"""Tables in memory, Arrow files and spreadsheets give the same table as a pandas frame."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from wrong_input import untyped
+
+from gomea_bn import BayesNetLearner
+from gomea_bn.data.frames import require_pyarrow
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.errors import GomeaBnError
+
+N = 24
+
+
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "weight": rng.normal(size=N),
+            "rooms": rng.integers(0, 4, N),
+            "town": rng.choice(["x", "y"], N),
+            "sold": rng.choice([True, False], N),
+        }
+    )
+
+
+def gappy() -> pd.DataFrame:
+    with_gaps = frame().astype({"rooms": "Int64", "sold": "boolean", "town": "string"})
+    with_gaps.loc[3, "rooms"] = pd.NA
+    with_gaps.loc[5, "sold"] = pd.NA
+    with_gaps.loc[7, "town"] = pd.NA
+    return with_gaps
+
+
+def assert_same(table: Table, expected: Table) -> None:
+    assert table.names == expected.names
+    for column, other in zip(table.columns, expected.columns, strict=True):
+        assert column.levels == other.levels
+        np.testing.assert_array_equal(column.values, other.values)
+
+
+def polars_frame(rows: pd.DataFrame) -> Any:
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(
+        {name: rows[name].astype(object).where(rows[name].notna(), None).tolist() for name in rows}
+    )
+
+
+def arrow_table(rows: pd.DataFrame) -> Any:
+    return pytest.importorskip("pyarrow").Table.from_pandas(rows, preserve_index=False)
+
+
+class Capsule:
+    """An object of which only the Arrow capsule is known."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self.table = arrow_table(rows)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def columns_of(rows: pd.DataFrame) -> dict[str, Any]:
+    return {name: rows[name].to_numpy() for name in rows}
+
+
+@pytest.mark.parametrize("source_of", [polars_frame, arrow_table, Capsule])
+def test_sources_with_missing_values_give_the_table_of_the_frame(source_of: Any) -> None:
+    assert_same(read_table(source_of(gappy()), missing="keep"), read_table(gappy(), missing="keep"))
+
+
+@pytest.mark.parametrize(
+    "source_of", [polars_frame, arrow_table, Capsule, columns_of, lambda f: f.to_records(index=False)]
+)
+def test_every_source_gives_the_table_of_the_frame(source_of: Any) -> None:
+    assert_same(read_table(source_of(frame())), read_table(frame()))
+
+
+class Interchange:
+    """An object of which only the dataframe interchange is known."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self.table = arrow_table(rows)
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
+        return self.table.__dataframe__(nan_as_null, allow_copy)
+
+
+def test_the_dataframe_interchange_is_read() -> None:
+    numbers = frame()[["weight", "rooms"]]
+    assert_same(read_table(Interchange(numbers)), read_table(numbers))
+
+
+def test_the_columns_of_an_array_are_numbered() -> None:
+    array = np.random.default_rng(0).normal(size=(12, 2))
+    assert read_table(array).names == ("x0", "x1")
+    mixed = np.array([[0.5 * i, "ab"[i % 2]] for i in range(12)], dtype=object)
+    assert [column.is_continuous for column in read_table(mixed).columns] == [True, False]
+
+
+def test_learners_take_every_source() -> None:
+    learner = BayesNetLearner(max_evaluations=10, random_state=0).fit(untyped(columns_of(frame())))
+    assert learner.table_.names == ("weight", "rooms", "town", "sold")
+    assert np.isfinite(learner.score(untyped(columns_of(frame()))))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"a": [1, 2], "b": [1]}, "same number of rows, got 'a' 2, 'b' 1"),
+        ({"a": 3}, "'a' maps to int"),
+        ({"a": "text"}, "'a' maps to the text 'text'"),
+        (np.zeros(3), r"shape \(n_rows, n_columns\), got shape \(3,\)"),
+        (3, "a frame of pandas or polars, .* got int"),
+    ],
+)
+def test_other_objects_are_refused(source: Any, words: str) -> None:
+    with pytest.raises(GomeaBnError, match=words):
+        read_table(source)
+
+
+def test_series_in_a_dict_are_not_aligned() -> None:
+    first, second = pd.Series(np.arange(12.0)), pd.Series(np.arange(12.0)[::-1].copy(), index=range(20, 32))
+    table = read_table({"a": first, "b": second})
+    assert table.columns[1].values.tolist() == second.tolist()
+
+
+@pytest.mark.parametrize("ending", [".feather", ".arrow", ".arrows"])
+def test_arrow_files_are_read(tmp_path: Path, ending: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather
+
+    path = tmp_path / f"rows{ending}"
+    if ending == ".arrows":
+        table = arrow_table(gappy())
+        with pyarrow.ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table)
+    else:
+        feather.write_feather(arrow_table(gappy()), str(path))
+    assert_same(read_table(path, missing="keep"), read_table(gappy(), missing="keep"))
+    path.write_bytes(b"junk")
+    with pytest.raises(GomeaBnError, match="not a readable Arrow file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(("ending", "package"), [(".xlsx", "openpyxl"), (".ods", "odf")])
+def test_spreadsheets_are_read(tmp_path: Path, ending: str, package: str) -> None:
+    pytest.importorskip(package)
+    path = tmp_path / f"book{ending}"
+    rows = frame().round(3).assign(day=pd.date_range("2020-01-01", periods=N, freq="D"))
+    second = frame().round(3).assign(town=["?"] + ["z", "w"] * 11 + ["z"])
+    with pd.ExcelWriter(str(path)) as writer:
+        pd.DataFrame().to_excel(writer, sheet_name="cover", index=False)
+        rows.to_excel(writer, sheet_name="rows", index=False)
+        second.to_excel(writer, sheet_name="more", index=True)
+    table = read_table(path)
+    assert_same(table, read_table(rows))
+    assert table.names[-1] == "day [days since 1970-01-01]"
+    assert "Sheet 'rows' is read, not 'cover', 'more'; sheet names another." in table.describe()
+    with pytest.warns(
+        UserWarning, match=r"Left out columns without a name, counted from 0: column 0 \(a running"
+    ):
+        chosen = read_table(path, sheet="more", missing="drop")
+    assert_same(chosen, read_table(second, missing="drop"))
+    assert chosen.dropped_rows == (0,)
+    assert_same(read_table(path, sheet=2, missing="drop"), chosen)
+    with pytest.raises(GomeaBnError, match=r"sheet: .* has no sheet 'row'; .* Did you mean 'rows'\?"):
+        read_table(path, sheet="row")
+    with pytest.raises(GomeaBnError, match="has no cells in 'cover'"):
+        read_table(path, sheet="cover")
+    path.write_bytes(b"junk")
+    with pytest.raises(GomeaBnError, match=f"is not a readable {ending} file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "words"),
+    [
+        ("a.xlsx", "openpyxl", r"needs openpyxl: pip install 'gomea-bn\[excel\]'"),
+        ("a.ods", "odf", r"needs odfpy: pip install 'gomea-bn\[excel\]'"),
+        ("a.feather", "pyarrow", r"needs pyarrow: pip install 'gomea-bn\[parquet\]'"),
+        ("a.parquet", "pyarrow", r"needs pyarrow: pip install 'gomea-bn\[parquet\]'"),
+    ],
+)
+def test_missing_packages_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str, words: str
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    (tmp_path / name).write_bytes(b"junk")
+    with pytest.raises(GomeaBnError, match=words):
+        read_table(tmp_path / name)
+
+
+def test_what_needs_pyarrow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(GomeaBnError, match=r"^Reading this needs pyarrow"):
+        require_pyarrow("Reading this")
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "expected"),
+    [
+        (
+            pd.date_range("1970-01-02", periods=N, freq="12h"),
+            "t [days since 1970-01-01]",
+            1 + np.arange(N) / 2,
+        ),
+        (
+            pd.date_range("1970-01-02", periods=N, freq="D", tz="Etc/GMT-12"),
+            "t [days since 1970-01-01]",
+            0.5 + np.arange(N),
+        ),
+        (pd.to_timedelta(np.arange(N), "min"), "t [seconds]", 60.0 * np.arange(N)),
+        ([datetime.time(i % 24, 30) for i in range(N)], "t [hours]", 0.5 + np.arange(N) % 24),
+        ([datetime.date(1970, 1, 1 + i) for i in range(N)], "t [days since 1970-01-01]", np.arange(N)),
+        ([datetime.timedelta(hours=i) for i in range(N)], "t [seconds]", 3600.0 * np.arange(N)),
+        ([f"{i % 24:02}:15" for i in range(N)], "t [hours]", 0.25 + np.arange(N) % 24),
+        ([f"1970-01-{1 + i:02} 06:00" for i in range(N)], "t [days since 1970-01-01]", 0.25 + np.arange(N)),
+    ],
+)
+def test_dates_times_and_durations_become_numbers(values: Any, name: str, expected: Any) -> None:
+    rows = pd.DataFrame({"t": values, "other": np.linspace(0, 1, N)})
+    table = read_table(rows)
+    assert table.names == (name, "other")
+    np.testing.assert_allclose(table.columns[0].values, expected, rtol=0, atol=1e-9)
+    assert read_table(rows, dates="drop").names == ("other",)
+    assert read_table(rows, kinds={"t": "continuous"}).names == (name, "other")
+    rows.loc[3, "t"] = None
+    assert read_table(rows, missing="drop").dropped_rows == (3,)
+
+
+def test_networks_take_rows_with_dates() -> None:
+    rows = pd.DataFrame(
+        {"when": pd.date_range("2020-01-01", periods=N), "y": np.random.default_rng(0).normal(size=N)}
+    )
+    learner = BayesNetLearner(max_evaluations=20, random_state=0).fit(rows)
+    assert learner.network_.names == ("when [days since 1970-01-01]", "y")
+    numbers = learner.table_.to_frame()
+    np.testing.assert_array_equal(learner.score_samples(rows), learner.score_samples(numbers))
+    texts = rows.assign(when=rows["when"].dt.strftime("%Y-%m-%d"))
+    np.testing.assert_array_equal(learner.network_.log_density(texts), learner.network_.log_density(numbers))
+
+
+def test_text_dates_with_few_values_stay_text() -> None:
+    rows = pd.DataFrame({"wave": ["2020-01-01", "2021-01-01"] * 12, "y": np.arange(N) / 7})
+    assert read_table(rows).columns[0].levels == ("2020-01-01", "2021-01-01")
+    as_days = read_table(rows, kinds={"wave": "continuous"})
+    assert as_days.names == ("wave [days since 1970-01-01]", "y")
+    assert set(as_days.columns[0].values) == {18262.0, 18628.0}
