@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from network_examples import small_network
+from shape_oracles import random_shape
 
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -59,4 +61,30 @@ def shaped_network(
         pseudo_count=1.0,
         shapes={c.name: fit_shape(c.values).shape for c in table.columns if c.name != "flat"},
         metadata=metadata,
+    )
+
+
+def random_network(seed: int, n_variables: int = 4) -> DiscretizedBayesNet:
+    """A random network in which about half of the continuous variables have a random shape."""
+    rng = np.random.default_rng(seed)
+    plain = small_network(seed, n_variables)
+    support, cut_points, shapes = plain.support, plain.cut_points, {}
+    for name in support:
+        if rng.random() < 0.5:
+            shape = random_shape(int(rng.integers(1000)))
+            shapes[name], support[name] = shape, (shape.low, shape.high)
+            # some cuts at points
+            candidates = np.concatenate((shape.point_values, rng.uniform(shape.low, shape.high, 6)))
+            candidates = np.unique(candidates[(candidates > shape.low) & (candidates < shape.high)])
+            inner = rng.choice(candidates, len(cut_points[name]), replace=False)
+            cut_points[name] = np.sort(inner)
+    return DiscretizedBayesNet(
+        plain.names,
+        plain.edges,
+        cut_points=cut_points,
+        support=support,
+        levels=plain.levels,
+        tables=plain.tables,
+        shapes=shapes,
+        metadata={"seed": seed},
     )

@@ -57,6 +57,7 @@ def test_all_python_blocks_run_in_order(tmp_path):
         "network.json",
         "network.bif",
         "network.dot",
+        "equivalence.dot",
         "averaged.json",
         "page.html",
         "front.png",

@@ -24,6 +24,7 @@ __all__ = [
     "Level",
     "column_positions",
     "encode_levels",
+    "has_gaps",
     "is_missing",
     "level_values",
     "numeric_values",
@@ -238,6 +239,16 @@ def is_missing(series: pd.Series[Any], stored: str) -> NDArray[np.bool_]:
     return missing
 
 
+def has_gaps(frame: pd.DataFrame, names: Sequence[str]) -> bool:
+    """Return whether a cell of some columns is missing; False for an object that is not a frame."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        return False
+    positions = column_positions(frame, names)
+    return bool(frame.iloc[:, [positions[name] for name in names]].isna().to_numpy().any())
+
+
 def _as_float(series: pd.Series[Any]) -> NDArray[np.float64]:
     """Return a new float64 array; missing values are NaN, whole numbers beyond float64 infinite."""
     try:
@@ -254,15 +265,17 @@ def _one_float(value: Any) -> float:
         return np.inf
 
 
-def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
+def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = False) -> NDArray[np.float64]:
     """Return the values of a column as a new array, float64 (n_rows,), in its units; text is read as numbers.
 
-    A negative zero becomes 0. Dates become numbers if the name of the column ends in their unit in brackets.
+    A negative zero becomes 0. Dates become numbers if the name of the column ends in their unit in brackets. With
+    `allow_missing` a missing value is NaN.
 
     Raises
     ------
     GomeaBnError
-        For bools, values that are not numbers, and missing or infinite values. The message names column and rows.
+        For bools, values that are not numbers, infinite values, and missing values unless they are allowed. The message
+        names column and rows.
     """
     import pandas as pd
 
@@ -275,8 +288,11 @@ def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
             ["write them as 0 and 1", "leave it discrete"],
         )
     if stored == "category":
-        categories = series.cat.categories
-        return numeric_values(series.astype(categories.dtype), name)
+        dtype = series.cat.categories.dtype
+        # an integer column cannot hold a missing value
+        has_gaps = pd.api.types.is_integer_dtype(dtype) and bool(series.isna().any())
+        plain = series.astype("float64" if has_gaps else dtype)
+        return numeric_values(plain, name, allow_missing=allow_missing)
     if stored == "text":
         missing = series.isna().to_numpy(dtype=bool)
         values = np.array(pd.to_numeric(series.astype(object), errors="coerce"), dtype=np.float64)
@@ -288,10 +304,11 @@ def numeric_values(series: pd.Series[Any], name: str) -> NDArray[np.float64]:
             )
     else:
         values = _as_float(series)
-    wrong = np.flatnonzero(~np.isfinite(values))
+    wrong = np.flatnonzero(np.isinf(values) if allow_missing else ~np.isfinite(values))
     if wrong.size:
+        refused = "infinite value" if allow_missing else "missing or infinite value"
         raise GomeaBnError(
-            f"Column '{name}' has {counted(wrong.size, 'missing or infinite value')} in {row_list(wrong)}.",
+            f"Column '{name}' has {counted(wrong.size, refused)} in {row_list(wrong)}.",
             ["fill or drop them"],
         )
     # a negative zero would be printed as -0
@@ -343,14 +360,18 @@ def _dense(series: Any) -> Any:
     return series.sparse.to_dense() if isinstance(series.dtype, pd.SparseDtype) else series
 
 
-def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) -> NDArray[np.int32]:
+def encode_levels(
+    series: pd.Series[Any], name: str, levels: Sequence[Level], *, allow_missing: bool = False
+) -> NDArray[np.int32]:
     """Return the codes, int32 (n_rows,), of new values into known levels (compared by ==, so 1 equals 1.0).
+
+    With `allow_missing` a missing value has the code -1.
 
     Raises
     ------
     GomeaBnError
-        For missing values, unless `EMPTY_LEVEL` is the only level, and for undeclared levels. The message names
-        column, values and rows.
+        For undeclared levels, and for missing values unless they are allowed or `EMPTY_LEVEL` is the only level. The
+        message names column, values and rows.
     """
     import pandas as pd
 
@@ -362,7 +383,7 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     if missing.size and tuple(levels) == (EMPTY_LEVEL,):
         series = series.astype(object).where(series.notna(), EMPTY_LEVEL)
         return encode_levels(series, name, levels)
-    if missing.size:
+    if missing.size and not allow_missing:
         raise GomeaBnError(
             f"Column '{name}' has {counted(missing.size, 'missing value')} in {row_list(missing)}.",
             ["fill or drop them"],
@@ -370,9 +391,9 @@ def encode_levels(series: pd.Series[Any], name: str, levels: Sequence[Level]) ->
     code_of = {level: code for code, level in enumerate(levels)}
     table = np.array([code_of.get(value, -1) for value in uniques], dtype=np.int32)
     if table.size == 0:
-        return np.zeros(len(codes), dtype=np.int32)
-    encoded = table[codes]
-    unknown = np.flatnonzero(encoded < 0)
+        return np.full(len(codes), -1, dtype=np.int32)
+    encoded = np.where(codes < 0, np.int32(-1), table[codes])
+    unknown = np.flatnonzero((encoded < 0) & (codes >= 0))
     if unknown.size:
         values = [uniques[position] for position in np.flatnonzero(table < 0)[:5]]
         got = ", ".join(repr(value.item() if isinstance(value, np.generic) else value) for value in values)

@@ -10,6 +10,7 @@ from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics.distances import shd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.texts import counted, listed, shown_name
 
 __all__ = ["Comparison", "VariableStates", "compare"]
@@ -60,6 +61,8 @@ class Comparison:
     ----------
     common, reversed, only_a, only_b : tuple of (parent, child)
         Edges in both networks; edges of a that have the other direction in b; edges in one network only.
+    compelled_a, compelled_b : tuple of (parent, child)
+        Edges that have the same direction in all Markov-equivalent graphs; the direction of all others is arbitrary.
     variables : tuple of VariableStates
         Bins or levels of the common variables, in the order of a.
     other_shapes : tuple of str
@@ -79,6 +82,8 @@ class Comparison:
     reversed: tuple[Edge, ...]
     only_a: tuple[Edge, ...]
     only_b: tuple[Edge, ...]
+    compelled_a: tuple[Edge, ...]
+    compelled_b: tuple[Edge, ...]
     variables: tuple[VariableStates, ...]
     other_shapes: tuple[str, ...]
     names_only_a: tuple[str, ...]
@@ -137,10 +142,18 @@ class Comparison:
         return [
             f"Edges: {len(self.common)} in both, {len(self.reversed)} reversed, {len(self.only_a)} only in {name_a}, "
             f"{len(self.only_b)} only in {name_b}.{distance}",
-            *(f"  {_arrow(edge)} in {name_a} is {_arrow(edge[::-1])} in {name_b}." for edge in self.reversed),
+            *(
+                f"  {_arrow(edge)} in {name_a} is {_arrow(edge[::-1])} in {name_b}{self._certainty(edge)}."
+                for edge in self.reversed
+            ),
             *(f"  {name_a} has the edge {_arrow(edge)}, which {name_b} lacks." for edge in self.only_a),
             *(f"  {name_b} has the edge {_arrow(edge)}, which {name_a} lacks." for edge in self.only_b),
         ]
+
+    def _certainty(self, edge: Edge) -> str:
+        """Return a remark on an edge of a whose direction both networks leave open."""
+        is_open = edge not in self.compelled_a and edge[::-1] not in self.compelled_b
+        return " (reversible in both)" if is_open else ""
 
     def _state_lines(self, name_a: str, name_b: str) -> list[str]:
         differing = [states for states in self.variables if not states.equal]
@@ -192,6 +205,8 @@ def compare(a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> Comparison:
         reversed=tuple(edge for edge in edges_a if edge[::-1] in in_b),
         only_a=tuple(edge for edge in edges_a if edge not in in_b and edge[::-1] not in in_b),
         only_b=tuple(edge for edge in edges_b if edge not in in_a and edge[::-1] not in in_a),
+        compelled_a=equivalence_class(a).compelled,
+        compelled_b=equivalence_class(b).compelled,
         variables=tuple(_states(name, a, b) for name in shared),
         other_shapes=tuple(name for name in shared if a.shapes.get(name) != b.shapes.get(name)),
         names_only_a=tuple(name for name in a.names if name not in shared),

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.equivalence import cpdag
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.texts import listed
@@ -90,55 +91,6 @@ def sensitivity(truth: Graph, learned: Graph, names: Sequence[str] | None = None
     if not true_pairs.any():
         return math.nan
     return float(learned_pairs[true_pairs].mean())
-
-
-def cpdag(adjacency: ArrayLike) -> NDArray[np.int8]:
-    """Return the completed partially directed graph (essential graph) of a directed acyclic graph.
-
-    Parameters
-    ----------
-    adjacency : array_like of shape (N, N)
-        Matrix whose entry [i, j] is nonzero for the edge i -> j.
-
-    Returns
-    -------
-    ndarray of shape (N, N), int8
-        Matrix with [i, j] = 1 and [j, i] = 0 for a directed edge i -> j, and 1 in both for an undirected edge.
-
-    Raises
-    ------
-    GomeaBnError
-        If the array is not square or has a directed cycle.
-
-    Notes
-    -----
-    Edges of v-structures are directed first, then Meek's rules 1 to 3 are applied until nothing changes (Meek, "Causal
-    inference and causal explanation with background knowledge", UAI 1995). Rule 4 is needed only with background
-    knowledge.
-
-    Examples
-    --------
-    >>> cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).tolist()
-    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    """
-    dag = np.asarray(adjacency) != 0
-    if dag.ndim != 2 or dag.shape[0] != dag.shape[1]:
-        raise GomeaBnError(f"adjacency must be a square array, got shape {dag.shape}.")
-    _check_acyclic(dag, [str(node) for node in range(len(dag))])
-    apart = ~(dag | dag.T)
-    np.fill_diagonal(apart, False)
-    directed = dag & _any_path(apart, dag)
-    undirected = (dag | dag.T) & ~(directed | directed.T)
-    while True:
-        compelled = undirected & (
-            _any_path(directed.T, apart)
-            | _any_path(directed, directed)
-            | _meek_3(directed, undirected, apart)
-        )
-        if not compelled.any():
-            return np.asarray(directed | undirected, dtype=np.int8)
-        directed |= compelled
-        undirected &= ~(compelled | compelled.T)
 
 
 def shd(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -> int:
@@ -293,22 +245,6 @@ def _estimate(values: NDArray[np.float64]) -> Estimate:
     if not np.isfinite(values).all():
         return Estimate(-math.inf, math.nan)
     return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)))
-
-
-def _any_path(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the pairs (i, j) with a k such that first[i, k] and second[k, j]."""
-    return np.asarray(first.astype(np.float32) @ second.astype(np.float32) > 0)
-
-
-def _meek_3(
-    directed: NDArray[np.bool_], undirected: NDArray[np.bool_], apart: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Return the pairs a - b with two non-adjacent c, d such that a - c -> b and a - d -> b."""
-    compelled = np.zeros_like(undirected)
-    for a, b in np.argwhere(undirected):
-        between = np.flatnonzero(undirected[a] & directed[:, b])
-        compelled[a, b] = apart[np.ix_(between, between)].any()
-    return compelled
 
 
 def _check_acyclic(dag: NDArray[np.bool_], names: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.exports import Exports
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.questions import Questions
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import (
     bin_texts,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["DiscretizedBayesNet"]
 
 
-class DiscretizedBayesNet(Exports):
+class DiscretizedBayesNet(Questions, Exports):
     """An immutable Bayesian network whose continuous variables are cut into bins.
 
     Bins are (a, b]: a value equal to a cut point belongs to the lower bin; the first bin also holds the minimum.
@@ -149,7 +150,7 @@ class DiscretizedBayesNet(Exports):
     @classmethod
     def from_table(
         cls,
-        table: Table,
+        table: Table | pd.DataFrame | str | os.PathLike[str],
         edges: Iterable[tuple[str, str]],
         cut_points: Mapping[str, ArrayLike],
         *,
@@ -164,8 +165,8 @@ class DiscretizedBayesNet(Exports):
 
         Parameters
         ----------
-        table : Table
-            The rows, from `read_table`.
+        table : Table, DataFrame, or path of a CSV, TSV or Parquet file
+            The rows. The columns of a frame or file that have cut points are continuous, all others discrete.
         edges : iterable of (parent, child)
             Pairs of names; the graph must be acyclic.
         cut_points : mapping of str to array-like of shape (n_bins - 1,)
@@ -187,6 +188,7 @@ class DiscretizedBayesNet(Exports):
         GomeaBnError
             For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
         """
+        table = checks.check_rows(table, cut_points)
         names = table.names
         columns = {column.name: column for column in table.columns}
         continuous = [name for name in names if columns[name].is_continuous]
@@ -309,29 +311,6 @@ class DiscretizedBayesNet(Exports):
 
         return pd.DataFrame(dict(zip(self._names, self._encode(frame))), index=frame.index)
 
-    def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
-
-        Continuous variables count with their density inside the bin, discrete ones with their probability. A value
-        that is a point mass of the variable's shape counts with its probability; compare such rows only between
-        networks with the same point masses. A row of probability 0 has -inf. A value outside the support has the
-        density of the end bin, so that the density integrates to more than 1; compare networks with the same support.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            Rows; columns are matched by name, and further columns are ignored.
-
-        Raises
-        ------
-        GomeaBnError
-            For missing columns, missing or infinite values, and unknown levels; the message names column and rows.
-        """
-        total = np.zeros(len(frame), dtype=np.float64)
-        for term in self.log_density_terms(frame).values():
-            total += term
-        return total
-
     def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
         """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats."""
         codes = self._encode(frame)
@@ -355,9 +334,13 @@ class DiscretizedBayesNet(Exports):
         return float(self.log_density(frame).mean())
 
     def sample(
-        self, n: int, random_state: int | np.random.SeedSequence | np.random.Generator | None = None
+        self,
+        n: int,
+        random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+        *,
+        evidence: Mapping[str, object] | None = None,
     ) -> pd.DataFrame:
-        """Return rows drawn from the network.
+        """Return rows drawn from the network, given evidence if there is some.
 
         A continuous value is uniform inside its bin, or distributed as its variable's shape.
 
@@ -367,6 +350,8 @@ class DiscretizedBayesNet(Exports):
             Number of rows.
         random_state : int, SeedSequence, Generator or None
             Seed; the same integer gives the same rows.
+        evidence : mapping of str to value, optional
+            What all rows agree with, as of `query`. A number stands in all rows; values of an interval vary inside it.
 
         Returns
         -------
@@ -375,6 +360,10 @@ class DiscretizedBayesNet(Exports):
         """
         import pandas as pd
 
+        if evidence:
+            from gomea_bn.network.inference.completion import sample_given
+
+            return sample_given(self, n, evidence, random_state=random_state)
         check_integer("n", n, 0)
         generator = checks.random_generator(random_state)
         codes = [np.zeros(n, dtype=np.int32) for _ in self._names]

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import Level
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.table_files import read_frame
 from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "check_cut_points",
@@ -23,6 +29,7 @@ __all__ = [
     "check_metadata",
     "check_names",
     "check_pseudo_count",
+    "check_rows",
     "check_shapes",
     "check_support",
     "check_table",
@@ -73,6 +80,20 @@ def check_keys(mapping: Mapping[str, Any], keys: Sequence[str], names: Sequence[
     for name in keys:
         if name not in mapping:
             raise GomeaBnError(f"{option} must have an entry for '{name}', got none.")
+
+
+def check_rows(
+    rows: Table | pd.DataFrame | str | os.PathLike[str], cut_points: Mapping[str, ArrayLike]
+) -> Table:
+    """Return a table as it is, or the table of a frame or file whose columns with cut points are continuous."""
+    if isinstance(rows, Table):
+        return rows
+    if not isinstance(cut_points, Mapping):
+        raise GomeaBnError(f"cut_points must map variable names to values, got {type(cut_points).__name__}.")
+    frame = read_frame(rows) if isinstance(rows, (str, os.PathLike)) else rows
+    names = list(map(str, getattr(frame, "columns", ())))
+    kinds = {name: "continuous" if name in cut_points else "discrete" for name in names}
+    return read_table(frame, kinds=kinds, min_rows=1)
 
 
 def check_support(support: object, name: str) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Methods that export a network: files, objects of other libraries, queries, plots and a summary."""
+"""Methods that export a network: files, objects of other libraries, plots and a summary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import networkx
     import numpy as np
-    import pandas as pd
     import pgmpy.models
     import pyagrum
     from matplotlib.axes import Axes
@@ -35,32 +34,6 @@ class Exports:
         from gomea_bn.plots.network import plot_network
 
         return plot_network(self, reference=reference, ax=ax)
-
-    def query(
-        self: NetworkLike, target: str, evidence: Mapping[str, object] | None = None
-    ) -> pd.Series[float]:
-        """Return P(target | evidence) over the target's bins or levels, by exact inference in pyAgrum.
-
-        Parameters
-        ----------
-        target : str
-            Name of a variable.
-        evidence : mapping of str to value, optional
-            Observed values by variable: numbers in original units, or levels.
-
-        Returns
-        -------
-        pandas.Series of float64
-            Probabilities that sum to 1, indexed by an IntervalIndex of the bins or by the levels.
-
-        Raises
-        ------
-        GomeaBnError
-            For unknown names, values or levels, evidence of probability 0, or if pyAgrum is not installed.
-        """
-        from gomea_bn.network.inference import query
-
-        return query(self, target, evidence)
 
     def summary(self: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
         """Return a text for reading: counts, then bins or levels and parents of every variable, then the edges.
@@ -93,11 +66,14 @@ class Exports:
 
         return to_bif(self, path)
 
-    def to_dot(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the graph as Graphviz DOT text; write it to `path` if given."""
+    def to_dot(self: NetworkLike, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
+        """Return the graph as Graphviz DOT text; write it to `path` if given.
+
+        With `cpdag` edges whose direction no rows can tell have no arrowhead; see `DiscretizedBayesNet.cpdag`.
+        """
         from gomea_bn.network.formats.dot import to_dot
 
-        return to_dot(self, path)
+        return to_dot(self, path, cpdag=cpdag)
 
     def to_networkx(self: NetworkLike) -> networkx.DiGraph:
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""

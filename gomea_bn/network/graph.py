@@ -1,13 +1,15 @@
-"""Orders of a directed acyclic graph, and the error for a graph that has a cycle."""
+"""Directed acyclic graphs: orders, the error for a cycle, ancestors, blankets and separation of variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["layers", "topological_order"]
+__all__ = ["are_separated", "layers", "markov_blanket", "reachable", "topological_order"]
+
+Parents = Mapping[str, Sequence[str]]
 
 
 def topological_order(parents: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[int, ...]:
@@ -53,3 +55,37 @@ def _ready_layers(parents: Sequence[Sequence[int]], names: Sequence[str]) -> Ite
         layer = sorter.get_ready()
         yield layer
         sorter.done(*layer)
+
+
+def reachable(neighbours: Mapping[str, Iterable[str]], starts: Iterable[str]) -> set[str]:
+    """Return the starts and all nodes that paths lead to; if the neighbours are parents, the ancestors."""
+    visited: set[str] = set()
+    waiting = list(starts)
+    while waiting:
+        node = waiting.pop()
+        if node not in visited:
+            visited.add(node)
+            waiting += neighbours[node]
+    return visited
+
+
+def markov_blanket(parents: Parents, node: str) -> set[str]:
+    """Return the parents, the children and the other parents of the children of a node."""
+    children = {child for child, its_parents in parents.items() if node in its_parents}
+    others = {other for child in children for other in parents[child]}
+    return (set(parents[node]) | children | others) - {node}
+
+
+def are_separated(parents: Parents, first: set[str], second: set[str], given: set[str]) -> bool:
+    """Return whether two sets of nodes are d-separated by a third one.
+
+    They are if no path joins them in the moral graph of the ancestors of all three sets without the third set
+    (Lauritzen, Dawid, Larsen & Leimer, "Independence properties of directed Markov fields", 1990).
+    """
+    relevant = reachable(parents, first | second | given)
+    neighbours: dict[str, set[str]] = {node: set() for node in relevant - given}
+    for child in relevant:
+        family = {child, *parents[child]} - given
+        for node in family:
+            neighbours[node] |= family
+    return not reachable(neighbours, first) & second

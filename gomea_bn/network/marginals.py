@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.graph import reachable
 from gomea_bn.network.tables import bin_widths
 
 if TYPE_CHECKING:
@@ -241,11 +242,7 @@ def exact_marginal(
 
 def _ancestry(network: NetworkLike, name: str) -> list[str]:
     """Return the variable and its ancestors in column order; other variables do not affect its distribution."""
-    relevant, waiting = {name}, [name]
-    while waiting:
-        new = [parent for parent in network.parents(waiting.pop()) if parent not in relevant]
-        relevant.update(new)
-        waiting += new
+    relevant = reachable({other: network.parents(other) for other in network.names}, [name])
     return [other for other in network.names if other in relevant]
 
 

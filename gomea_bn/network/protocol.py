@@ -80,5 +80,8 @@ class NetworkLike(WithEdges, Protocol):
     def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return bin or level codes of rows."""
 
+    def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+        """Return ln p(variable | parents) of rows without missing cells, by variable."""
+
     def sample(self, n: int, random_state: int | None = None) -> pd.DataFrame:
         """Return rows drawn from the network."""

@@ -23,7 +23,7 @@ from network_examples import (
 )
 from pgmpy.inference import VariableElimination
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 HOSTILE = small_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
@@ -227,7 +227,8 @@ def test_query_is_indexed_by_bins_or_levels(network):
     assert bins[1.0] == 0.0  # a cut belongs to the lower bin
     days = network.query("day", {"x": 1.0})
     assert days["mon"] == 1.0
-    assert network.query("day", {"x": -50})["mon"] == 1.0
+    with pytest.warns(GomeaBnWarning, match=r"nearest bin: 1 value of 'x' \(support 0 to 3\)"):
+        assert network.query("day", {"x": -50})["mon"] == 1.0
     assert network.query("day", {"x": np.float32(1.5)})["mon"] == 0.5
     assert network.query("flag", {"day": "tue"}).index.tolist() == [True, False]
 
@@ -239,11 +240,9 @@ def test_query_is_indexed_by_bins_or_levels(network):
         ("day", {"flg": True}, ["evidence: unknown variable 'flg'", "Did you mean 'flag'?"]),
         ("day", {"day": "mon"}, ["both target and evidence"]),
         ("day", {"x": "high"}, ["evidence['x'] must be a finite number", "'high'"]),
-        ("day", {"x": np.nan}, ["evidence['x']", "nan"]),
-        ("day", {"x": None}, ["evidence['x']", "None"]),
+        ("day", {"x": np.inf}, ["evidence['x']", "inf"]),
         ("x", {"day": "wed"}, ["evidence['day']", "'mon', 'tue'", "'wed'"]),
         ("x", {"day": ["mon"]}, ["evidence['day']", "['mon']"]),
-        ("x", {"day": pd.NA}, ["evidence['day']"]),
         ("x", {"day": np.array(["mon"])}, ["evidence['day']"]),
         ("flag", {"x": 0.5, "day": "tue"}, ["probability 0", "x = 0.5, day = 'tue'"]),
         ("flag", {"x": 2.5}, ["probability 0"]),
@@ -266,10 +265,9 @@ def test_a_library_that_is_missing_is_named(network, monkeypatch, method, librar
         getattr(network, method)()
 
 
-def test_a_query_without_pyagrum_says_what_to_install(network, monkeypatch):
+def test_a_query_needs_no_optional_library(network, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyagrum", None)
-    with pytest.raises(GomeaBnError, match=r"This needs pyagrum: pip install 'gomea-bn\[interop\]'"):
-        network.query("x")
+    assert network.query("x").tolist() == pytest.approx([0.5, 0.5, 0.0])
 
 
 def test_heavy_libraries_are_loaded_only_when_asked_for():

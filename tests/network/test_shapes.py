@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import slow_code, small_network
+from network_examples import slow_code
 from scipy.stats import chisquare, kstest
-from shape_oracles import random_shape, slow_log_density, slow_mass
-from shaped_examples import shaped_network, shaped_table
+from shape_oracles import slow_log_density, slow_mass
+from shaped_examples import random_network, shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
@@ -37,32 +37,6 @@ SHAPE = Shape([0.0, 1.0, 4.0], [2.0, 0.2], [2.0, 0.2], {2.5: 0.35})
 def build(**changes: Any) -> DiscretizedBayesNet:
     return DiscretizedBayesNet(
         ["rain", "height"], [("rain", "height")], **{**PARTS, "shapes": {"height": SHAPE}, **changes}
-    )
-
-
-def random_network(seed: int, n_variables: int = 4) -> DiscretizedBayesNet:
-    """A random network in which about half of the continuous variables have a random shape."""
-    rng = np.random.default_rng(seed)
-    plain = small_network(seed, n_variables)
-    support, cut_points, shapes = plain.support, plain.cut_points, {}
-    for name in support:
-        if rng.random() < 0.5:
-            shape = random_shape(int(rng.integers(1000)))
-            shapes[name], support[name] = shape, (shape.low, shape.high)
-            # some cuts at points
-            candidates = np.concatenate((shape.point_values, rng.uniform(shape.low, shape.high, 6)))
-            candidates = np.unique(candidates[(candidates > shape.low) & (candidates < shape.high)])
-            inner = rng.choice(candidates, len(cut_points[name]), replace=False)
-            cut_points[name] = np.sort(inner)
-    return DiscretizedBayesNet(
-        plain.names,
-        plain.edges,
-        cut_points=cut_points,
-        support=support,
-        levels=plain.levels,
-        tables=plain.tables,
-        shapes=shapes,
-        metadata={"seed": seed},
     )
 
 

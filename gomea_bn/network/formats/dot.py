@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.texts import counted
 
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["to_dot"]
 
 
-def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
+def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
     """Return the graph as DOT text, and write it to `path` if given.
 
     Nodes are n0, n1, ... in column order. Labels hold the name and the number of bins (ellipses) or levels (boxes).
+    With `cpdag` an edge that is reversible has no arrowhead.
     """
     index = {name: position for position, name in enumerate(network.names)}
     lines = ["digraph network {", "  node [fontname=Helvetica];"]
@@ -26,7 +28,10 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
         states = counted(network.cardinality(name), "bin" if continuous else "level")
         label = f"{_escaped(name)}\\n{states}"
         lines.append(f'  n{position} [label="{label}", shape={"ellipse" if continuous else "box"}];')
-    lines += [f"  n{index[parent]} -> n{index[child]};" for parent, child in network.edges]
+    reversible = equivalence_class(network).reversible if cpdag else ()
+    for edge in network.edges:
+        arrow = f"  n{index[edge[0]]} -> n{index[edge[1]]}"
+        lines.append(f"{arrow} [dir=none];" if edge in reversible else f"{arrow};")
     text = "\n".join([*lines, "}"]) + "\n"
     if path is not None:
         write_text(path, text)

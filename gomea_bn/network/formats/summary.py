@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
 
@@ -26,7 +27,7 @@ def to_text(
     cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
     averaged: AveragedBayesNet | None = None,
 ) -> str:
-    """Return a text with counts, then one paragraph per variable, then the edges.
+    """Return a text with counts, then one paragraph per variable, then the edges and which of them are reversible.
 
     A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, what its cuts gain,
     and the parents.
@@ -69,11 +70,14 @@ def to_text(
             details.append(f"given {listed(parents)}")
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
+        reversible = equivalence_class(network).reversible
         lines += [
             "",
-            "Edges:",
-            *(f"  {shown_names[parent]} → {shown_names[child]}" for parent, child in edges),
+            "Edges (the data cannot tell the direction of reversible ones):" if reversible else "Edges:",
         ]
+        for parent, child in edges:
+            mark = " (reversible)" if (parent, child) in reversible else ""
+            lines.append(f"  {shown_names[parent]} → {shown_names[child]}{mark}")
     return "\n".join(lines)
 
 

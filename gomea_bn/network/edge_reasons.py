@@ -1,0 +1,131 @@
+"""Why a network has an edge: what the edge says about its child, and what its removal would cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.inference.engine import Evidence, ExactEngine
+from gomea_bn.network.rows import table_for
+from gomea_bn.network.tables import table_and_left_out
+from gomea_bn.texts import counted, shown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["EdgeReasons", "why"]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeReasons:
+    """What an edge is worth.
+
+    Attributes
+    ----------
+    edge : (parent, child)
+    mutual_information : float
+        Mutual information of the bins or levels of parent and child in the network, in nats.
+    removal_cost : float
+        Mutual information of parent and child given the other parents of the child, in nats per row. It is the
+        Kullback-Leibler divergence from the network to the nearest network with all edges but this one.
+    n_parameters : int
+        Number of free probabilities that the edge adds.
+    n_rows : int or None
+        Number of rows of the data; None without data.
+    gain : float or None
+        Log probability of the child in the rows with the edge minus that without it, in nats for all rows. Each row is
+        left out of the counts for its own probability, so an edge that only fits noise gains less than 0.
+    """
+
+    edge: tuple[str, str]
+    mutual_information: float
+    removal_cost: float
+    n_parameters: int
+    n_rows: int | None = None
+    gain: float | None = None
+
+    def __str__(self) -> str:
+        parent, child = map(shown_name, self.edge)
+        lines = [
+            f"{parent} → {child}: {self.mutual_information:.3g} nats of mutual information.",
+            f"Removing it costs {self.removal_cost:.3g} nats per row and saves "
+            f"{counted(self.n_parameters, 'free probability', 'free probabilities')}.",
+        ]
+        if self.gain is not None and self.n_rows is not None:
+            verb = "gains" if self.gain >= 0 else "loses"
+            rows = counted(self.n_rows, "row")
+            lines.append(f"On {rows}, each left out in turn, it {verb} {abs(self.gain):.3g} nats.")
+        return "\n".join(lines)
+
+
+def why(
+    network: NetworkLike,
+    edge: Sequence[str],
+    data: pd.DataFrame | Table | str | os.PathLike[str] | None = None,
+) -> EdgeReasons:
+    """Return what an edge is worth; see `DiscretizedBayesNet.why`."""
+    if isinstance(edge, str) or len(edge) != 2 or tuple(edge) not in network.edges:
+        reverse = " It has the reverse." if tuple(edge)[::-1] in network.edges else ""
+        raise GomeaBnError(
+            f"edge must be an edge (parent, child) of the network, got {edge!r:.120}.{reverse}"
+        )
+    parent, child = edge
+    parents = network.parents(child)
+    positions = [network.names.index(name) for name in parents]
+    unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
+    of_parents = ExactEngine(network).joint(unknown, positions).tables[0]
+    family = (
+        of_parents.reshape([network.cardinality(name) for name in parents])[..., None] * network.tables[child]
+    )
+    axis = parents.index(parent)
+    pair = family.sum(axis=tuple(i for i in range(len(parents)) if i != axis))
+    gain, n_rows = (None, None) if data is None else _gain(network, parent, child, table_for(network, data))
+    card = network.cardinality(parent)
+    return EdgeReasons(
+        edge=(parent, child),
+        mutual_information=_conditional_information(pair, 0),
+        removal_cost=_conditional_information(family, axis),
+        n_parameters=family.size
+        // card
+        * (card - 1)
+        * (network.cardinality(child) - 1)
+        // network.cardinality(child),
+        n_rows=n_rows,
+        gain=gain,
+    )
+
+
+def _conditional_information(family: NDArray[np.float64], axis: int) -> float:
+    """Return the mutual information of one axis and the last axis given all others, in nats."""
+    of_parents = family.sum(axis=-1, keepdims=True)
+    without = family.sum(axis=axis, keepdims=True)
+    others = without.sum(axis=-1, keepdims=True)
+    # cells of probability 0 add nothing
+    cells = family > 0
+    ratios = (family * others)[cells] / (of_parents * without)[cells]
+    return max(0.0, float(family[cells] @ np.log(ratios)))
+
+
+def _gain(network: NetworkLike, parent: str, child: str, table: Table) -> tuple[float, int]:
+    """Return the log probability that the edge adds to a column, in nats, and the number of rows."""
+    position = {name: v for v, name in enumerate(network.names)}
+    frame = network.discretize(table.to_frame())
+    codes = [frame[name].to_numpy() for name in network.names]
+    cards = [network.cardinality(name) for name in network.names]
+    parents = [position[name] for name in network.parents(child)]
+    # without pseudo-counts a row that is left out may have probability 0
+    smoothing = network.pseudo_count or "auto"
+    logs = []
+    for chosen in (parents, [v for v in parents if v != position[parent]]):
+        _, left_out = table_and_left_out(codes, chosen, position[child], cards, smoothing, child)
+        logs.append(float(np.log(left_out).sum()))
+    return logs[0] - logs[1], table.n_rows

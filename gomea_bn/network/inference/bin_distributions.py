@@ -1,0 +1,131 @@
+"""How a continuous variable is distributed inside its bins: means, values at shares, densities, intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.network.marginals import curve_inside, scaled_by_bin
+from gomea_bn.network.tables import bin_widths
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.problems.cuts.shape import Shape
+
+__all__ = ["BinDistributions"]
+
+
+class BinDistributions:
+    """The distributions of a continuous variable given each of its bins.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    name : str
+        Name of a continuous variable.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_bins + 1,), float64
+        Ends of the bins.
+    """
+
+    def __init__(self, network: NetworkLike, name: str) -> None:
+        self._cuts = network.cut_points[name]
+        self._support = network.support[name]
+        self._shape = network.shapes.get(name)
+        self._curve = curve_inside(network, name)
+        self.edges = np.concatenate((self._support[:1], self._cuts, self._support[1:]))
+
+    def codes(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the bin of every value, int32 (n,); -1 for NaN."""
+        codes = np.searchsorted(self._cuts, values, side="left").astype(np.int32)
+        return np.where(np.isnan(values), np.int32(-1), codes)
+
+    def means(self) -> NDArray[np.float64]:
+        """Return the mean of every bin, float64 (n_bins,)."""
+        if self._shape is None:
+            # halves first, since the sum of huge ends may overflow
+            return self.edges[:-1] / 2 + self.edges[1:] / 2
+        curve = scaled_by_bin(self._curve, self._cuts, np.ones(len(self._cuts) + 1))
+        starts, widths = curve.values[:-1], np.diff(curve.values)
+        left, right = curve.densities[:-1], curve.densities[1:]
+        masses = widths * (left + right) / 2
+        # the integral of x f(x) over a piece on which the density f is linear
+        moments = starts * masses + widths**2 * (left + 2 * right) / 6
+        bins = np.searchsorted(self._cuts, curve.values[1:], side="left")
+        totals, sums = np.zeros((2, len(self._cuts) + 1))
+        np.add.at(totals, bins, masses)
+        np.add.at(sums, bins, moments)
+        for value, mass in curve.points.items():
+            code = int(np.searchsorted(self._cuts, value, side="left"))
+            totals[code] += mass
+            sums[code] += mass * value
+        return np.clip(sums / totals, self.edges[:-1], self.edges[1:])
+
+    def values(self, codes: NDArray[np.int32], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values at shares of the probability of their bins, float64 (n,), always inside these bins."""
+        if self._shape is not None:
+            return self._shape.inside(codes, self._cuts, shares)
+        low, high = self.edges[codes], self.edges[codes + 1]
+        lowest = np.where(codes > 0, np.nextafter(low, high), low)
+        return np.asarray(np.clip(low + shares * (high - low), lowest, high), np.float64)
+
+    def quantiles(self, probabilities: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """Return the quantile of every row of probabilities of the bins, float64 (n,).
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_bins), float64
+            Probabilities of the bins.
+        level : float
+            Probability of values up to the quantile.
+        """
+        cumulated = np.cumsum(probabilities, axis=1)
+        wanted = level * cumulated[:, -1]
+        # the last bin with a positive probability for rounding errors, the first one for level 0
+        reaches = (cumulated >= wanted[:, None]) & (cumulated > 0)
+        codes = np.argmax(reaches, axis=1).astype(np.int32)
+        rows = np.arange(len(codes))
+        own = probabilities[rows, codes]
+        shares = (wanted - (cumulated[rows, codes] - own)) / own
+        return self.values(codes, np.clip(shares, 0.0, 1.0))
+
+    def log_densities(self, values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the log density of values given their bins, float64 (n,), in nats for the original units."""
+        if self._shape is not None:
+            return self._shape.log_inside(values, self._cuts)
+        return np.asarray(-np.log(bin_widths(self._cuts, self._support))[codes], np.float64)
+
+    def interval(
+        self, low: float, high: float, closed: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where an interval begins in every bin and P(interval | bin), each float64 (n_bins,).
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval, low < high; they may be infinite.
+        closed : {"both", "left", "right", "neither"}
+            Ends that belong to the interval, which matters only for point masses.
+        """
+        lows = np.clip(low, self.edges[:-1], self.edges[1:])
+        highs = np.clip(high, self.edges[:-1], self.edges[1:])
+        if self._shape is None:
+            widths = np.diff(self.edges)
+            return (lows - self.edges[:-1]) / widths, (highs - lows) / widths
+        masses = self._shape.bin_masses(self._cuts)
+        below_bins = np.concatenate(([0.0], np.cumsum(masses)[:-1]))
+        below_low = _below(self._shape, low, includes=closed in ("right", "neither"))
+        below_high = _below(self._shape, high, includes=closed in ("right", "both"))
+        start = np.clip((below_low - below_bins) / masses, 0.0, 1.0)
+        return start, np.clip((below_high - below_bins) / masses, 0.0, 1.0) - start
+
+
+def _below(shape: Shape, value: float, includes: bool) -> float:
+    """Return the probability under a shape of values below one value, or up to it."""
+    below = float(shape.distribution(np.array(value)))
+    return below if includes else below - shape.points.get(value, 0.0)

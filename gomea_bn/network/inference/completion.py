@@ -1,0 +1,142 @@
+"""Filling the missing cells of a frame, and drawing rows given evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import Level, column_positions
+from gomea_bn.errors import check_choice, check_integer
+from gomea_bn.network.checks import random_generator
+from gomea_bn.network.inference.engine import (
+    N_DRAWS,
+    Seed,
+    engine_for,
+    refuse_impossible,
+)
+from gomea_bn.network.inference.evidence import Pieces, Reader, refuse_stated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["impute", "sample_given"]
+
+_WAYS = ("draw", "mode", "mean")
+# rows whose distributions are in memory at the same time
+_BLOCK = 2**15
+
+
+def impute(
+    network: NetworkLike,
+    frame: pd.DataFrame,
+    how: str = "draw",
+    *,
+    random_state: Seed = None,
+    method: str = "exact",
+    n_draws: int = N_DRAWS,
+) -> pd.DataFrame:
+    """Return the frame with its missing cells filled; see `DiscretizedBayesNet.impute`."""
+    check_choice("how", how, _WAYS)
+    reader = Reader(network)
+    generator = random_generator(random_state)
+    engine = engine_for(network, method, n_draws, generator)
+    read = reader.frame(frame, network.names)
+    reader.warn_of_outside(read.values)
+    is_missing = read.evidence.codes < 0
+    incomplete = np.flatnonzero(is_missing.any(axis=1))
+    codes, values = read.evidence.codes.copy(), {name: given.copy() for name, given in read.values.items()}
+    for start in range(0, len(incomplete), _BLOCK):
+        rows = incomplete[start : start + _BLOCK]
+        evidence = read.evidence.take(rows)
+        if how == "draw":
+            codes[rows] = engine.draws(evidence, 1, generator)[:, 0]
+            refuse_impossible(codes[rows, 0] < 0, rows)
+            block = {
+                name: bins.values(codes[rows, v], generator.random(len(rows)))
+                for v, name, bins in reader.continuous
+            }
+        else:
+            marginals = engine.marginals(evidence)
+            refuse_impossible(np.isnan(marginals[0][:, 0]), rows)
+            codes[rows] = np.column_stack([table.argmax(axis=1) for table in marginals])
+            block = {name: reader.point(name, marginals[v], how) for v, name, _ in reader.continuous}
+        for name, filled in block.items():
+            values[name][rows] = np.where(np.isnan(values[name][rows]), filled, values[name][rows])
+    result = frame.copy()
+    places = column_positions(frame, network.names)
+    for v, name in enumerate(network.names):
+        if is_missing[:, v].any():
+            column = frame.iloc[:, places[name]]
+            filled_column: Any = values.get(name)
+            if filled_column is None:
+                filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
+            result.isetitem(places[name], filled_column)
+    return result
+
+
+def sample_given(
+    network: NetworkLike,
+    n: int,
+    evidence: Mapping[str, object],
+    *,
+    random_state: Seed = None,
+    method: str = "exact",
+    n_draws: int = N_DRAWS,
+) -> pd.DataFrame:
+    """Return rows drawn from P(all variables | evidence); see `DiscretizedBayesNet.sample`."""
+    import pandas as pd
+
+    check_integer("n", n, 0)
+    reader = Reader(network)
+    generator = random_generator(random_state)
+    stated = reader.stated(dict(evidence))
+    reader.warn_of_outside({name: np.array([value]) for name, value in stated.values.items()})
+    engine = engine_for(network, method, n_draws, generator)
+    codes = engine.draws(stated.evidence, n, generator)[0]
+    if (codes < 0).any():
+        refuse_stated(evidence, None if method == "exact" else n_draws)
+    columns: dict[str, Any] = {}
+    for v, name in enumerate(network.names):
+        if name in reader.levels:
+            levels = pd.Index(list(reader.levels[name]))
+            columns[name] = pd.Categorical.from_codes(codes[:, v], levels)
+        elif name in stated.values:
+            columns[name] = np.full(n, stated.values[name])
+        else:
+            shares = generator.random(n)
+            if name in stated.pieces:
+                shares = _shares_in_pieces(stated.pieces[name], codes[:, v], shares, generator)
+            columns[name] = reader.bins[name].values(codes[:, v], shares)
+    return pd.DataFrame(columns)
+
+
+def _shares_in_pieces(
+    pieces: Pieces, codes: NDArray[np.int32], shares: NDArray[np.float64], generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return shares of bins that lie in intervals, float64 (n,), from shares of these intervals."""
+    cumulated = np.cumsum((pieces.weights[:, None] * pieces.shares)[:, codes], axis=0)
+    drawn = (generator.random(len(codes)) * cumulated[-1] >= cumulated).sum(axis=0)
+    drawn = np.minimum(drawn, len(pieces.weights) - 1)
+    return np.asarray(pieces.starts[drawn, codes] + shares * pieces.shares[drawn, codes], np.float64)
+
+
+def _with_levels(
+    column: pd.Series[Any], levels: tuple[Level, ...], codes: NDArray[np.int32], is_missing: NDArray[np.bool_]
+) -> pd.Series[Any]:
+    """Return a discrete column with levels in its missing cells, stored as before where that is possible."""
+    import pandas as pd
+
+    values = column.astype(object).to_numpy(copy=True)
+    values[is_missing] = np.array(levels, dtype=object)[codes[is_missing]]
+    filled = pd.Series(values, index=column.index, name=column.name, dtype=object)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        categories = column.cat.categories
+        new = [level for level in levels if level not in categories]
+        wider = pd.CategoricalDtype([*categories, *new], ordered=bool(column.cat.ordered))
+        return filled.astype(wider)
+    return filled.astype(column.dtype)

@@ -1,0 +1,44 @@
+"""Interventions: the network in which some variables are set to values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.inference.evidence import Reader
+
+if TYPE_CHECKING:
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["do"]
+
+
+def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNet:
+    """Return the network after an intervention; see `DiscretizedBayesNet.do`."""
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+    reader = Reader(network)
+    tables = dict(network.tables)
+    labels = dict(network.metadata.get("do", {}))
+    for name, value in values.items():
+        reader.position(name, "values")
+        code = reader.code(name, value, f"values['{name}']")
+        tables[name] = np.eye(network.cardinality(name))[code]
+        labels[name] = network.bin_labels(name)[code]
+    if not values:
+        raise GomeaBnError("values must name at least one variable, got none.")
+    return DiscretizedBayesNet(
+        network.names,
+        [(parent, child) for parent, child in network.edges if child not in values],
+        cut_points=network.cut_points,
+        support=network.support,
+        levels=network.levels,
+        tables=tables,
+        shapes=network.shapes,
+        pseudo_count=network.pseudo_count,
+        metadata={**network.metadata, "do": labels},
+    )

@@ -1,0 +1,1 @@
+"""Compiled inference: plans of elimination, their execution row by row, and weighted draws."""

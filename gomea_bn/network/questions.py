@@ -1,0 +1,408 @@
+"""Methods that answer questions to a network: inference, prediction, missing cells, interventions, its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from gomea_bn.data.table import Table
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.edge_reasons import EdgeReasons
+    from gomea_bn.network.equivalence import EquivalenceClass
+    from gomea_bn.network.protocol import NetworkLike
+
+    Seed = int | np.random.SeedSequence | np.random.Generator | None
+
+__all__ = ["Questions"]
+
+
+class Questions:
+    """Methods of `DiscretizedBayesNet` whose modules are imported when they are called.
+
+    All of them read evidence alike. A missing cell (NaN, None, NA) is summed out. A number outside the support counts
+    as in the nearest bin, with a warning. With `method="exact"` answers are exact; a network whose tables would become
+    too large is refused, with their size. With `method="sampling"` they are estimates from `n_draws` weighted draws per
+    row.
+    """
+
+    __slots__ = ()
+
+    def query(
+        self: NetworkLike,
+        targets: str | Sequence[str],
+        evidence: Mapping[str, object] | pd.DataFrame | None = None,
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Seed = None,
+    ) -> pd.Series[float] | pd.DataFrame:
+        """Return P(targets | evidence) over the bins or levels of one target, or jointly of several targets.
+
+        Parameters
+        ----------
+        targets : str or sequence of str
+            Names of variables.
+        evidence : mapping of str to value, or DataFrame, optional
+            What is known, by variable. A DataFrame asks one question per row; its columns may be any of the other
+            variables. A value is one of:
+
+            * a number in original units, or a level;
+            * None, NaN or NA for an unknown value;
+            * for a continuous variable an interval, as a pandas Interval or as a pair (low, high), in which None is
+              infinite, or a set of intervals;
+            * for a discrete variable a set of levels;
+            * a mapping of levels or intervals to weights: the likelihood of what was observed given each of them, up to
+              a factor. Levels that are not named have weight 0. The answer of a query is such a mapping.
+        method : {"exact", "sampling"}
+            Way to compute the answer.
+        n_draws : int
+            Number of draws per question of "sampling".
+        random_state : int, SeedSequence, Generator or None
+            Seed of "sampling".
+
+        Returns
+        -------
+        Series or DataFrame of float64
+            Probabilities that sum to 1: a Series for a mapping, a DataFrame with one row per question for a DataFrame.
+            Its index, or columns, are an IntervalIndex of the bins, or the levels; a MultiIndex for several targets.
+            With "sampling", `attrs["standard_error"]` is the largest standard error of the probabilities, one number
+            per question.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown names, values or levels, evidence of probability 0, and exact answers that need tables of more
+            than 2**25 numbers.
+
+        Examples
+        --------
+        >>> from gomea_bn.simulation.random_networks import random_network
+        >>> network = random_network(4, random_state=1)
+        >>> print(network.query("X1", {"X2": (0.2, None), "X3": None}).sum().round(6))
+        1.0
+        """
+        from gomea_bn.network.inference.answers import query
+
+        return query(self, targets, evidence, method=method, n_draws=n_draws, random_state=random_state)
+
+    def predict_proba(
+        self: NetworkLike,
+        frame: pd.DataFrame,
+        target: str,
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Seed = None,
+    ) -> pd.DataFrame:
+        """Return P(target | the other cells of the row) for every row.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Rows with a column for every variable but the target. Cells may be missing; a column of the target and
+            further columns are ignored.
+        target : str
+            Name of a variable.
+        method, n_draws, random_state
+            As of `query`.
+
+        Returns
+        -------
+        DataFrame of shape (n_rows, cardinality), float64
+            Columns are an IntervalIndex of the bins, or the levels.
+
+        Raises
+        ------
+        GomeaBnError
+            For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
+        """
+        from gomea_bn.network.inference.answers import predict_proba
+
+        return predict_proba(self, frame, target, method=method, n_draws=n_draws, random_state=random_state)
+
+    def predict(
+        self: NetworkLike,
+        frame: pd.DataFrame,
+        target: str,
+        how: str | None = None,
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Seed = None,
+    ) -> pd.Series[Any]:
+        """Return one value of the target for every row, given the other cells.
+
+        Parameters
+        ----------
+        frame, target, method, n_draws, random_state
+            As of `predict_proba`.
+        how : {None, "mean", "median", "mode"}
+            For a continuous target the mean (also by default), the median, or the median of the most probable bin, in
+            original units. For a discrete target None or "mode", the most probable level.
+
+        Returns
+        -------
+        Series of shape (n_rows,)
+            Numbers, or a pandas categorical with the levels.
+        """
+        from gomea_bn.network.inference.answers import predict
+
+        return predict(self, frame, target, how, method=method, n_draws=n_draws, random_state=random_state)
+
+    def predict_interval(
+        self: NetworkLike,
+        frame: pd.DataFrame,
+        target: str,
+        quantiles: Sequence[float] = (0.05, 0.95),
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Seed = None,
+    ) -> pd.DataFrame:
+        """Return mean, median and quantiles of a continuous target for every row, given the other cells.
+
+        They are those of the mixture of the distributions inside the bins.
+
+        Parameters
+        ----------
+        frame, target, method, n_draws, random_state
+            As of `predict_proba`.
+        quantiles : sequence of float
+            Probabilities from 0 to 1.
+
+        Returns
+        -------
+        DataFrame of float64
+            Columns "mean", "median", and "5%" and so on for the quantiles, in original units.
+        """
+        from gomea_bn.network.inference.answers import predict_interval
+
+        return predict_interval(
+            self, frame, target, quantiles, method=method, n_draws=n_draws, random_state=random_state
+        )
+
+    def log_density(
+        self: NetworkLike,
+        frame: pd.DataFrame,
+        of: str | Sequence[str] | None = None,
+        given: str | Sequence[str] = (),
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Seed = None,
+    ) -> NDArray[np.float64]:
+        """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
+
+        Continuous variables count with their density inside the bin, discrete ones with their probability. A value
+        that is a point mass of the variable's shape counts with its probability; compare such rows only between
+        networks with the same point masses. A row of probability 0 has -inf. A value outside the support has the
+        density of the end bin, so that the density integrates to more than 1; compare networks with the same support.
+        Missing cells are summed out, so that the density is that of the other cells.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Rows; columns are matched by name, and further columns are ignored.
+        of : str or sequence of str, optional
+            Columns whose joint density is wanted; by default all that are not `given`.
+        given : str or sequence of str
+            Columns to condition on: the answer is ln p(of | given).
+        method, n_draws, random_state
+            As of `query`. An estimate by sampling warns of standard errors above 0.01 nats.
+
+        Raises
+        ------
+        GomeaBnError
+            For missing columns, infinite values, unknown levels, and rows whose `given` cells have probability 0; the
+            message names column and rows. Also for missing cells whose exact density needs tables that are too large.
+        """
+        import numpy as np
+
+        from gomea_bn.data.columns import has_gaps
+
+        if of is None and not given and not has_gaps(frame, self.names):
+            total = np.zeros(len(frame), dtype=np.float64)
+            for term in self.log_density_terms(frame).values():
+                total += term
+            return total
+        from gomea_bn.network.inference.answers import log_density
+
+        return log_density(self, frame, of, given, method=method, n_draws=n_draws, random_state=random_state)
+
+    def impute(
+        self: NetworkLike,
+        frame: pd.DataFrame,
+        how: str = "draw",
+        *,
+        random_state: Seed = None,
+        method: str = "exact",
+        n_draws: int = 10_000,
+    ) -> pd.DataFrame:
+        """Return the frame with its missing cells filled, given the observed cells of their rows.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Rows with a column for every variable. Further columns and observed cells stay as they are.
+        how : {"draw", "mode", "mean"}
+            "draw" draws all missing cells of a row jointly from their distribution. "mode" fills in the most probable
+            level, or the median of the most probable bin, of every cell on its own. "mean" fills in the mean of
+            continuous cells, and the most probable level of discrete ones.
+        random_state : int, SeedSequence, Generator or None
+            Seed of draws.
+        method, n_draws
+            As of `query`.
+
+        Returns
+        -------
+        DataFrame
+            A copy. A continuous column with missing cells becomes float64.
+
+        Raises
+        ------
+        GomeaBnError
+            For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
+        """
+        from gomea_bn.network.inference.completion import impute
+
+        return impute(self, frame, how, random_state=random_state, method=method, n_draws=n_draws)
+
+    def do(self: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNet:
+        """Return the network after an intervention that sets variables to values.
+
+        A variable that is set has no parents any more, and its bin or level is certain; all other tables stay (Pearl,
+        "Causality", 2009, section 3.2). The answer of `query` to the new network is the effect of the intervention
+        only if every edge stands for a cause. Learning from rows does not show that: several directions of the same
+        edges describe the rows equally well (`cpdag`). Edges are causal only if you say so.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Number in original units, or level, by variable. A number sets the variable to the bin that contains it.
+
+        Returns
+        -------
+        DiscretizedBayesNet
+            `metadata["do"]` names the bins or levels that were set.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown variables, levels, and values that are not numbers.
+        """
+        from gomea_bn.network.inference.intervention import do
+
+        return do(self, values)
+
+    def children(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return the children of a variable in column order."""
+        self.parents(name)  # raises for an unknown name
+        return tuple(child for child in self.names if name in self.parents(child))
+
+    def ancestors(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return all variables from which a directed path leads to a variable, in column order."""
+        from gomea_bn.network.graph import reachable
+
+        found = reachable({other: self.parents(other) for other in self.names}, self.parents(name))
+        return tuple(other for other in self.names if other in found)
+
+    def descendants(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return all variables to which a directed path leads from a variable, in column order."""
+        from gomea_bn.network.graph import reachable
+
+        self.parents(name)  # raises for an unknown name
+        children: dict[str, list[str]] = {other: [] for other in self.names}
+        for parent, child in self.edges:
+            children[parent].append(child)
+        found = reachable(children, children[name])
+        return tuple(other for other in self.names if other in found)
+
+    def markov_blanket(self: NetworkLike, name: str) -> tuple[str, ...]:
+        """Return parents, children and the children's other parents of a variable, in column order.
+
+        Given these, the variable is independent of all other variables.
+        """
+        from gomea_bn.network.graph import markov_blanket
+
+        self.parents(name)  # raises for an unknown name
+        found = markov_blanket({other: self.parents(other) for other in self.names}, name)
+        return tuple(other for other in self.names if other in found)
+
+    def d_separated(
+        self: NetworkLike,
+        first: str | Sequence[str],
+        second: str | Sequence[str],
+        given: str | Sequence[str] = (),
+    ) -> bool:
+        """Return whether the graph implies that variables are independent given other ones.
+
+        Parameters
+        ----------
+        first, second, given : str or sequence of str
+            Three sets of variables without a common one.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown variables, empty sets `first` or `second`, and a variable in two sets.
+        """
+        from gomea_bn.errors import GomeaBnError
+        from gomea_bn.network.graph import are_separated
+
+        sets = [{names} if isinstance(names, str) else set(names) for names in (first, second, given)]
+        for name in set().union(*sets):
+            self.parents(name)  # raises for an unknown name
+        if not sets[0] or not sets[1]:
+            raise GomeaBnError("first and second must each name at least one variable.")
+        for one, other in ((0, 1), (0, 2), (1, 2)):
+            if both := sorted(sets[one] & sets[other]):
+                raise GomeaBnError(
+                    f"first, second and given must not share variables; two of them have '{both[0]}'."
+                )
+        return are_separated({name: self.parents(name) for name in self.names}, *sets)
+
+    def cpdag(self: NetworkLike) -> EquivalenceClass:
+        """Return which edges are compelled and which are reversible.
+
+        Graphs with the same adjacencies and the same v-structures imply the same independences. An edge is compelled if
+        all of them have its direction, and reversible otherwise: no number of rows tells its direction.
+        """
+        from gomea_bn.network.equivalence import equivalence_class
+
+        return equivalence_class(self)
+
+    def why(
+        self: NetworkLike,
+        edge: Sequence[str],
+        data: pd.DataFrame | Table | str | os.PathLike[str] | None = None,
+    ) -> EdgeReasons:
+        """Return what an edge is worth: information in nats, the cost of removing it, and its gain on rows.
+
+        Parameters
+        ----------
+        edge : (parent, child)
+            An edge of the network.
+        data : DataFrame, Table or path, optional
+            Rows, normally those that the network was learned from, for the gain.
+
+        Returns
+        -------
+        EdgeReasons
+            Printed as a text; see `gomea_bn.network.edge_reasons.EdgeReasons` for its numbers.
+
+        Raises
+        ------
+        GomeaBnError
+            For an edge that the network does not have, data that it does not fit, and if the distribution of the
+            parents cannot be computed exactly.
+        """
+        from gomea_bn.network.edge_reasons import why
+
+        return why(self, edge, data)

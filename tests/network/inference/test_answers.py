@@ -1,0 +1,331 @@
+"""Queries, predictions and log densities: evidence of all kinds, frames, errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inference_examples import slow_joint
+from network_examples import slow_code, small_network
+from shaped_examples import random_network
+
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.inference.bin_distributions import BinDistributions
+
+
+@pytest.fixture
+def network() -> DiscretizedBayesNet:
+    return DiscretizedBayesNet(
+        ["x", "day", "y"],
+        [("x", "day"), ("day", "y"), ("x", "y")],
+        cut_points={"x": [1.0, 2.0], "y": [5.0]},
+        support={"x": (0.0, 4.0), "y": (0.0, 10.0)},
+        levels={"day": ["mon", "tue", "wed"]},
+        tables={
+            "x": [0.5, 0.3, 0.2],
+            "day": [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.1, 0.8, 0.1]],
+            "y": [[[0.1, 0.9], [0.3, 0.7], [0.5, 0.5]], [[0.2, 0.8], [0.6, 0.4], [0.7, 0.3]],
+                  [[0.9, 0.1], [0.4, 0.6], [0.25, 0.75]]],
+        },
+    )  # fmt: skip
+
+
+def expected_answer(network, likelihoods, targets):
+    joint = slow_joint(network, likelihoods, targets)
+    return (joint / joint.sum()).ravel()
+
+
+# ---------------------------------------------------------------- evidence
+
+
+@pytest.mark.parametrize(
+    ("evidence", "likelihoods"),
+    [
+        ({"day": "tue"}, {"day": [0, 1, 0]}),
+        ({"day": {"tue", "wed"}}, {"day": [0, 1, 1]}),
+        ({"day": frozenset(["mon"])}, {"day": [1, 0, 0]}),
+        ({"day": {"tue": 0.25, "mon": 0.5}}, {"day": [0.5, 0.25, 0]}),
+        ({"day": pd.Series({"tue": 2, "wed": 1})}, {"day": [0, 2, 1]}),
+        ({"x": 1.0}, {"x": [1, 0, 0]}),
+        ({"x": (0.5, 1.75)}, {"x": [0.5, 0.75, 0]}),
+        ({"x": (None, 1.5)}, {"x": [1, 0.5, 0]}),
+        ({"x": (3, None)}, {"x": [0, 0, 0.5]}),
+        ({"x": pd.Interval(1.5, 3)}, {"x": [0, 0.5, 0.5]}),
+        ({"x": {(0, 0.5), (3, 4)}}, {"x": [0.5, 0, 0.5]}),
+        ({"x": {(0, 0.5): 3, (3, 4): 1}}, {"x": [1.5, 0, 0.5]}),
+        ({"x": (0.5, 2), "day": {"mon", "tue"}}, {"x": [0.5, 1, 0], "day": [1, 1, 0]}),
+        ({"x": None, "day": math.nan}, {}),
+        ({"day": pd.NA, "x": pd.NaT}, {}),
+        ({"x": np.int64(3), "day": None}, {"x": [0, 0, 1]}),
+        ({}, {}),
+    ],
+)
+def test_evidence_weighs_the_bins_and_levels(network, evidence, likelihoods):
+    arrays = {name: np.array(values, float) for name, values in likelihoods.items()}
+    answer = network.query("y", evidence)
+    np.testing.assert_allclose(answer.to_numpy(), expected_answer(network, arrays, ["y"]), atol=1e-12)
+    # the same as a row of a frame
+    if evidence:
+        frame = pd.DataFrame(
+            {name: pd.Series([value, None], dtype=object) for name, value in evidence.items()}
+        )
+        rows = network.query("y", frame)
+        np.testing.assert_allclose(rows.to_numpy()[0], answer.to_numpy(), atol=1e-12)
+        np.testing.assert_allclose(rows.to_numpy()[1], network.query("y").to_numpy(), atol=1e-12)
+
+
+def test_an_answer_of_a_query_is_evidence(network):
+    of_x = network.query("x", {"day": "wed"})
+    weights = {"x": of_x.to_numpy()}
+    np.testing.assert_allclose(
+        network.query("y", {"x": of_x}).to_numpy(), expected_answer(network, weights, ["y"]), atol=1e-12
+    )
+
+
+def test_intervals_of_a_column_of_intervals(network):
+    frame = pd.DataFrame({"x": pd.arrays.IntervalArray.from_tuples([(0, 1), (1, 4)])}, index=["a", "b"])
+    answer = network.query("day", frame)
+    assert answer.index.tolist() == ["a", "b"]
+    assert answer.loc["a"].tolist() == pytest.approx([0.2, 0.3, 0.5])
+    assert answer.loc["b"].tolist() == pytest.approx([0.4, 0.44, 0.16])
+
+
+def test_an_interval_outside_the_support_is_in_an_end_bin(network):
+    for interval, value in (((20, 30), 4.0), ((-7, -2), 0.0), ((4, 9), 4.0)):
+        answer = network.query("day", {"x": interval})
+        assert answer.tolist() == network.query("day", {"x": value}).tolist()
+
+
+def test_several_targets_have_a_joint_answer(network):
+    joint = network.query(["y", "x"], {"day": "mon"})
+    expected = expected_answer(network, {"day": np.array([1.0, 0, 0])}, ["y", "x"])
+    np.testing.assert_allclose(joint.to_numpy(), expected, atol=1e-12)
+    assert joint.index.names == ["y", "x"]
+    assert joint.loc[pd.Interval(5, 10), pd.Interval(1, 2)] == pytest.approx(expected[4])
+    by_y = joint.groupby(level="y", observed=True).sum()
+    np.testing.assert_allclose(by_y.to_numpy(), network.query("y", {"day": "mon"}).to_numpy(), atol=1e-12)
+    single = network.query(["x"])
+    assert single.index.equals(network.query("x").index)
+    frame = network.query(["x", "day"], pd.DataFrame({"y": [1.0, np.nan]}))
+    assert frame.shape == (2, 9)
+    np.testing.assert_allclose(frame.loc[1].to_numpy(), network.query(["x", "day"]).to_numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("targets", "evidence", "words"),
+    [
+        ([], {}, ["targets must be one or more different variables"]),
+        (["x", "x"], {}, ["targets must be"]),
+        ("y", {"x": (2, 1)}, ["evidence['x']", "the smaller first"]),
+        ("y", {"x": (1, 2, 3)}, ["evidence['x']", "pair (low, high)"]),
+        ("y", {"x": {(0, 2), (1, 3)}}, ["do not overlap"]),
+        ("y", {"x": {1.5, 2.5}}, ["evidence['x']", "pair (low, high)"]),
+        ("y", {"day": set()}, ["weight above 0"]),
+        ("y", {"day": {"mon": 0}}, ["weight above 0"]),
+        ("y", {"day": {"mon": -1, "tue": 2}}, ["evidence['day']['mon']", "at least 0"]),
+        ("y", {"day": {"mon": "much"}}, ["evidence['day']['mon']", "'much'"]),
+        ("y", {"day": {"sun"}}, ["one of the levels 'mon', 'tue', 'wed'", "'sun'"]),
+        ("y", {"day": ["mon"]}, ["one of the levels", "['mon']"]),
+        ("y", pd.DataFrame({"dya": ["mon"]}), ["evidence: unknown variable 'dya'", "'day'"]),
+        ("y", pd.DataFrame({"y": [1.0]}), ["both target and evidence"]),
+        ("y", pd.DataFrame({"x": [1.0, (2, 1)]}), ["evidence['x'] of row 1"]),
+        ("y", pd.DataFrame({"day": ["mon", "sun"]}), ["'sun' in row 1"]),
+    ],
+)  # fmt: skip
+def test_evidence_that_cannot_be_read_is_refused(network, targets, evidence, words):
+    with pytest.raises(GomeaBnError) as caught:
+        network.query(targets, evidence)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_impossible_rows_are_named(network):
+    certain = network.do({"day": "mon"})
+    rows = pd.DataFrame({"x": [0.5, 1.5, 0.5], "day": ["mon", "tue", "wed"], "y": [1.0, 2.0, 3.0]})
+    for ask in (
+        lambda: certain.query("y", rows[["x", "day"]]),
+        lambda: certain.predict_proba(rows, "y"),
+        lambda: certain.predict(rows, "y"),
+        lambda: certain.impute(rows.assign(y=np.nan)),
+        lambda: certain.impute(rows.assign(y=np.nan), "mean"),
+        lambda: certain.log_density(rows, "y", given="day"),
+    ):
+        with pytest.raises(GomeaBnError, match=r"rows 1, 2 \(counted from 0\) have probability 0"):
+            ask()
+    assert certain.log_density(rows).tolist()[1:] == [-math.inf] * 2
+    with pytest.raises(GomeaBnError, match=r"None of 50 draws agrees .* day = 'tue'\. Raise n_draws"):
+        certain.query("y", {"day": "tue"}, method="sampling", n_draws=50)
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def test_estimates_carry_their_standard_error(network):
+    evidence = {"y": 7.0, "x": (0.5, 2.5)}
+    exact = network.query("day", evidence)
+    estimate = network.query("day", evidence, method="sampling", n_draws=20_000, random_state=1)
+    error = estimate.attrs["standard_error"]
+    assert 1e-4 < error < 0.02
+    assert np.abs(estimate - exact).max() < 5 * error
+    assert "standard_error" not in exact.attrs
+    again = network.query("day", evidence, method="sampling", n_draws=20_000, random_state=1)
+    assert again.tolist() == estimate.tolist()
+    rows = network.predict_proba(network.sample(3, 0), "x", method="sampling", random_state=1)
+    assert len(rows.attrs["standard_error"]) == 3
+    with pytest.warns(GomeaBnWarning, match="standard errors of up to"):
+        estimates = network.log_density(
+            pd.DataFrame({"x": [np.nan], "day": ["mon"], "y": [1.0]}), method="sampling", n_draws=100
+        )
+    assert estimates[0] == pytest.approx(
+        math.log(0.5 * 0.2 * 0.1 + 0.3 * 0.6 * 0.2 + 0.2 * 0.1 * 0.9) - math.log(5), abs=0.7
+    )
+
+
+# ---------------------------------------------------------------- predictions
+
+
+def test_predictions_by_hand(network):
+    rows = pd.DataFrame({"day": ["mon", None], "y": [np.nan, 2.0], "unused": [1, 2]}, index=[10, 20])
+    proba = network.predict_proba(rows, "x")
+    assert proba.index.tolist() == [10, 20]
+    assert isinstance(proba.columns, pd.IntervalIndex)
+    given_mon = np.array([0.5 * 0.2, 0.3 * 0.6, 0.2 * 0.1]) / 0.3
+    np.testing.assert_allclose(proba.loc[10].to_numpy(), given_mon, atol=1e-12)
+    assert network.predict(rows, "x").loc[10] == pytest.approx(given_mon @ [0.5, 1.5, 3.0])
+    assert network.predict(rows, "x", "mode").loc[10] == pytest.approx(1.5)
+    # a third of the probability lies below 1, the median is in the second bin
+    median = 1 + (0.5 - given_mon[0]) / given_mon[1]
+    assert network.predict(rows, "x", "median").loc[10] == pytest.approx(median)
+    intervals = network.predict_interval(rows, "x", [0.1, 1.0])
+    assert intervals.columns.tolist() == ["mean", "median", "10%", "100%"]
+    assert intervals.loc[10].tolist() == pytest.approx([given_mon @ [0.5, 1.5, 3.0], median, 0.3, 4.0])
+    days = network.predict(pd.DataFrame({"x": [0.5, 1.5], "y": [None, None]}), "day")
+    assert days.tolist() == ["wed", "mon"]
+    assert days.cat.categories.tolist() == ["mon", "tue", "wed"]
+
+
+def test_predictions_that_make_no_sense_are_refused(network):
+    rows = network.sample(3, 0)
+    with pytest.raises(GomeaBnError, match=r"target: unknown variable 'z'"):
+        network.predict(rows, "z")
+    with pytest.raises(
+        GomeaBnError, match=r"how must be one of 'mean', 'median', 'mode' or None, got 'best'"
+    ):
+        network.predict(rows, "x", "best")
+    with pytest.raises(GomeaBnError, match=r"how must be 'mode' or None for 'day', which is discrete"):
+        network.predict(rows, "day", "mean")
+    with pytest.raises(
+        GomeaBnError, match=r"'day' is discrete; intervals need a continuous target. Use predict_proba"
+    ):
+        network.predict_interval(rows, "day")
+    with pytest.raises(GomeaBnError, match=r"quantiles\[1\] must be .* at most 1, got 2"):
+        network.predict_interval(rows, "x", [0.5, 2])
+    with pytest.raises(GomeaBnError, match=r"no column 'day'"):
+        network.predict(rows[["y"]], "x")
+    with pytest.raises(GomeaBnError, match=r"'y' has 1 infinite value in row 0"):
+        network.predict(rows.assign(y=[np.inf, 1, 2]), "x")
+
+
+def test_values_outside_the_support_are_reported(network):
+    rows = pd.DataFrame({"x": [-1.0, 9.0, 1.0], "day": ["mon"] * 3, "y": [5.0, 12.0, np.nan]})
+    with pytest.warns(
+        GomeaBnWarning, match=r"nearest bin: 2 values of 'x' \(support 0 to 4\), 1 value of 'y'"
+    ):
+        network.impute(rows)
+    with pytest.warns(GomeaBnWarning, match=r"1 value of 'y' \(support 0 to 10\)"):
+        answer = network.predict_proba(rows, "x")
+    inside = network.predict_proba(rows.assign(y=[5.0, 10.0, np.nan]), "x")
+    np.testing.assert_array_equal(answer.to_numpy(), inside.to_numpy())
+
+
+# ---------------------------------------------------------------- log densities
+
+
+@given(seed=st.integers(0, 300))
+def test_the_density_of_rows_with_missing_cells_equals_enumeration(seed):
+    network = random_network(seed, 4)
+    frame = network.sample(8, seed)
+    rng = np.random.default_rng(seed)
+    rows = frame.astype(object).mask(rng.random(frame.shape) < 0.4)
+    densities = network.log_density(rows)
+    for position in range(len(rows)):
+        likelihoods, inside = {}, 0.0
+        for name in network.names:
+            value = rows.iloc[position][name]
+            if not pd.isna(value):
+                code = slow_code(network, name, value)
+                likelihoods[name] = np.eye(network.cardinality(name))[code]
+                if name in network.cut_points:
+                    bins = BinDistributions(network, name)
+                    inside += float(bins.log_densities(np.array([float(value)]), np.array([code]))[0])
+        expected = np.log(slow_joint(network, likelihoods, []).item()) + inside
+        assert densities[position] == pytest.approx(expected, abs=1e-9)
+
+
+def test_complete_rows_keep_their_exact_density_next_to_incomplete_ones():
+    network = random_network(5, 4)
+    frame = network.sample(30, 1)
+    expected = network.log_density(frame)
+    rows = frame.astype(object)
+    rows.iloc[::3, 1] = None
+    densities = network.log_density(rows)
+    complete = np.arange(30) % 3 > 0
+    assert densities[complete].tolist() == expected[complete].tolist()
+    assert (densities[~complete] != expected[~complete]).all()
+
+
+@given(seed=st.integers(0, 300))
+def test_conditional_densities_are_quotients(seed):
+    network = random_network(seed, 4)
+    frame = network.sample(6, seed)
+    first, second, third, fourth = network.names
+    whole = network.log_density(frame)
+    chain = (
+        network.log_density(frame[[first]], of=first)
+        + network.log_density(frame[[first, third]], of=third, given=[first])
+        + network.log_density(frame, of=[second, fourth], given=[third, first])
+    )
+    np.testing.assert_allclose(chain, whole, atol=1e-9)
+    np.testing.assert_allclose(
+        network.log_density(frame, given=[third]), whole - network.log_density(frame, third), atol=1e-9
+    )
+    # what is missing is summed out on either side
+    gaps = frame.astype({third: object}).assign(**{third: None})
+    np.testing.assert_allclose(
+        network.log_density(gaps, of=[first, third], given=second),
+        network.log_density(frame, of=first, given=second),
+        atol=1e-9,
+    )
+
+
+def test_columns_of_a_density_are_checked(network):
+    rows = network.sample(3, 0)
+    with pytest.raises(GomeaBnError, match="'x' is both in of and in given"):
+        network.log_density(rows, of=["x"], given=["x"])
+    with pytest.raises(GomeaBnError, match="of: unknown variable 'z'"):
+        network.log_density(rows, of="z")
+    with pytest.raises(GomeaBnError, match=r"given: unknown variable 'dya'\. Did you mean 'day'"):
+        network.log_density(rows, given=["dya"])
+    empty = network.log_density(rows.iloc[:0].astype(object), of="x")
+    assert empty.shape == (0,)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_mean_of_a_posterior_is_that_of_its_draws(seed):
+    network = small_network(seed, 4)
+    name = next(iter(network.cut_points), None)
+    if name is None:
+        return
+    evidence = {other: network.sample(1, seed)[other].iloc[0] for other in network.names[:2] if other != name}
+    draws = network.sample(20_000, seed, evidence=evidence)[name]
+    frame = pd.DataFrame({other: [evidence.get(other)] for other in network.names})
+    answer = network.predict_interval(frame, name, [0.25])
+    spread = draws.std() / math.sqrt(len(draws))
+    assert draws.mean() == pytest.approx(answer["mean"].iloc[0], abs=5 * spread)
+    assert (draws <= answer["25%"].iloc[0]).mean() == pytest.approx(0.25, abs=0.02)
+    assert (draws <= answer["median"].iloc[0]).mean() == pytest.approx(0.5, abs=0.02)
