@@ -161,7 +161,8 @@ class DiscretizedBayesNet(Questions, Exports):
         """Return the network of a graph and bins, with probability tables counted from rows of data.
 
         The support of a continuous variable is the range of its column. With missing values the table of a variable
-        counts the rows in which the variable and all its parents have values.
+        counts the rows in which the variable and all its parents have values. Then a few steps of expectation and
+        maximisation follow, in which incomplete rows are drawn from the network given their observed values.
 
         Parameters
         ----------
@@ -211,17 +212,27 @@ class DiscretizedBayesNet(Questions, Exports):
             name: smoothed_table(codes, parents[position], position, cards, weight, name)
             for position, name in enumerate(names)
         }
-        return cls(
-            names,
-            edges,
-            cut_points=cuts,
-            support=support,
-            levels=levels,
-            tables=tables,
-            shapes=shapes,
-            pseudo_count=weight,
-            metadata=metadata,
-        )
+
+        def with_tables(tables: Mapping[str, ArrayLike]) -> Self:
+            return cls(
+                names,
+                edges,
+                cut_points=cuts,
+                support=support,
+                levels=levels,
+                tables=tables,
+                shapes=shapes,
+                pseudo_count=weight,
+                metadata=metadata,
+            )
+
+        network = with_tables(tables)
+        if not table.n_missing:
+            return network
+        from gomea_bn.network.expected_tables import IncompleteRows, expected_tables
+
+        rows = IncompleteRows(codes, parents, cards)
+        return with_tables(expected_tables(network, rows, weight, with_tables))
 
     @property
     def names(self) -> tuple[str, ...]:

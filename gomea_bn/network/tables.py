@@ -19,6 +19,7 @@ __all__ = [
     "draw_in_bins",
     "edge_texts",
     "family_index",
+    "smoothed_expectation",
     "smoothed_table",
     "table_and_left_out",
 ]
@@ -71,6 +72,26 @@ def smoothed_table(
     return _evenly_smoothed(counts, counts.sum(axis=-1, keepdims=True), pseudo_count)
 
 
+def smoothed_expectation(
+    completed: Sequence[NDArray[np.int32]],
+    weights: NDArray[np.float64],
+    codes: Sequence[NDArray[np.int32]],
+    parents: Sequence[int],
+    child: int,
+    cards: Sequence[int],
+    pseudo_count: PseudoCount,
+    name: str,
+) -> NDArray[np.float64]:
+    """Return P(child | parents) from completed rows that have weights, float64 (n,); see `smoothed_table`.
+
+    With "auto" the smoothing is fitted to the rows in `codes`, since it leaves out whole rows.
+    """
+    expected = _family_counts(completed, parents, child, cards, name, weights)
+    if pseudo_count == "auto":
+        return smoothed(expected, fitted_smoothing(_family_counts(codes, parents, child, cards, name)))
+    return _evenly_smoothed(expected, expected.sum(axis=-1, keepdims=True), pseudo_count)
+
+
 def table_and_left_out(
     codes: Sequence[NDArray[np.int32]],
     parents: Sequence[int],
@@ -100,8 +121,12 @@ def _family_counts(
     child: int,
     cards: Sequence[int],
     name: str,
+    weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the number of rows per cell, float64 (card(parent_1), ..., card(child)); errors as `smoothed_table`."""
+    """Return the number of rows per cell, float64 (card(parent_1), ..., card(child)); errors as `smoothed_table`.
+
+    Rows count with their weights, float64 (n_rows,), if there are some; incomplete rows do not count.
+    """
     shape = tuple(cards[position] for position in (*parents, child))
     n_cells = 1
     for card in shape:
@@ -113,7 +138,8 @@ def _family_counts(
         )
     is_complete = np.logical_and.reduce([codes[member] >= 0 for member in (*parents, child)])
     index = family_index(codes, parents, child, cards)[is_complete]
-    return np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
+    of_rows = None if weights is None else weights[is_complete]
+    return np.bincount(index, of_rows, minlength=n_cells).reshape(shape).astype(np.float64)
 
 
 def _evenly_smoothed(
