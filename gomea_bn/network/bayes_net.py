@@ -213,26 +213,22 @@ class DiscretizedBayesNet(Questions, Exports):
             for position, name in enumerate(names)
         }
 
-        def with_tables(tables: Mapping[str, ArrayLike]) -> Self:
-            return cls(
-                names,
-                edges,
-                cut_points=cuts,
-                support=support,
-                levels=levels,
-                tables=tables,
-                shapes=shapes,
-                pseudo_count=weight,
-                metadata=metadata,
-            )
-
-        network = with_tables(tables)
+        parts: dict[str, Any] = {
+            "cut_points": cuts,
+            "support": support,
+            "levels": levels,
+            "shapes": shapes,
+            "pseudo_count": weight,
+            "metadata": metadata,
+        }
+        network = cls(names, edges, tables=tables, **parts)
         if not table.n_missing:
             return network
         from gomea_bn.network.expected_tables import IncompleteRows, expected_tables
 
         rows = IncompleteRows(codes, parents, cards)
-        return with_tables(expected_tables(network, rows, weight, with_tables))
+        tables = expected_tables(network, rows, weight, lambda step: cls(names, edges, tables=step, **parts))
+        return cls(names, edges, tables=tables, **parts)
 
     @property
     def names(self) -> tuple[str, ...]:

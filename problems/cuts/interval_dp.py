@@ -118,7 +118,8 @@ class IntervalScore:
         cells = float(self.table[counts].sum())
         if self.bayesian:
             return cells - float((self.table[totals + r - 1] - self.table[r - 1]).sum())
-        return cells - float(self.table[totals].sum()) - self.weight * n_configurations * (r - 1)
+        penalty = self.weight * n_configurations * (r - 1)
+        return float(cells - self.table[totals].sum() - penalty)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,9 @@ def test_a_complete_table_gives_the_same_network_under_every_treatment():
 
 
 def test_missing_values_are_an_error_on_request():
-    with pytest.raises(GomeaBnError, match="Column 'x' has .* missing"):
+    with pytest.raises(GomeaBnError, match=r"Column 'x' has .* missing"):
         learner(missing="error").fit(with_gaps(chain(200)))
-    with pytest.raises(GomeaBnError, match="missing must be"):
+    with pytest.raises(GomeaBnError, match=r"missing must be"):
         learner(missing="some").fit(chain(200))
 
 
@@ -62,12 +62,12 @@ def test_missing_values_are_an_error_on_request():
     [({"density": "averaged"}, "An averaged network"), ({"discretizer": "mdl"}, "A discretizer")],
 )
 def test_what_needs_complete_rows_says_so(options, what):
-    with pytest.raises(GomeaBnError, match=f"{what}.* needs a table without missing values"):
+    with pytest.raises(GomeaBnError, match=rf"{what}.* needs a table without missing values"):
         learner(**options).fit(with_gaps(chain(200)))
 
 
 def test_fronts_refuse_available_cases():
-    with pytest.raises(GomeaBnError, match="missing must be"):
+    with pytest.raises(GomeaBnError, match=r"missing must be"):
         ParetoBayesNetLearner(missing="available", max_evaluations=100).fit(chain(200))
 
 
