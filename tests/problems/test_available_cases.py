@@ -11,6 +11,7 @@ from oracles import discrete_variables, random_variables, slow_family_score
 
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.screening import Screening
 
 
 def scorer_of(variables, method, options, edge_cost=0.0):
@@ -62,3 +63,14 @@ def test_without_missing_values_the_sum_of_gains_is_the_score(seed, method):
     assert chained.score([family])[0] == pytest.approx(complete.score([family])[0], rel=1e-10, abs=1e-8)
     slow = slow_family_score(variables, family, name, **options)
     assert slow_available_score(variables, family, name, **options) == pytest.approx(slow, abs=1e-6)
+
+
+def test_screening_compares_two_columns_on_the_rows_that_have_both():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 300)
+    b = np.where(rng.random(300) < 0.8, a, 1 - a)
+    gaps = np.where(rng.random(300) < 0.5, -1, b)
+    both = gaps >= 0
+    with_missing = scorer_of(discrete_variables([a, gaps], (2, 2)), "bic", {})
+    complete = scorer_of(discrete_variables([a[both], b[both]], (2, 2)), "bic", {})
+    assert Screening(with_missing).pairwise()[1, 0] == pytest.approx(Screening(complete).pairwise()[1, 0])

@@ -84,3 +84,10 @@ def test_missing_values_of_a_column_are_not_sorted():
     assert column.order.tolist() == [2, 3, 0]
     assert (column.n_rows, column.n_all_rows, column.high) == (3, 5, 3.0)
     assert column.values.tolist() == [3.0, 1.0, 2.0]
+
+
+def test_a_family_knows_the_place_of_the_column_among_the_parents():
+    columns = [CodedColumn(np.zeros(1, np.int32), 2)] * 3
+    around = ParentSets([(), (), (0, 1)]).neighbourhood(1, columns)
+    assert around.families[0].place == 1
+    assert ParentSets([(), (), (0, 1)]).neighbourhood(0, columns).families[0].place == 0
