@@ -12,9 +12,11 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import (
     BLOCK,
+    MOST_MEMBERS,
     SMOOTHED,
     RowData,
     ScoreRule,
@@ -41,7 +43,8 @@ class ScoredVariable:
     ----------
     name : str
     values : ndarray of shape (n_rows,)
-        Continuous: float64 in original units. Discrete: integer codes.
+        Continuous: float64 in original units, NaN where missing. Discrete: integer codes, `MISSING` as a byte where
+        missing.
     n_levels : int
         Number of levels of a discrete column; 0 for a continuous one.
     policies : tuple of Policy
@@ -55,6 +58,13 @@ class ScoredVariable:
     n_levels: int
     policies: tuple[Policy, ...] = ()
     shape: ColumnShape | None = None
+
+    @property
+    def is_observed(self) -> NDArray[np.bool_]:
+        """Which values are not missing, bool (n_rows,)."""
+        if self.n_levels:
+            return np.asarray(self.values.astype(np.uint8) != MISSING)
+        return ~np.isnan(self.values)
 
     @property
     def has_free_cuts(self) -> bool:
@@ -78,12 +88,15 @@ def graph_families(parents: Iterable[Iterable[int]]) -> list[Family]:
 def new_scratch(n_rows: int, max_cardinality: int, curves: CurveData | None = None) -> ScoreScratch:
     """Return the work space of one thread for counting, and for curves."""
     n_slots = 1 << int(2 * n_rows - 1).bit_length()
-    n_counts = max(min(65536, 8 * n_rows + 1024), n_rows * max_cardinality)
+    n_dense = min(65536, 8 * n_rows + 1024)
     return ScoreScratch(
         joint=np.zeros(BLOCK, np.uint16),
-        counts=np.zeros(n_counts, np.int32),
+        counts=np.zeros(max(n_dense, n_rows * max_cardinality), np.int32),
         slots=np.zeros(n_slots, np.int64),
         slot_keys=np.zeros(n_slots, np.int64),
+        is_complete=np.zeros(BLOCK, np.uint8),
+        sums=np.zeros(n_dense, np.int32),
+        members=np.zeros(MOST_MEMBERS, np.int64),
         statistics=np.zeros(2, np.int64),
         curves=new_curve_scratch(no_curves() if curves is None else curves),
     )
@@ -113,12 +126,15 @@ class LibraryGrowth:
 
 
 class _RankedColumn:
-    """A continuous column sorted once, to code it under any policy."""
+    """A continuous column sorted once, to code it under any policy. Only its observed rows count in its constants."""
 
     def __init__(self, variable: ScoredVariable, method: ScoringMethod, rule: ScoreRule) -> None:
         values = np.asarray(variable.values, np.float64)
-        self.order = np.argsort(values)
+        n_observed = int(variable.is_observed.sum())
+        # NaN comes last
+        self.order = np.argsort(values)[:n_observed]
         self.ranked = values[self.order]
+        self.weight = len(values) / n_observed
         # number of distinct values among the first rows, (n_rows + 1,)
         self._distinct_before = np.concatenate(([0, 1], np.cumsum(self.ranked[1:] != self.ranked[:-1]) + 1))
         n_gaps = int(self._distinct_before[-1]) - 1
@@ -135,9 +151,13 @@ class _RankedColumn:
             self._in_sample = float(densities.sum())
 
     def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, float, bool]:
-        """Fill `codes` (n_rows,) and return the policy's constant and cost in nats, and whether its bins are shaped."""
+        """Fill `codes` (n_rows,) and return the policy's constant and cost in nats, and whether its bins are shaped.
+
+        With missing values both are multiplied by the number of all rows per observed row.
+        """
         ends = np.searchsorted(self.ranked, policy.cut_points, side="right")
         counts = np.diff(ends, prepend=0, append=len(self.ranked))
+        codes[:] = MISSING
         codes[self.order] = np.repeat(np.arange(policy.n_bins, dtype=np.uint8), counts)
         cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
         edges = np.concatenate((self.ranked[:1], policy.cut_points, self.ranked[-1:]))
@@ -148,7 +168,7 @@ class _RankedColumn:
             constants[False] = float(-_log_width_sum(counts, edges))
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
-        return float(constants[shaped] - cost), float(cost), shaped
+        return float(constants[shaped] - cost) * self.weight, float(cost) * self.weight, shaped
 
     def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
         """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
@@ -222,7 +242,11 @@ class FamilyScorer:
         self.constant_score = 0.0
         if rule.kind != SMOOTHED:
             self.constant_score = float(
-                sum(v.shape.constant_score for v in self.variables if v.shape is not None)
+                sum(
+                    v.shape.constant_score * len(v.values) / v.is_observed.sum()
+                    for v in self.variables
+                    if v.shape is not None
+                )
             )
         for variable in self.variables:
             most = max([variable.n_levels, *(policy.n_bins for policy in variable.policies)])
@@ -260,9 +284,11 @@ class FamilyScorer:
             child_key=2 * keys[0] + 1,
             parent_key=2 * keys[1] + 1,
             curves=no_curves(),
+            has_missing=np.zeros(n_views, np.bool_),
         )
         for v, variable in enumerate(self.variables):
             first = int(self.view_offset[v])
+            rows.has_missing[first : self.view_offset[v + 1]] = not variable.is_observed.all()
             if variable.n_levels:
                 rows.codes[first] = variable.values
                 rows.cardinality[first] = variable.n_levels

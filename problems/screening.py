@@ -113,7 +113,8 @@ class Screening:
         self._rows = rows
         bic = score_rule(scoring_method("bic"), n_rows)
         self._price = bic.weight
-        self._rule = bic._replace(weight=0.0)
+        # gains on few rows must not count more than their rows
+        self._rule = bic._replace(weight=0.0, extrapolates=False)
         self._scratch = new_scratch(n_rows, scorer.max_cardinality)
         self._caches = (new_cache(2), new_cache(0))
         # (number of levels, N): by level the view of every variable

@@ -289,8 +289,9 @@ class StructureProblem(DiscreteDefaults):
         """Return a variable's codes under a policy, and a number that no other policy has."""
         rows = self.scorer.rows
         view = int(self.scorer.view_offset[variable]) + policy
+        column = CodedColumn(rows.codes[view], int(rows.cardinality[view]), bool(rows.has_missing[view]))
         # a view's key changes when another policy gets its index, unlike its number
-        return CodedColumn(rows.codes[view], int(rows.cardinality[view])), int(rows.child_key[view])
+        return column, int(rows.child_key[view])
 
     def _work(self) -> StructureWork:
         n, words, edges = self.n_nodes, self.words, max(self.n_edge_genes, 1)

@@ -17,6 +17,7 @@ from gomea_bn.cli.options import (
     FormerThreads,
     Jobs,
     Kind,
+    LearnerMissing,
     MaxBins,
     MaxCandidates,
     MaxEvaluations,
@@ -27,7 +28,6 @@ from gomea_bn.cli.options import (
     MaxTableCells,
     MinBinCount,
     MinWidth,
-    Missing,
     Patience,
     Quiet,
     Require,
@@ -132,7 +132,7 @@ def learn(
     forbid: Forbid = None,
     tier: Tier = None,
     tiers: Tiers = None,
-    missing: Missing = "error",
+    missing: LearnerMissing = "available",
     max_levels: MaxLevels = 50,
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of a table row, in rows; auto: the data choose it for every table.")
@@ -184,7 +184,7 @@ def learn(
             prior=prior,
             equivalent_sample_size=ess,
             kinds=read_kinds(kind or ()),
-            missing=read_missing(missing),
+            missing=read_missing(missing, ("available", "error", "drop")),
             max_levels=max_levels,
             max_seconds=limit(max_seconds),
             max_evaluations=max_evaluations,

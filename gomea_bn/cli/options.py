@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -30,6 +30,7 @@ __all__ = [
     "FormerThreads",
     "Jobs",
     "Kind",
+    "LearnerMissing",
     "MaxBins",
     "MaxCandidates",
     "MaxEvaluations",
@@ -143,6 +144,12 @@ Tier = Annotated[
 ]
 Tiers = Annotated[Path | None, typer.Option(help="File with one tier per line, earliest first.")]
 Missing = Annotated[str, typer.Option(help="Treatment of rows with missing values: error or drop.")]
+LearnerMissing = Annotated[
+    str,
+    typer.Option(
+        help="Treatment of missing values: available (every score uses the rows that have its columns), error or drop."
+    ),
+]
 MaxLevels = Annotated[int, typer.Option(min=2, help="Largest number of levels of a discrete column.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print column kinds and progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -285,10 +292,10 @@ def read_reading(given: dict[str, Any]) -> ReadingOptions:
     return ReadingOptions.of(**options)
 
 
-def read_missing(text: str) -> str:
-    """Return "error" or "drop"."""
-    if text not in ("error", "drop"):
-        raise GomeaBnError(f"--missing must be error or drop, got {text!r}.")
+def read_missing(text: str, choices: Sequence[str] = ("error", "drop")) -> str:
+    """Return the treatment of missing values, one of the choices."""
+    if text not in choices:
+        raise GomeaBnError(f"--missing must be {' or '.join(choices)}, got {text!r}.")
     return text
 
 

@@ -40,6 +40,7 @@ def read_data(
     data: Path, *, kinds: Mapping[str, str], missing: str, max_levels: int, reading: ReadingOptions
 ) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings."""
+    from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import table_of
     from gomea_bn.errors import nearest
 
@@ -50,7 +51,7 @@ def read_data(
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
     try:
         with printed_warnings():
-            return table_of(loaded, kinds=kinds, missing=missing, max_levels=max_levels)
+            return table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
 

@@ -14,7 +14,24 @@ from gomea_bn.errors import GomeaBnError, check_choice
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["complete_table", "source_frame", "source_table"]
+__all__ = [
+    "AVAILABLE",
+    "MISSING_CHOICES",
+    "complete_table",
+    "source_frame",
+    "source_table",
+    "treatment_in_reading",
+]
+
+AVAILABLE = "available"
+"""Treatment of missing values by which every part of a computation uses the rows that have its columns."""
+MISSING_CHOICES = (AVAILABLE, "error", "drop")
+"""Treatments of missing values by learners."""
+
+
+def treatment_in_reading(missing: str) -> str:
+    """Return how `read_table` treats missing values if a learner treats them as `missing` says."""
+    return "keep" if missing == AVAILABLE else missing
 
 
 def source_frame(source: Any) -> pd.DataFrame:
@@ -40,22 +57,25 @@ def source_frame(source: Any) -> pd.DataFrame:
 def source_table(
     source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int, min_rows: int = 10
 ) -> Table:
-    """Return the table of any source, without missing values; all sources but a `Table` are read by `read_table`.
+    """Return the table of any source; all sources but a `Table` are read by `read_table`.
 
     Parameters
     ----------
     source : Table, or any source of `read_table`
-    kinds, missing, max_levels, min_rows
-        As of `read_table`. A `Table` must have the kinds that `kinds` names. `missing` applies to its missing values.
+    kinds, max_levels, min_rows
+        As of `read_table`. A `Table` must have the kinds that `kinds` names.
+    missing : {"available", "error", "drop"}
+        How to treat missing values: keep them, raise an error, or drop the rows that have some.
 
     Raises
     ------
     GomeaBnError
         For a source that cannot be read, and for a `Table` whose columns have other kinds or with missing values.
     """
-    check_choice("missing", missing, ("error", "drop"))
+    check_choice("missing", missing, MISSING_CHOICES)
     if not isinstance(source, Table):
-        return read_table(source, kinds=kinds, missing=missing, max_levels=max_levels, min_rows=min_rows)
+        reading = treatment_in_reading(missing)
+        return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels, min_rows=min_rows)
     if kinds is not None and not isinstance(kinds, Mapping):
         raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
     kind_of = {str(name): kind for name, kind in (kinds or {}).items()}
@@ -72,7 +92,7 @@ def source_table(
                 f"Column {column.name!r} of the Table is {kind}, but kinds says {kind_of[column.name]!r}; read the "
                 "table again with these kinds."
             )
-    return complete_table(source, missing, "The learner")
+    return source if missing == AVAILABLE else complete_table(source, missing, "The learner")
 
 
 def complete_table(table: Table, missing: str, what: str) -> Table:

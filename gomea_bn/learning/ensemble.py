@@ -166,6 +166,8 @@ class BayesNetEnsemble(Parameters):
         table = source_table(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
+        if options["density"] == "averaged":
+            table.require_complete("An averaged network")
         _check(options, table)
         networks: list[DiscretizedBayesNet] = []
         seconds, stopped_by = 0.0, "n_networks"
@@ -400,6 +402,9 @@ def _is_lost(
 ) -> bool:
     """Return whether a column is constant in the rows, or its fixed cuts or its shape do not fit them."""
     values = column.values[rows]
+    values = values[~column.is_missing[rows]]
+    if not len(values):
+        return True
     low, high = values.min(), values.max()
     cuts = fixed.get(column.name, [])
     if low == high or any(not low < cut < high for cut in cuts):

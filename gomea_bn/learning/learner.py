@@ -85,8 +85,10 @@ class BayesNetLearner(LearnerParameters):
         Equivalent sample size of the BDeu prior, in rows.
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns that replace the inferred ones.
-    missing : {"error", "drop"}
-        How to treat rows with missing or infinite values: raise an error, or drop them.
+    missing : {"available", "error", "drop"}
+        How to treat missing values. "available": the score of every variable and its parents, and its probability
+        table, use the rows in which these are not missing, see Notes; infinite values are an error. "error" raises, and
+        "drop" drops rows with missing or infinite values.
     max_levels : int
         Largest number of levels of a discrete column.
     algorithm : GOMEA, optional
@@ -190,7 +192,15 @@ class BayesNetLearner(LearnerParameters):
     ``network_.metadata["curves"]`` has the columns that follow curves, with the nats by which these are better than
     tables, and the parents that the tables alone would do without. Bins alone are then a coarser density than with
     ``curves="none"`` on some tables; ``density="averaged"`` gains far more. A column with a point mass follows no
-    curves.
+    curves. A table with missing values is learned from tables alone.
+
+    With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
+    the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
+    until none is left. Every gain is the score with the parent minus the score without it on the same rows, and counts
+    as often as there are rows in the table per row used. The score of the variable without parents is added. So no two
+    sets of rows are compared to decide on a parent, as node-averages do (Balov 2013; Bodewes and Scutari 2021), and
+    the price of a parent grows as the rows that have it become fewer. Values may be missing completely at random, or
+    dependent on columns in the same family. Without missing values the score is the usual one.
 
     A constant column becomes a root with a single level: it has no edges, and `log_density` refuses rows with another
     value in it. `gomea_bn.read_table` warns of such columns.
@@ -256,6 +266,10 @@ class BayesNetLearner(LearnerParameters):
         check_options(self, GOMEA, auto=True)
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         options = LearningOptions.of(self, table.n_rows)
+        if options.asks_discretizer:
+            table.require_complete("A discretizer that proposes cuts")
+        if self.density == "averaged":
+            table.require_complete("An averaged network")
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()

@@ -219,7 +219,9 @@ def learning_problem(
         first = first_cuts(variables, method, limits)
         variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
-    curves = curve_data(variables) if options.has_curves and rule.kind == DIRICHLET else None
+    # cross products need complete rows
+    has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
+    curves = curve_data(variables) if has_curves else None
     scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
     return StructureProblem(
         scorer,
@@ -345,21 +347,21 @@ def scored_variables(
                     ["merge rare levels"],
                 )
             variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
-        elif not np.isfinite(np.ptp(column.values)):
+        elif not np.isfinite(np.ptp(column.observed)):
             raise GomeaBnError(
-                f"Column {column.name!r} ranges from {column.values.min():g} to {column.values.max():g}, too wide for "
-                "float64.",
+                f"Column {column.name!r} ranges from {column.observed.min():g} to {column.observed.max():g}, too wide "
+                "for float64.",
                 ["rescale it"],
             )
         elif column.name in fixed:
-            policy = fixed_policy(column.name, column.values, fixed[column.name])
+            policy = fixed_policy(column.name, column.observed, fixed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
         else:
             is_priced = options.discretizer == OPTIMAL
             most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
-            policies = policy_library(column.values, options.family, most)
+            policies = policy_library(column.observed, options.family, most)
             if is_priced:
-                policies = _within_limits(policies, column.values, options)
+                policies = _within_limits(policies, column.observed, options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import source_name
-from gomea_bn.data.sources import source_frame
+from gomea_bn.data.sources import AVAILABLE, source_frame
 from gomea_bn.errors import GomeaBnError, check_number, is_integer
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters
@@ -45,7 +45,7 @@ class LearnerParameters(Parameters):
     knowledge: ExpertKnowledge | None = None
     pseudo_count: PseudoCount = "auto"
     kinds: Mapping[str, str] | None = None
-    missing: str = "error"
+    missing: str = AVAILABLE
     max_levels: int = 50
     random_repair: bool = True
     initial_indegree: float = 1.0

@@ -15,7 +15,16 @@ from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer, check_number, is_real, nearest
+from gomea_bn.errors import (
+    GomeaBnError,
+    Option,
+    Setting,
+    check_choice,
+    check_integer,
+    check_number,
+    is_real,
+    nearest,
+)
 from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
@@ -195,6 +204,7 @@ class ParetoBayesNetLearner(LearnerParameters):
     max_bins: int | str = 9
     max_indegree: int | str | None = 6
     pseudo_count: float = 1.0
+    missing: str = "error"
     patience: float | None = None
 
     def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
@@ -232,6 +242,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
+        check_choice("missing", self.missing, ("error", "drop"))
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         completed = None if expert is None else _completed(expert, table, self)
         problem = front_problem(self, table, objectives, completed, seed)

@@ -17,7 +17,7 @@ def table_shapes(table: Table) -> dict[str, ColumnShape]:
     """Return the fitted shape of every continuous column of a table, by name."""
     if table not in _shapes:
         _shapes[table] = {
-            column.name: fit_shape(column.values) for column in table.columns if column.is_continuous
+            column.name: fit_shape(column.observed) for column in table.columns if column.is_continuous
         }
     return _shapes[table]
 
@@ -30,7 +30,7 @@ def share_point_masses(part: Table, whole: Table) -> None:
     """
     shapes = table_shapes(whole)
     _shapes[part] = {
-        column.name: fit_shape(column.values, shapes[column.name].shape.point_values)
+        column.name: fit_shape(column.observed, shapes[column.name].shape.point_values)
         for column in part.columns
         if column.is_continuous
     }

@@ -229,8 +229,14 @@ def histogram_baseline(table: Table, n_bins: int = 10, pseudo_count: float = 1.0
         Number of bins of every continuous column, at least 1. There are fewer if the range has too few float64 values.
     pseudo_count : float
         Number of pseudo-counts per histogram, spread evenly over its bins.
+
+    Raises
+    ------
+    GomeaBnError
+        For missing values, and if `n_bins` is not a number of bins.
     """
     check_integer("n_bins", n_bins, 1)
+    table.require_complete("histogram_baseline")
     cut_points = {}
     for column in table.columns:
         if column.is_continuous:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.columns import MISSING_CODE, Level, column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.exports import Exports
@@ -160,7 +160,9 @@ class DiscretizedBayesNet(Questions, Exports):
     ) -> Self:
         """Return the network of a graph and bins, with probability tables counted from rows of data.
 
-        The support of a continuous variable is the range of its column.
+        The support of a continuous variable is the range of its column. With missing values the table of a variable
+        counts the rows in which the variable and all its parents have values. Then a few steps of expectation and
+        maximisation follow, in which incomplete rows are drawn from the network given their observed values.
 
         Parameters
         ----------
@@ -185,18 +187,16 @@ class DiscretizedBayesNet(Questions, Exports):
         Raises
         ------
         GomeaBnError
-            For cut points or edges that do not fit the table, for missing values, and for probability tables of more
-            than 2**27 cells.
+            For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
         """
         table = checks.check_rows(table, cut_points)
-        table.require_complete("DiscretizedBayesNet.from_table")
         names = table.names
         columns = {column.name: column for column in table.columns}
         continuous = [name for name in names if columns[name].is_continuous]
         checks.check_keys(cut_points, continuous, names, "cut_points")
         weight = checks.check_pseudo_count(pseudo_count) or 0.0
         support = {
-            name: (float(columns[name].values.min()), float(columns[name].values.max()))
+            name: (float(columns[name].observed.min()), float(columns[name].observed.max()))
             for name in continuous
         }
         cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
@@ -212,17 +212,23 @@ class DiscretizedBayesNet(Questions, Exports):
             name: smoothed_table(codes, parents[position], position, cards, weight, name)
             for position, name in enumerate(names)
         }
-        return cls(
-            names,
-            edges,
-            cut_points=cuts,
-            support=support,
-            levels=levels,
-            tables=tables,
-            shapes=shapes,
-            pseudo_count=weight,
-            metadata=metadata,
-        )
+
+        parts: dict[str, Any] = {
+            "cut_points": cuts,
+            "support": support,
+            "levels": levels,
+            "shapes": shapes,
+            "pseudo_count": weight,
+            "metadata": metadata,
+        }
+        network = cls(names, edges, tables=tables, **parts)
+        if not table.n_missing:
+            return network
+        from gomea_bn.network.expected_tables import IncompleteRows, expected_tables
+
+        rows = IncompleteRows(codes, parents, cards)
+        tables = expected_tables(network, rows, weight, lambda step: cls(names, edges, tables=step, **parts))
+        return cls(names, edges, tables=tables, **parts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -472,8 +478,10 @@ class DiscretizedBayesNet(Questions, Exports):
 
 
 def _bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the bin of every value, int32 (n,); a value equal to a cut point belongs to the lower bin."""
-    return np.searchsorted(cuts, values, side="left").astype(np.int32)
+    """Return the bin of every value, int32 (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin."""
+    codes = np.searchsorted(cuts, values, side="left").astype(np.int32)
+    codes[np.isnan(values)] = MISSING_CODE
+    return codes
 
 
 def _rebuild(

@@ -19,6 +19,7 @@ __all__ = [
     "draw_in_bins",
     "edge_texts",
     "family_index",
+    "smoothed_expectation",
     "smoothed_table",
     "table_and_left_out",
 ]
@@ -55,6 +56,8 @@ def smoothed_table(
 ) -> NDArray[np.float64]:
     """Return P(child | parents), float64 (card(parent_1), ..., card(child)), from counts of rows.
 
+    Rows in which the child or a parent is missing, with the code -1, do not count.
+
     P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count). A table row is uniform if it has neither rows of
     data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`.
 
@@ -67,6 +70,26 @@ def smoothed_table(
     if pseudo_count == "auto":
         return smoothed(counts, fitted_smoothing(counts))
     return _evenly_smoothed(counts, counts.sum(axis=-1, keepdims=True), pseudo_count)
+
+
+def smoothed_expectation(
+    completed: Sequence[NDArray[np.int32]],
+    weights: NDArray[np.float64],
+    codes: Sequence[NDArray[np.int32]],
+    parents: Sequence[int],
+    child: int,
+    cards: Sequence[int],
+    pseudo_count: PseudoCount,
+    name: str,
+) -> NDArray[np.float64]:
+    """Return P(child | parents) from completed rows that have weights, float64 (n,); see `smoothed_table`.
+
+    With "auto" the smoothing is fitted to the rows in `codes`, since it leaves out whole rows.
+    """
+    expected = _family_counts(completed, parents, child, cards, name, weights)
+    if pseudo_count == "auto":
+        return smoothed(expected, fitted_smoothing(_family_counts(codes, parents, child, cards, name)))
+    return _evenly_smoothed(expected, expected.sum(axis=-1, keepdims=True), pseudo_count)
 
 
 def table_and_left_out(
@@ -98,8 +121,12 @@ def _family_counts(
     child: int,
     cards: Sequence[int],
     name: str,
+    weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the number of rows per cell, float64 (card(parent_1), ..., card(child)); errors as `smoothed_table`."""
+    """Return the number of rows per cell, float64 (card(parent_1), ..., card(child)); errors as `smoothed_table`.
+
+    Rows count with their weights, float64 (n_rows,), if there are some; incomplete rows do not count.
+    """
     shape = tuple(cards[position] for position in (*parents, child))
     n_cells = 1
     for card in shape:
@@ -109,8 +136,10 @@ def _family_counts(
             f"The table of '{name}' with {counted(len(parents), 'parent')} would have {counted(n_cells, 'cell')}; the "
             f"limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
         )
-    index = family_index(codes, parents, child, cards)
-    return np.bincount(index, minlength=n_cells).reshape(shape).astype(np.float64)
+    is_complete = np.logical_and.reduce([codes[member] >= 0 for member in (*parents, child)])
+    index = family_index(codes, parents, child, cards)[is_complete]
+    of_rows = None if weights is None else weights[is_complete]
+    return np.bincount(index, of_rows, minlength=n_cells).reshape(shape).astype(np.float64)
 
 
 def _evenly_smoothed(

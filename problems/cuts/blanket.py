@@ -28,28 +28,42 @@ class CodedColumn:
     Attributes
     ----------
     codes : ndarray of shape (n_rows,), int32 or uint8
+        -1 where missing; as a byte 255.
     cardinality : int
         Number of bins or levels, whether or not each of them occurs.
+    has_missing : bool
+        Whether values are missing.
     """
 
     codes: NDArray[np.int32] | NDArray[np.uint8]
     cardinality: int
+    has_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CodedFamily:
-    """A child of the column that is cut, with the child's other parents."""
+    """A child of the column that is cut, with the child's other parents.
+
+    `place` is the position of the column among all parents, by default the first. Of parents with missing values that
+    gain equally little, the first is judged first.
+    """
 
     child: CodedColumn
     spouses: tuple[CodedColumn, ...] = ()
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The coded Markov blanket of one column: its parents, and the families of its children."""
+    """The coded Markov blanket of one column: its parents, and the families of its children.
+
+    `centre` is the column itself with its present bins. They decide the order in which parents with missing values are
+    judged; without them the column comes last.
+    """
 
     parents: tuple[CodedColumn, ...] = ()
     families: tuple[CodedFamily, ...] = ()
+    centre: CodedColumn | None = None
 
     def most_bins(self, max_table_cells: float) -> int:
         """Return the largest number of bins of the column with which no table around it exceeds the limit; may be 0."""
@@ -92,16 +106,20 @@ class ParentSets:
     def neighbourhood(self, v: int, coded: Sequence[CodedColumn]) -> Neighbourhood:
         """Return the coded Markov blanket of a column, given the codes of all columns."""
         families = tuple(
-            CodedFamily(coded[c], tuple(coded[s] for s in self.parents[c] if s != v))
+            CodedFamily(
+                coded[c], tuple(coded[s] for s in self.parents[c] if s != v), self.parents[c].index(v)
+            )
             for c in self.children[v]
         )
         return Neighbourhood(tuple(coded[p] for p in self.parents[v]), families)
 
 
 def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> CodedColumn:
-    """Return the bin of every value as int32 codes; a value equal to a cut goes to the lower bin."""
+    """Return the bin of every value as int32 codes, -1 for NaN; a value equal to a cut goes to the lower bin."""
     codes = np.searchsorted(cut_points, values, side="left").astype(np.int32)
-    return CodedColumn(codes, len(cut_points) + 1)
+    is_missing = np.isnan(values)
+    codes[is_missing] = -1
+    return CodedColumn(codes, len(cut_points) + 1, bool(is_missing.any()))
 
 
 def joint_codes(columns: Sequence[CodedColumn], n_rows: int) -> tuple[NDArray[np.int32], int, float]:

@@ -70,12 +70,13 @@ def first_cuts(
         return proposed
     rows = _some_rows(len(variables[0].values))
     values = {v: np.asarray(variables[v].values, np.float64)[rows] for v in free}
-    # a column may be constant in some of the rows
-    free = [v for v in free if values[v].min() < values[v].max()]
+    # a column may be constant in some of the rows, or have no value there
+    observed = {v: of_v[~np.isnan(of_v)] for v, of_v in values.items()}
+    free = [v for v in free if len(np.unique(observed[v])) > 1]
     rule = score_rule(method, len(rows), n_variables=len(variables))
     interval_score = IntervalScore(method, rule)
     columns = SortedColumns(lambda v: values[v])
-    cuts = {v: _starting_cuts(variables[v], values[v], limits) for v in free}
+    cuts = {v: _starting_cuts(variables[v], observed[v], limits) for v in free}
     for v in free:
         if len(cuts[v]):
             proposed[v].append(cuts[v])
@@ -147,7 +148,8 @@ def _coded(
 ) -> CodedColumn:
     """Return some rows of a variable as codes, with the first policy of its library if `cuts` is None."""
     if variable.n_levels:
-        return CodedColumn(variable.values[rows].astype(np.int32), variable.n_levels)
+        codes = variable.values[rows].astype(np.int32)
+        return CodedColumn(codes, variable.n_levels, bool((codes < 0).any()))
     if cuts is None:
         cuts = variable.policies[0].cut_points
     return coded_bins(np.asarray(variable.values, np.float64)[rows], cuts)

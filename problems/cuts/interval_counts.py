@@ -29,15 +29,19 @@ class SortedColumn:
 
     Parameters
     ----------
-    values : ndarray of shape (n_rows,), float64
-        At least two distinct values.
+    values : ndarray of shape (n,), float64
+        At least two distinct values, and NaN where values are missing.
 
     Attributes
     ----------
     values : ndarray of shape (n_rows,), float64
+        Values that are not missing.
     n_rows : int
+        Number of them.
+    n_all_rows : int
+        Number of rows with those in which the value is missing.
     order : ndarray of shape (n_rows,), int64
-        Rows by ascending value.
+        Their rows by ascending value.
     distinct : ndarray of shape (m,), float64
         Distinct values, ascending.
     cuts : ndarray of shape (m - 1,), float64
@@ -54,9 +58,11 @@ class SortedColumn:
     """
 
     def __init__(self, values: NDArray[np.float64]) -> None:
-        self.values = values
-        self.n_rows = len(values)
-        self.order = np.argsort(values, kind="stable")
+        is_missing = np.isnan(values)
+        self.values = values[~is_missing] if is_missing.any() else values
+        self.n_rows, self.n_all_rows = len(self.values), len(values)
+        # NaN comes last
+        self.order = np.argsort(values, kind="stable")[: self.n_rows]
         ascending = values[self.order]
         starts = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
         self.distinct = ascending[starts]
@@ -117,19 +123,22 @@ class CountTable:
 
     Attributes
     ----------
-    codes : ndarray of shape (n_rows,), int32
-        Cell of every row of the data, in the order of the data.
+    codes : ndarray of shape (n,), int32
+        Cell of every row of the data, in the order of the data; -1 for a row that does not count.
     n_cells : int
     n_table_rows : int
         Number of table rows, each of ``n_cells / n_table_rows`` neighbouring cells; 0 if their totals are not counted.
     shift : int
         Amount by which a table row's total is raised before its score is looked up.
+    weight : float
+        Factor of the score of the table; 1 only if all rows count.
     """
 
     codes: NDArray[np.int32]
     n_cells: int
     n_table_rows: int = 0
     shift: int = 0
+    weight: float = 1.0
 
 
 class IntervalCounts:
@@ -149,6 +158,8 @@ class IntervalCounts:
         First counter that is the total of a table row.
     table_of : ndarray of shape (n_counters,), int32
         Table of a total's counter; -1 for a cell's.
+    weights : ndarray of shape (n_counters,), float64
+        Weight of the table of every counter; of shape (0,) if all weights are 1.
     counts : ndarray of shape (n_counters,), int32
         Work space of the kernels; all 0 between calls.
     """
@@ -161,9 +172,15 @@ class IntervalCounts:
         row_of = np.full(n_counters, -1, np.int32)
         shift = np.zeros(n_counters, np.int64)
         self.table_of = np.full(n_counters, -1, np.int32)
+        weights = np.ones(n_counters)
         cell, total = 0, self.first_total
         for t, table in enumerate(tables):
-            codes[t] = (table.codes + cell)[column.order]
+            of_rows = table.codes[column.order]
+            codes[t] = of_rows + cell
+            if table.weight != 1.0:
+                codes[t, of_rows < 0] = -1
+                weights[cell : cell + table.n_cells] = table.weight
+                weights[total : total + table.n_table_rows] = table.weight
             if table.n_table_rows:
                 n_rows = table.n_table_rows
                 row_of[cell : cell + table.n_cells] = total + np.repeat(
@@ -173,6 +190,7 @@ class IntervalCounts:
                 self.table_of[total : total + n_rows] = t
             cell, total = cell + table.n_cells, total + table.n_table_rows
         self.tables = IntervalTables(codes=codes, row_of=row_of, shift=shift)
+        self.weights = np.empty(0) if all(table.weight == 1.0 for table in tables) else weights
         self.counts = np.zeros(n_counters, np.int32)
         self._sizes = [size for table in tables for size in (table.n_cells, table.n_table_rows)]
 

@@ -6,6 +6,7 @@ depend on their number alone. The best partition of C candidate cells then takes
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
-from gomea_bn.problems.cuts.blanket import Neighbourhood, joint_codes
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.gain_terms import family_tables, observed_codes
 from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
     CountTable,
@@ -110,13 +112,23 @@ class IntervalScore:
             self.table = np.zeros(len(x))
             self.table[1:] = x[1:] * np.log(x[1:])
 
+    def of_counts(self, counts: NDArray[np.int64], n_configurations: float) -> float:
+        """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts."""
+        r, totals = counts.shape[1], counts.sum(axis=1)
+        cells = float(self.table[counts].sum())
+        if self.bayesian:
+            return cells - float((self.table[totals + r - 1] - self.table[r - 1]).sum())
+        penalty = self.weight * n_configurations * (r - 1)
+        return float(cells - self.table[totals].sum() - penalty)
+
 
 @dataclass(frozen=True, slots=True)
 class OptimalCuts:
     """Cut points, and the score in nats of the column's family and its children's families with them.
 
-    The value leaves out the children's log widths, and the log density of a column whose bins can only be shaped. Both
-    are the same for all cuts of the column.
+    The value leaves out the children's log widths, and the log density of a column whose bins can only be shaped. With
+    missing values it also leaves out tables of children that do not have the column as a parent. All these are the same
+    for all cuts of the column.
     """
 
     cut_points: NDArray[np.float64]
@@ -140,6 +152,9 @@ class CutProblem:
     The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
     how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
     bins can only be shaped.
+
+    With missing values the score of a family is a sum of gains of its parents (`family_tables`). The order in which
+    parents are judged depends on the bins; it is that of the column's present bins for all cuts.
     """
 
     def __init__(
@@ -153,39 +168,79 @@ class CutProblem:
         self.score = score
         self.shape = shape
         self._measures = (False,) if shape is None else shape.measures
-        n_rows = column.n_rows
-        configurations, n_observed, n_configurations = joint_codes(around.parents, n_rows)
-        tables = [CountTable(configurations, n_observed)]
-        bin_cost = 0.0 if score.bayesian else score.weight * n_configurations
+        self._weight = column.n_all_rows / column.n_rows
+        centre = around.centre or self._uncut()
+        tables, self._configurations = self._own_tables(centre, around.parents)
+        bin_cost = sum(weight * n_all for weight, _, n_all in self._configurations)
         for family in around.families:
-            child = family.child
-            rows, n_observed, n_all = joint_codes(family.spouses, n_rows)
-            tables.append(
-                CountTable(
-                    codes=rows * child.cardinality + child.codes,
-                    n_cells=n_observed * child.cardinality,
-                    n_table_rows=n_observed,
-                    shift=child.cardinality - 1 if score.bayesian else 0,
-                )
-            )
-            if not score.bayesian:
-                bin_cost += score.weight * n_all * (child.cardinality - 1)
-        self._bin_cost = bin_cost
+            for table, n_parameters in self._child_tables(family, centre):
+                tables.append(table)
+                bin_cost += table.weight * n_parameters
+        self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
         self._counts = IntervalCounts(column, tables)
-        self._configuration_counts = np.bincount(configurations, minlength=1)
         self._constant = 0.0
         if not score.bayesian:
-            self._constant = score.weight * n_configurations - float(
-                score.table[self._configuration_counts].sum()
+            self._constant = sum(
+                weight * (score.weight * n_all - float(score.table[counts].sum()))
+                for weight, counts, n_all in self._configurations
             )
+
+    def _uncut(self) -> CodedColumn:
+        """Return the column with a single bin, which gains nothing as a parent."""
+        column = self.column
+        has_missing = column.n_rows < column.n_all_rows
+        codes = np.full(column.n_all_rows, -1 if has_missing else 0, np.int32)
+        if has_missing:
+            codes[column.order] = 0
+        return CodedColumn(codes, 1, has_missing)
+
+    def _own_tables(
+        self, centre: CodedColumn, parents: Sequence[CodedColumn]
+    ) -> tuple[list[CountTable], list[tuple[float, NDArray[np.int64], float]]]:
+        """Return the tables of the column's own family.
+
+        The second list has for each of them its weight, the numbers of rows of the configurations that occur, and the
+        number of all configurations.
+        """
+        tables, configurations = [], []
+        for term in family_tables(centre, parents, self.score.of_counts):
+            members = [parents[p] for p in term.parents]
+            codes, n_observed, n_all = observed_codes(members, term.is_counted, len(centre.codes))
+            tables.append(CountTable(codes, n_observed, weight=term.weight))
+            counts = np.bincount(codes if term.is_counted is None else codes[term.is_counted], minlength=1)
+            configurations.append((term.weight, counts[counts > 0], n_all))
+        return tables, configurations
+
+    def _child_tables(self, family: CodedFamily, centre: CodedColumn) -> Iterator[tuple[CountTable, float]]:
+        """Give the tables of a child's family that have the column as a parent, and their parameters per bin."""
+        child, spouses = family.child, family.spouses
+        parents = (*spouses[: family.place], centre, *spouses[family.place :])
+        for term in family_tables(child, parents, self.score.of_counts):
+            if family.place not in term.parents:
+                continue
+            members = [parents[p] for p in term.parents if p != family.place]
+            rows, n_observed, n_all = observed_codes(members, term.is_counted, len(child.codes))
+            codes = (rows * child.cardinality + child.codes).astype(np.int32)
+            if term.is_counted is not None:
+                codes[~term.is_counted] = -1
+            table = CountTable(
+                codes=codes,
+                n_cells=n_observed * child.cardinality,
+                n_table_rows=n_observed,
+                shift=child.cardinality - 1 if self.score.bayesian else 0,
+                weight=term.weight,
+            )
+            yield table, n_all * (child.cardinality - 1)
 
     def layer_term(self, n_bins: int, *, shaped: bool = False) -> float:
         """Return the part of the score in nats that depends on the number of bins alone."""
         term = self._constant
         if self.score.bayesian:
-            table, counts = self.score.table, self._configuration_counts[self._configuration_counts > 0]
-            term = len(counts) * table[n_bins - 1] - float(table[counts + (n_bins - 1)].sum())
-            term -= self.score.cut_cost * log(max(len(self.column.cuts), 1)) * (n_bins - 1)
+            table = self.score.table
+            for weight, counts, _ in self._configurations:
+                term += weight * (len(counts) * table[n_bins - 1] - float(table[counts + (n_bins - 1)].sum()))
+            cost = self.score.cut_cost * log(max(len(self.column.cuts), 1)) * (n_bins - 1)
+            term -= self._weight * cost
         return float(term) + (self.shape_term(n_bins) if shaped else 0.0)
 
     def shape_term(self, n_bins: int) -> float:
@@ -199,8 +254,8 @@ class CutProblem:
         table, n_rows = self.score.table, self.column.n_rows
         log_likelihood = 0.0 if self.shape is None else self.shape.compared_log_likelihood
         if self.score.bayesian:
-            return log_likelihood + float(table[n_rows + n_bins - 1] - table[n_bins - 1])
-        return log_likelihood + float(table[n_rows]) - self.score.weight
+            return self._weight * (log_likelihood + float(table[n_rows + n_bins - 1] - table[n_bins - 1]))
+        return self._weight * (log_likelihood + float(table[n_rows]) - self.score.weight)
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
         """Return the score of any cut points, whatever the widths and counts of their bins; see `OptimalCuts`."""
@@ -373,7 +428,7 @@ class CutProblem:
     ) -> IntervalRule:
         """Return gains and limits of intervals; `distinct` as of `_run`."""
         span = self.column.high - self.column.low
-        own_weight = self.score.weight if shaped and not self.score.bayesian else 0.0
+        own_weight = self._weight * self.score.weight if shaped and not self.score.bayesian else 0.0
         least_width = limits.min_width * span
         if self.shape is not None:
             least_width = max(least_width, 0.0 if any_width else self.shape.min_uniform_width)
@@ -388,4 +443,6 @@ class CutProblem:
             distinct=np.concatenate(([0], distinct, [len(self.column.distinct)])).astype(np.int64),
             min_rows=limits.min_bin_count,
             n_layers=n_layers,
+            weights=self._counts.weights,
+            row_weight=self._weight,
         )

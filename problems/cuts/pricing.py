@@ -83,8 +83,8 @@ class CodedNetwork:
         self.cut_points = cut_points
 
     def neighbourhood(self, v: int) -> Neighbourhood:
-        """Return the coded Markov blanket of a variable."""
-        return self.graph.neighbourhood(v, self.columns)
+        """Return the coded Markov blanket of a variable, with its present bins."""
+        return replace(self.graph.neighbourhood(v, self.columns), centre=self.columns[v])
 
     def signature(self, v: int) -> tuple[int, ...]:
         """Return numbers that are equal only for neighbourhoods of equal bins."""

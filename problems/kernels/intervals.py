@@ -30,7 +30,7 @@ class IntervalTables(NamedTuple):
     Counters are numbered consecutively: first the cells of all tables, then the totals of all table rows.
     """
 
-    codes: NDArray[np.int32]  # (n_tables, n_rows) cell of a row in every table
+    codes: NDArray[np.int32]  # (n_tables, n_rows) cell of a row in every table; -1 if the row does not count
     # (n_counters,) counter of the total of a cell's table row; -1 if it is not counted
     row_of: NDArray[np.int32]
     shift: NDArray[np.int64]  # (n_counters,) amount by which a total is raised before the look-up
@@ -61,6 +61,8 @@ class IntervalRule(NamedTuple):
     distinct: NDArray[np.int64]  # (n_cells + 1,) distinct values up to each edge
     min_rows: int
     n_layers: int  # most intervals; 0 = any number, and then one layer
+    weights: NDArray[np.float64]  # (n_counters,) factors of the tables' scores, or (0,) if all are 1
+    row_weight: float  # factor of what the widths, or the column's own rows, gain
 
 
 class IntervalWork(NamedTuple):
@@ -84,6 +86,8 @@ def fill_cells(tables: IntervalTables, cells: Cells, counts: NDArray[np.int32]) 
         for t in range(codes.shape[0]):
             for i in range(cells.below[c], cells.below[c + 1]):
                 j = codes[t, i]
+                if j < 0:
+                    continue
                 if counts[j] == 0:
                     entries[k] = j
                     k += 1
@@ -131,6 +135,26 @@ def absorb(
 
 
 @kernel
+def _absorb_weighted(
+    cells: Cells, c: int, shift: NDArray[np.int64], rule: IntervalRule, counts: NDArray[np.int32]
+) -> float:
+    """Do the same as `absorb` for tables whose scores have factors."""
+    entries, amounts, table = cells.entries, cells.amounts, rule.table
+    grown = 0.0
+    for e in range(cells.starts[c], cells.middles[c]):
+        j = entries[e]
+        old = counts[j]
+        counts[j] = old + amounts[e]
+        grown += rule.weights[j] * (table[counts[j]] - table[old])
+    for e in range(cells.middles[c], cells.starts[c + 1]):
+        j = entries[e]
+        old = counts[j] + shift[j]
+        counts[j] += amounts[e]
+        grown -= rule.weights[j] * (table[old + amounts[e]] - table[old])
+    return grown
+
+
+@kernel
 def _interval_gain(cells: Cells, a: int, b: int, score: float, rule: IntervalRule) -> float:
     """Return the gain of the interval between two edges whose tables score `score`; -inf if a limit forbids it."""
     width = cells.edges[b] - cells.edges[a]
@@ -142,8 +166,8 @@ def _interval_gain(cells: Cells, a: int, b: int, score: float, rule: IntervalRul
             return -inf
     gain = score - rule.bin_cost
     if rule.shaped:
-        return gain - rule.table[rows]
-    return gain - rows * (log(width) - rule.log_range)
+        return gain - rule.row_weight * rule.table[rows]
+    return gain - rule.row_weight * rows * (log(width) - rule.log_range)
 
 
 @kernel
@@ -159,11 +183,15 @@ def interval_gains(
     `counts` is all 0 between calls, as in `best_intervals`; `gains` has shape (n_cells + 1, n_cells + 1).
     """
     n_cells = cells.edges.shape[0] - 1
+    is_weighted = rule.weights.shape[0] > 0
     gains[:] = -inf
     for a in range(n_cells):
         score = 0.0
         for b in range(a + 1, n_cells + 1):
-            score += absorb(cells, b - 1, shift, rule.table, counts)
+            if is_weighted:
+                score += _absorb_weighted(cells, b - 1, shift, rule, counts)
+            else:
+                score += absorb(cells, b - 1, shift, rule.table, counts)
             gains[a, b] = _interval_gain(cells, a, b, score, rule)
         counts[:] = 0
 
@@ -178,6 +206,7 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
     values, origin, counts = work.values, work.origin, work.counts
     n_cells = cells.edges.shape[0] - 1
     n_layers = rule.n_layers
+    is_weighted = rule.weights.shape[0] > 0
     values[:] = -inf
     values[0, 0] = 0.0
     for a in range(n_cells):
@@ -194,7 +223,10 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
         counts[:] = 0
         score = 0.0
         for b in range(a + 1, n_cells + 1):
-            score += absorb(cells, b - 1, shift, rule.table, counts)
+            if is_weighted:
+                score += _absorb_weighted(cells, b - 1, shift, rule, counts)
+            else:
+                score += absorb(cells, b - 1, shift, rule.table, counts)
             gain = _interval_gain(cells, a, b, score, rule)
             if gain == -inf:
                 continue

@@ -8,10 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.available_cases import (
+    count_available,
+    count_available_sparsely,
+    sum_over_parent,
+)
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["BLOCK", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
+__all__ = ["BLOCK", "MOST_MEMBERS", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
 
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED = 0, 1, 2, 3
@@ -22,6 +27,8 @@ FAMILIES_SCORED, CACHE_HITS = 0, 1
 # and would keep a search from ending
 LEAST_GAIN = 1e-10
 BLOCK = 2048
+# members with several values of a family whose configurations 64-bit integers can number
+MOST_MEMBERS = 64
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
@@ -35,6 +42,7 @@ class RowData(NamedTuple):
     child_key: NDArray[np.uint64]  # (n_views,) random words that hash a family
     parent_key: NDArray[np.uint64]  # (n_views,)
     curves: CurveData
+    has_missing: NDArray[np.bool_]  # (n_views,) whether some codes are MISSING
 
 
 class ScoreRule(NamedTuple):
@@ -47,6 +55,8 @@ class ScoreRule(NamedTuple):
     x_log_x: NDArray[np.float64]  # (n_rows + 1,)
     log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
     edge_cost: float = 0.0  # nats per parent
+    # whether gains on the rows without missing values are multiplied to the number of all rows
+    extrapolates: bool = True
 
 
 class ScoreScratch(NamedTuple):
@@ -56,6 +66,9 @@ class ScoreScratch(NamedTuple):
     counts: NDArray[np.int32]
     slots: NDArray[np.int64]  # sparse counting: hash slot -> parent configuration's number + 1
     slot_keys: NDArray[np.int64]
+    is_complete: NDArray[np.uint8]  # (BLOCK,)
+    sums: NDArray[np.int32]  # counts summed over one parent
+    members: NDArray[np.int64]  # (MOST_MEMBERS,) views of a family, fewer and fewer
     statistics: NDArray[np.int64]  # (2,) FAMILIES_SCORED and CACHE_HITS
     curves: CurveScratch
 
@@ -259,6 +272,97 @@ def is_dense(cells: float, n_rows: int) -> bool:
 
 
 @kernel
+def _least_gain(
+    rows: RowData, rule: ScoreRule, scratch: ScoreScratch, n_members: int
+) -> tuple[int, float, int]:
+    """Return the parent in ``scratch.members`` that gains least, its gain in nats, and the number of complete rows.
+
+    The child comes last. The gain of a parent is the score of the child given all parents minus that given the other
+    parents, on the rows in which all members are observed. Without parents the position is -1, and the "gain" is the
+    score. Of equal gains the first counts.
+    """
+    members, counts = scratch.members, scratch.counts
+    r = rows.cardinality[members[n_members - 1]]
+    configurations = n_configurations(rows, members, n_members)
+    cells = configurations * r
+    dense = is_dense(cells, rows.codes.shape[1])
+    whole = np.int64(cells) if dense else 0
+    if dense:
+        observed = np.int64(configurations)
+        n_complete = count_available(
+            rows.codes,
+            members,
+            rows.cardinality,
+            n_members,
+            whole,
+            scratch.joint,
+            scratch.is_complete,
+            counts,
+        )
+    else:
+        observed, n_complete = count_available_sparsely(
+            rows.codes, members, rows.cardinality, n_members, -1, scratch.slots, scratch.slot_keys, counts
+        )
+    score = score_counts(counts, observed, configurations, r, rule)
+    weakest, least = -1, score
+    stride = whole
+    for p in range(n_members - 1):
+        card = rows.cardinality[members[p]]
+        fewer = configurations / card
+        if dense:
+            stride //= card
+            sum_over_parent(counts, whole, card, stride, scratch.sums)
+            without = score_counts(scratch.sums, np.int64(fewer), fewer, r, rule)
+        else:
+            observed, _ = count_available_sparsely(
+                rows.codes,
+                members,
+                rows.cardinality,
+                n_members,
+                p,
+                scratch.slots,
+                scratch.slot_keys,
+                counts,
+            )
+            without = score_counts(counts, observed, fewer, r, rule)
+        gain = score - without
+        if weakest < 0 or gain < least - LEAST_GAIN * max(1.0, abs(score)):
+            weakest, least = p, gain
+    return weakest, least, n_complete
+
+
+@kernel
+def _available_score(
+    rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
+) -> float:
+    """Return the score in nats of a family with missing values: a sum of gains, each on the rows that have its members.
+
+    The parent that gains least, given the others, on the rows where all members are observed, is removed; then the next
+    one from the smaller family, until none is left. A gain, less the cost of an edge, is multiplied by the number of
+    all rows per complete row. So a parent is always judged on one set of rows. Without missing values the sum is the
+    score of the family.
+    """
+    members = scratch.members
+    n_rows = rows.codes.shape[1]
+    n_members = 0
+    for v in range(n_views):
+        # a column with one value gains nothing; only so many of the others are numbered
+        if v == n_views - 1 or n_views <= MOST_MEMBERS or rows.cardinality[views[v]] > 1:
+            members[n_members] = views[v]
+            n_members += 1
+    total = rows.constant[views[n_views - 1]] - rule.edge_cost * (n_views - n_members)
+    while True:
+        weakest, gain, n_complete = _least_gain(rows, rule, scratch, n_members)
+        weight = n_rows / max(n_complete, 1) if rule.extrapolates else 1.0
+        if weakest < 0:
+            return total + weight * gain
+        total += weight * (gain - rule.edge_cost)
+        for v in range(weakest, n_members - 1):
+            members[v] = members[v + 1]
+        n_members -= 1
+
+
+@kernel
 def family_score(
     rows: RowData, rule: ScoreRule, scratch: ScoreScratch, views: NDArray[np.int64], n_views: int
 ) -> float:
@@ -266,11 +370,14 @@ def family_score(
 
     `views` holds the parents' views in the order of their variables, then the child's; (n_views,), int64.
     """
+    scratch.statistics[FAMILIES_SCORED] += 1
+    for v in range(n_views):
+        if rows.has_missing[views[v]]:
+            return _available_score(rows, rule, scratch, views, n_views)
     n_rows = rows.codes.shape[1]
     r = rows.cardinality[views[n_views - 1]]
     configurations = n_configurations(rows, views, n_views)
     cells = configurations * r
-    scratch.statistics[FAMILIES_SCORED] += 1
     if is_dense(cells, n_rows):
         whole = np.int64(cells)
         n_tables = 4 if whole * 4 <= n_rows else 1

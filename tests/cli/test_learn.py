@@ -245,7 +245,7 @@ def test_dropped_rows_are_reported(rows, tmp_path):
         (["--ess", "0"], "--ess must be"),
         (["--pseudo-count", "-1"], "--pseudo-count"),
         (["--pseudo-count", "nan"], "pseudo"),
-        (["--missing", "fill"], "--missing must be error or drop"),
+        (["--missing", "fill"], "--missing must be available or error or drop"),
         (["--max-seconds", "nan"], "max"),
         (
             ["--max-seconds", "0", "--patience", "0"],

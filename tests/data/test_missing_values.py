@@ -166,17 +166,19 @@ def discrete_table() -> Table:
 @pytest.mark.parametrize(
     ("what", "use"),
     [
-        ("The learner", lambda table: BayesNetLearner(max_evaluations=10).fit(table)),
+        ("The learner", lambda table: BayesNetLearner(max_evaluations=10, missing="error").fit(table)),
         ("The learner", lambda table: ParetoBayesNetLearner(max_evaluations=10).fit(table)),
-        ("The learner", lambda table: BayesNetEnsemble(n_networks=2).fit(table)),
+        (
+            "The learner",
+            lambda table: BayesNetEnsemble(BayesNetLearner(missing="error"), n_networks=2).fit(table),
+        ),
         ("EqualFrequency", lambda table: EqualFrequency().fit(table)),
         ("K2", lambda table: K2().fit(discrete_table())),
-        ("DiscretizedBayesNet", lambda table: DiscretizedBayesNet.from_table(table, [], {"height": [0.0]})),
         ("The network", lambda table: table_for(network(), table)),
         ("The network", lambda table: refine_boundaries(network(), table)),
         ("The expert's network", lambda table: ExpertNetwork.from_network(network()).fitted(table)),
         ("simulated_expert", lambda table: simulated_expert(network(), table=table)),
-        ("DiscretizedBayesNet", lambda table: histogram_baseline(table)),
+        ("histogram_baseline", lambda table: histogram_baseline(table)),
         ("The review page", lambda table: network_report(network(), table)),
     ],
 )

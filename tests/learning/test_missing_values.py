@@ -1,0 +1,126 @@
+"""Learning from tables with missing values, end to end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner, read_table
+from gomea_bn.errors import GomeaBnError
+
+
+def chain(n_rows=1500, seed=0):
+    """Rows of x -> y -> z, with a continuous x and y."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n_rows)
+    y = x + 0.5 * rng.normal(size=n_rows)
+    z = np.where(y + 0.4 * rng.normal(size=n_rows) > 0, "high", "low")
+    return pd.DataFrame({"x": x, "y": y, "z": pd.Categorical(z)})
+
+
+def with_gaps(frame, share=0.3, seed=1):
+    rng = np.random.default_rng(seed)
+    return frame.apply(lambda column: column.mask(rng.random(len(column)) < share))
+
+
+def learner(**options):
+    return BayesNetLearner(
+        **{"max_seconds": None, "max_evaluations": 2000, "random_state": 1, "pseudo_count": "auto", **options}
+    )
+
+
+def test_the_default_learns_from_available_cases():
+    frame = chain()
+    gaps = with_gaps(frame)
+    assert gaps.isna().any(axis=1).mean() > 0.6
+    learned = learner().fit(gaps)
+    assert {frozenset(edge) for edge in learned.network_.edges} == {frozenset("xy"), frozenset("yz")}
+    test = chain(4000, seed=2)
+    whole = learner().fit(frame).network_.score(test)
+    complete = learner(missing="drop").fit(gaps).network_.score(test)
+    score = learned.network_.score(test)
+    assert complete < score
+    assert score > whole - 0.1
+
+
+def test_a_complete_table_gives_the_same_network_under_every_treatment():
+    frame = chain(400)
+    networks = [learner(missing=missing).fit(frame).network_ for missing in ("available", "error", "drop")]
+    assert networks[0] == networks[1] == networks[2]
+
+
+def test_missing_values_are_an_error_on_request():
+    with pytest.raises(GomeaBnError, match=r"Column 'x' has .* missing"):
+        learner(missing="error").fit(with_gaps(chain(200)))
+    with pytest.raises(GomeaBnError, match=r"missing must be"):
+        learner(missing="some").fit(chain(200))
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [({"density": "averaged"}, "An averaged network"), ({"discretizer": "mdl"}, "A discretizer")],
+)
+def test_what_needs_complete_rows_says_so(options, what):
+    with pytest.raises(GomeaBnError, match=rf"{what}.* needs a table without missing values"):
+        learner(**options).fit(with_gaps(chain(200)))
+
+
+def test_fronts_refuse_available_cases():
+    with pytest.raises(GomeaBnError, match=r"missing must be"):
+        ParetoBayesNetLearner(missing="available", max_evaluations=100).fit(chain(200))
+
+
+def test_ensembles_learn_from_available_cases():
+    gaps = with_gaps(chain(600))
+    ensemble = BayesNetEnsemble(learner(max_evaluations=500), n_networks=2, random_state=3).fit(gaps)
+    assert len(ensemble.networks_) == 2
+    assert ensemble.networks_[0].support["x"] == (gaps["x"].min(), gaps["x"].max())
+
+
+def test_rows_with_missing_cells_have_the_density_of_their_other_cells():
+    learned = learner().fit(with_gaps(chain(600)))
+    frame = chain(50, seed=5)
+    frame["y"] = np.nan
+    network = learned.network_
+    assert learned.score_samples(frame) == pytest.approx(network.log_density(frame, of=["x", "z"]))
+
+
+def codes_network(frame, pseudo_count):
+    table = read_table(frame, missing="keep")
+    return DiscretizedBayesNet.from_table(table, [("a", "b")], {}, pseudo_count=pseudo_count)
+
+
+@pytest.mark.parametrize("pseudo_count", [1e-9, "auto"])
+def test_tables_use_rows_that_lack_a_value(pseudo_count):
+    # b is missing more often where a is 1, and a cannot be counted from the pairs alone
+    rng = np.random.default_rng(0)
+    a = rng.random(20_000) < 0.5
+    b = rng.random(20_000) < np.where(a, 0.9, 0.2)
+    frame = pd.DataFrame({"a": a.astype(int), "b": b.astype(int)})
+    gaps = frame.astype("Int64")
+    gaps["a"] = gaps["a"].mask(b & (rng.random(20_000) < 0.7))
+    exact = {(i, j): ((a == i) & (b == j)).mean() for i in (0, 1) for j in (0, 1)}
+    tables = codes_network(gaps, pseudo_count).tables
+    available = gaps.dropna()
+    of_pairs = (available.a == 1).mean()
+    learned = tables["a"][1]
+    # the counts of pairs are biased, since a is missing where b is 1
+    truth = exact[1, 0] + exact[1, 1]
+    assert abs(learned - truth) < 0.5 * abs(of_pairs - truth)
+
+
+def test_tables_of_rows_without_missing_values_are_counts():
+    frame = pd.DataFrame({"a": [0, 0, 1, 1] * 5, "b": [0, 1, 1, 1] * 5})
+    tables = codes_network(frame, 1.0).tables
+    assert tables["a"] == pytest.approx([10.5 / 21, 10.5 / 21])
+    assert tables["b"][1] == pytest.approx([0.5 / 11, 10.5 / 11])
+
+
+def test_a_step_counts_expected_rows():
+    # one value of b is unknown; with the table of b given a the expectation is known
+    frame = pd.DataFrame({"a": [0] * 8 + [1] * 8 + [1] * 4, "b": [0] * 8 + [0, 0] + [1] * 6 + [None] * 4})
+    tables = codes_network(frame.astype("Int64"), 1e-9).tables
+    assert tables["a"] == pytest.approx([0.4, 0.6], abs=1e-6)
+    assert tables["b"][1, 1] == pytest.approx(0.75, abs=0.1)
+    assert tables["b"][0] == pytest.approx([1.0, 0.0], abs=1e-6)

@@ -1,0 +1,93 @@
+"""Pricing of columns with missing values: against slow scores of all cuts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from missing_examples import slow_gain_order, slow_ordered_score, with_gaps
+from pricing_examples import all_cuts, tied_variables
+
+from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.cuts.pricing import CodedNetwork
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+GRAPHS = [
+    [(), (0,), (0,)],
+    [(1, 2), (), ()],
+    [(1,), (), (0, 1)],
+    [(), (0, 2), ()],
+    [(3,), (0, 3), (0, 1, 3), ()],
+]
+
+
+def coded(variable: ScoredVariable, cuts: np.ndarray) -> CodedColumn:
+    if not variable.n_levels:
+        return coded_bins(variable.values, cuts)
+    return CodedColumn(variable.values, variable.n_levels, bool((variable.values < 0).any()))
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["density-bic", "density-bd"]),
+    st.sampled_from(GRAPHS),
+    st.sampled_from([0.3, 0.7]),
+)
+def test_optimal_cuts_equal_brute_force(seed, method, graph, share):
+    rng = np.random.default_rng(seed)
+    variables = tied_variables(seed, int(rng.integers(20, 80)), "cdcd"[: len(graph)], n_distinct=5)
+    variables = with_gaps(variables, rng, share)
+    policies = [0 if v.n_levels else int(rng.integers(len(v.policies))) for v in variables]
+    cuts = [None if v.n_levels else v.policies[p].cut_points for v, p in zip(variables, policies)]
+    columns = [coded(v, c) for v, c in zip(variables, cuts)]
+    network = CodedNetwork(ParentSets(graph), columns, list(range(len(graph))), cuts)
+    chosen = scoring_method(method)
+    score = IntervalScore(chosen, score_rule(chosen, len(variables[0].values)))
+    problem = CutProblem(SortedColumn(variables[0].values), network.neighbourhood(0), score)
+
+    families = [
+        Family((child, policies[child]), tuple((p, policies[p]) for p in parents))
+        for child, parents in enumerate(graph)
+        if child == 0 or 0 in parents
+    ]
+    orders = [[parent for parent, *_ in slow_gain_order(variables, f, method)] for f in families]
+
+    def slow(cut_points: np.ndarray) -> float:
+        library = list(variables[0].policies)
+        library[policies[0]] = Policy(cut_points)
+        changed = [
+            ScoredVariable("v0", variables[0].values, 0, tuple(library)),
+            *variables[1:],
+        ]
+        return sum(slow_ordered_score(changed, f, o, method) for f, o in zip(families, orders))
+
+    limits = CutLimits(1, 4, 0.0, 1)
+    values = variables[0].values
+    candidates = all_cuts(values[~np.isnan(values)], limits)
+    scores = np.array([slow(c) for c in candidates])
+    best = problem.optimal(limits)
+    present = cuts[0]
+    assert best.value - problem.value(present) == pytest.approx(scores.max() - slow(present), abs=1e-6)
+    for k in rng.choice(len(candidates), 3):
+        difference = problem.value(candidates[k]) - problem.value(present)
+        assert difference == pytest.approx(scores[k] - slow(present), abs=1e-6)
+
+
+def test_missing_values_of_a_column_are_not_sorted():
+    column = SortedColumn(np.array([3.0, np.nan, 1.0, 2.0, np.nan]))
+    assert column.order.tolist() == [2, 3, 0]
+    assert (column.n_rows, column.n_all_rows, column.high) == (3, 5, 3.0)
+    assert column.values.tolist() == [3.0, 1.0, 2.0]
+
+
+def test_a_family_knows_the_place_of_the_column_among_the_parents():
+    columns = [CodedColumn(np.zeros(1, np.int32), 2)] * 3
+    around = ParentSets([(), (), (0, 1)]).neighbourhood(1, columns)
+    assert around.families[0].place == 1
+    assert ParentSets([(), (), (0, 1)]).neighbourhood(0, columns).families[0].place == 0
