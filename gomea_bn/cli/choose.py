@@ -229,12 +229,15 @@ def _table_path(source: Any, data: Path | None) -> Path | None:
 
 def _rows(path: Path | None, parameters: Any, reading: Any) -> Table | None:
     """Return the table of a file, read with the parameters and the options for reading of a record."""
+    from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import read_table
 
     if path is None:
         return None
     parameters = parameters if isinstance(parameters, dict) else {}
     options = {name: parameters[name] for name in ("kinds", "missing", "max_levels") if name in parameters}
+    if "missing" in options:
+        options["missing"] = treatment_in_reading(options["missing"])
     reading = reading if isinstance(reading, dict) else {}
     known = {field.name for field in fields(ReadingOptions)}
     options |= {name: value for name, value in reading.items() if name in known}

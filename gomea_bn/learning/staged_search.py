@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,12 +145,13 @@ class StagedSearch:
         free, _ = self._members(genotype)
         if not free:
             return genotype
+        edges = problem.edges(genotype)
         cuts = problem.cuts(genotype)
         for v in free:
             first = self.first_cuts.get(v, [cuts[v]])[0]
             if len(first) > len(cuts[v]):
-                cuts[v] = first
-        genotype = _genotypes(problem, [_Network(problem.edges(genotype), cuts)])[0]
+                cuts[v] = self._with_room(v, first, edges, cuts)
+        genotype = _genotypes(problem, [_Network(edges, cuts)])[0]
         limits = replace(problem.pricing.limits, min_bins=2)
         pricer = CutPricer(problem, replace(problem.pricing, limits=limits), np.zeros(1, np.uint8))
         pricer.movable = free
@@ -160,6 +162,21 @@ class StagedSearch:
         for _ in range(min(passes, _PASSES_OF_BINS)):
             genotype = pricer.improved(genotype, generator, lambda _gene: nothing)
         return genotype
+
+    def _with_room(
+        self, v: int, proposed: NDArray[np.float64], edges: Sequence[tuple[int, int]], cuts: Cuts
+    ) -> NDArray[np.float64]:
+        """Return proposed cuts of a variable, or fewer of them if tables would have too many cells."""
+        levels = [variable.n_levels for variable in self.problem.scorer.variables]
+        sizes = [n or len(cuts[u]) + 1 for u, n in enumerate(levels)]
+        children = {v} | {child for parent, child in edges if parent == v}
+        tables = [{child} | {parent for parent, other in edges if other == child} for child in children]
+        others = max(prod(float(sizes[u]) for u in members - {v}) for members in tables)
+        most = max(int(self.problem.max_table_cells // others) - 1, len(cuts[v]))
+        if len(proposed) <= most:
+            return proposed
+        chosen = np.linspace(0, len(proposed) - 1, most).round().astype(np.int64)
+        return proposed[chosen] if most > len(cuts[v]) else cuts[v]
 
     def _without_idle_cuts(self, network: _Network) -> _Network:
         """Return a network without the cuts of variables that are in families with curves alone."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.texts import counted
@@ -46,9 +46,12 @@ class AveragedExports:
     __slots__ = ()
 
     def query(
-        self: AveragedLike, target: str, evidence: Mapping[str, object] | None = None
-    ) -> pd.Series[float]:
-        """Return P(target | evidence) over the bins or levels of the network that is shown, by exact inference.
+        self: AveragedLike,
+        targets: str | Sequence[str],
+        evidence: Mapping[str, object] | pd.DataFrame | None = None,
+        **options: Any,
+    ) -> pd.Series[float] | pd.DataFrame:
+        """Return P(targets | evidence) over the bins or levels of the network that is shown.
 
         The answer is that of `network.query`: the averages over sets of cuts and the lines take no part in it, since
         no exact inference is known for them. `conditional_density` and `conditional_probabilities` return the averaged
@@ -57,7 +60,7 @@ class AveragedExports:
 
         Parameters and errors are those of `DiscretizedBayesNet.query`.
         """
-        return self.network.query(target, evidence)
+        return self.network.query(targets, evidence, **options)
 
     def plot(
         self: AveragedLike,

@@ -141,7 +141,7 @@ def test_advice_names_options(tmp_path, command):
     holes = rows()
     holes.loc[3, "a"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
-    result = invoke(command, tmp_path / "holes.csv")
+    result = invoke(command, tmp_path / "holes.csv", "--missing", "error")
     assert result.exit_code == 3
     assert result.stderr.endswith("in row 3 (counted from 0). Fill or drop them, or give --missing drop.\n")
     codes = rows().assign(b="7", c=np.arange(200).astype(str))

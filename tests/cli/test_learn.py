@@ -219,7 +219,10 @@ def test_dropped_rows_are_reported(rows, tmp_path):
     holes = rows.copy()
     holes.loc[[4, 9], "a"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
-    refused = learn(tmp_path / "holes.csv", *QUICK)
+    kept = learn(tmp_path / "holes.csv", *QUICK)
+    assert kept.exit_code == 0
+    assert "nats gained" not in kept.stdout
+    refused = learn(tmp_path / "holes.csv", *QUICK, "--missing", "error")
     assert refused.exit_code == 3
     assert "Column 'a'" in refused.stderr
     assert "rows 4, 9" in refused.stderr

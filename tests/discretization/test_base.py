@@ -125,7 +125,7 @@ def test_transform_needs_a_fit(frame):
 
 @pytest.mark.parametrize("source", [3, [1, 2], None])
 def test_what_is_no_table_is_refused(source):
-    with pytest.raises(GomeaBnError, match="DataFrame, an array or the path"):
+    with pytest.raises(GomeaBnError, match="must be a Table, a frame of pandas"):
         Recorder().fit(source)
 
 

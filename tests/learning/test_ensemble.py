@@ -313,8 +313,9 @@ def test_the_ensemble_keeps_scikit_learns_conventions(frame):
 def test_incomplete_rows_follow_the_learner(frame):
     gaps = frame.copy()
     gaps.loc[3, "a"] = np.nan
+    refusing = clone(QUICK).set_params(missing="error")
     with pytest.raises(GomeaBnError, match="Column 'a' has 1 missing"):
-        BayesNetEnsemble(QUICK, n_networks=1).fit(gaps)
+        BayesNetEnsemble(refusing, n_networks=1).fit(gaps)
     dropping = clone(QUICK).set_params(missing="drop")
     learned = BayesNetEnsemble(dropping, n_networks=2, random_state=1).fit(gaps)
     assert learned.table_.dropped_rows == (3,)

@@ -169,7 +169,7 @@ def test_bad_sources_are_named(mixed, tmp_path):
     ]
     for source, message in cases:
         with pytest.raises(GomeaBnError, match=message):
-            BayesNetLearner(**QUICK).fit(source)
+            BayesNetLearner(missing="error", **QUICK).fit(source)
 
 
 def test_an_unfitted_learner_says_so(mixed):
@@ -370,7 +370,8 @@ def test_a_callback_sees_progress_and_stops_the_run(mixed):
         seen.append(progress)
         return len(seen) == 5
 
-    learner = BayesNetLearner(callback=stop_at_five, random_state=2).fit(mixed)
+    # with curves the last stage may still drop cuts that nothing needs
+    learner = BayesNetLearner(callback=stop_at_five, curves="none", random_state=2).fit(mixed)
     assert learner.stopped_by_ == "callback"
     assert learner.n_generations_ == len(seen) == 5
     assert [p.n_eval for p in seen] == sorted(p.n_eval for p in seen)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.marginals import curve_inside, scaled_by_bin
+from gomea_bn.network.curves import curve_inside, scaled_by_bin
 from gomea_bn.network.tables import bin_widths
 
 if TYPE_CHECKING:
