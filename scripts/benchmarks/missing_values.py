@@ -70,7 +70,7 @@ def imputed(frame: pd.DataFrame, way: str) -> pd.DataFrame:
 
     codes = pd.DataFrame(
         {
-            name: frame[name].cat.codes.replace(-1, np.nan)
+            name: frame[name].cat.codes.astype(float).replace(-1.0, np.nan)
             if isinstance(frame[name].dtype, pd.CategoricalDtype)
             else frame[name]
             for name in frame.columns

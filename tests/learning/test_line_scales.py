@@ -150,7 +150,8 @@ def test_the_least_scale_is_the_geometric_mean_of_the_steps_of_the_rows() -> Non
 @pytest.mark.parametrize("decimals", [0, 1, 3])
 @pytest.mark.parametrize("factor", [1.0, 3.0, 6.0])
 def test_rounded_values_of_a_skewed_column_buy_no_density(decimals: int, factor: float) -> None:
-    values = np.round(np.exp(factor * np.random.default_rng(5).normal(size=400)), decimals)
+    exact = np.exp(factor * np.random.default_rng(5).normal(size=400))
+    values = np.asarray(np.round(exact, decimals), np.float64)
     averaged = averaged_of(values, values)
     of_rows = averaged.log_density_terms(pd.DataFrame({"x": values, "y": values}))["y"]
     # all that is known of a value is the interval that rounds to it, however many equal rows end the range

@@ -484,8 +484,9 @@ def test_cuts_that_the_user_fixed_stay_and_cost_nothing(scoring_method: str) -> 
 def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
     """A network under the Bayesian score is far from what the penalised one wants."""
     frame = random_network(4, random_state=2).sample(300, 2)
-    options = {"max_evaluations": 1500, "max_seconds": None, "cut_cost": 0.7, "curves": "none"}
-    learner = BayesNetLearner(random_state=1, **options).fit(frame)
+    learner = BayesNetLearner(
+        max_evaluations=1500, max_seconds=None, cut_cost=0.7, curves="none", random_state=1
+    ).fit(frame)
     result = refine_boundaries(learner.network_, frame, bin_counts="free")
     assert result.score_before == pytest.approx(learner.score_, abs=1e-8)
     assert result.network.metadata["scoring_method"] == "density-bd"

@@ -70,8 +70,8 @@ def test_lines_and_the_legend_are_the_densities() -> None:
     ax = plot_conditional_density(averaged, "b")
     for density, line in zip(densities, ax.lines[::2], strict=True):
         assert isinstance(density.distribution, Curve)
-        np.testing.assert_array_equal(line.get_xdata()[1:-1], density.distribution.values)
-        np.testing.assert_array_equal(line.get_ydata()[1:-1], density.distribution.densities)
+        np.testing.assert_array_equal(np.asarray(line.get_xdata())[1:-1], density.distribution.values)
+        np.testing.assert_array_equal(np.asarray(line.get_ydata())[1:-1], density.distribution.densities)
     legend = ax.get_legend()
     assert legend is not None
     texts = [text.get_text() for text in legend.get_texts()]
@@ -94,8 +94,8 @@ def test_point_masses_are_dots_of_their_probability() -> None:
     curve = conditional_density(averaged, "p", {})
     assert curve.points[0.0] > 0
     (dots,) = ax.lines[1::2]
-    assert dots.get_xdata().tolist() == [0.0]
-    assert dots.get_ydata()[0] / curve.densities.max() == pytest.approx(curve.points[0.0])
+    assert np.asarray(dots.get_xdata()).tolist() == [0.0]
+    assert np.asarray(dots.get_ydata())[0] / curve.densities.max() == pytest.approx(curve.points[0.0])
     legend = ax.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["density"]

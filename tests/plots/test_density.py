@@ -220,8 +220,8 @@ def test_the_averaged_density_and_the_certainty_of_cuts_are_drawn():
     rows = averaged.sample(300, random_state=1)
     ax = plot_density(averaged, "b", table=rows)
     curve = marginal_density(averaged, "b").curve
-    np.testing.assert_array_equal(ax.lines[0].get_xdata()[1:-1], curve.values)
-    np.testing.assert_array_equal(ax.lines[0].get_ydata()[1:-1], curve.densities)
+    np.testing.assert_array_equal(np.asarray(ax.lines[0].get_xdata())[1:-1], curve.values)
+    np.testing.assert_array_equal(np.asarray(ax.lines[0].get_ydata())[1:-1], curve.densities)
     bands = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.containers[0]]
     np.testing.assert_allclose(bands, averaged.cut_intervals("b")[["low", "high"]])
     probabilities = averaged.cut_probabilities("b")

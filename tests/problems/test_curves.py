@@ -17,6 +17,7 @@ from gomea_bn.problems.curves import curve_data, normal_scores
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 Values = NDArray[np.float64]
@@ -53,11 +54,12 @@ def family(child: int, *parents: int) -> Family:
 
 def design_of(variables: list[ScoredVariable], v: int) -> Values:
     variable = variables[v]
+    n_rows = len(variable.values)
     if variable.n_levels:
-        functions = curves_module._LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
-    else:
-        functions = curves_module._SmoothFunctions(normal_scores(variable.values)[0], 9)
-    return functions.of_rows(0, len(variable.values))
+        codes = np.asarray(variable.values, np.int32)
+        return curves_module._LevelFunctions(codes, variable.n_levels).of_rows(0, n_rows)
+    scores, _ = normal_scores(np.asarray(variable.values, np.float64))
+    return curves_module._SmoothFunctions(scores, 9).of_rows(0, n_rows)
 
 
 def log_t_ratio(target: Values, design: Values, precisions: Values, unexplained: float) -> float:
@@ -171,7 +173,7 @@ def test_normal_scores_are_quantiles_of_mean_ranks(values: list[int]) -> None:
 def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> None:
     variables = some_variables()
 
-    def data(transform: np.ufunc) -> object:
+    def data(transform: np.ufunc) -> CurveData:
         changed = [
             v if v.n_levels else continuous(v.name, np.asarray(transform(v.values), np.float64))
             for v in variables
@@ -191,7 +193,8 @@ def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> Non
 def test_scores_are_invariant_under_affine_changes(scale: float, shift: float) -> None:
     variables = some_variables()
     changed = [
-        v if v.n_levels else continuous(v.name, (np.asarray(v.values) + shift) * scale) for v in variables
+        v if v.n_levels else continuous(v.name, (np.asarray(v.values, np.float64) + shift) * scale)
+        for v in variables
     ]
     families = [family(2, 0), family(2, 1, 3), family(0, 1)]
     before, after = scorer_of(variables).score(families), scorer_of(changed).score(families)

@@ -28,8 +28,10 @@ GRAPHS = [
 
 def coded(variable: ScoredVariable, cuts: np.ndarray) -> CodedColumn:
     if not variable.n_levels:
-        return coded_bins(variable.values, cuts)
-    return CodedColumn(variable.values, variable.n_levels, bool((variable.values < 0).any()))
+        return coded_bins(np.asarray(variable.values, np.float64), cuts)
+    return CodedColumn(
+        np.asarray(variable.values, np.int32), variable.n_levels, bool((variable.values < 0).any())
+    )
 
 
 @settings(max_examples=40)
@@ -49,7 +51,9 @@ def test_optimal_cuts_equal_brute_force(seed, method, graph, share):
     network = CodedNetwork(ParentSets(graph), columns, list(range(len(graph))), cuts)
     chosen = scoring_method(method)
     score = IntervalScore(chosen, score_rule(chosen, len(variables[0].values)))
-    problem = CutProblem(SortedColumn(variables[0].values), network.neighbourhood(0), score)
+    problem = CutProblem(
+        SortedColumn(np.asarray(variables[0].values, np.float64)), network.neighbourhood(0), score
+    )
 
     families = [
         Family((child, policies[child]), tuple((p, policies[p]) for p in parents))
