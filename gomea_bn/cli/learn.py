@@ -89,9 +89,9 @@ def learn(
         str,
         typer.Option(
             help="auto: columns may also be sums of smooth curves of their parents, where that scores better than "
-            "their tables; none."
+            "their tables, which finds the right edges of smooth columns; none."
         ),
-    ] = "auto",
+    ] = "none",
     density: Annotated[
         str,
         typer.Option(

@@ -117,7 +117,7 @@ class BayesNetLearner(LearnerParameters):
         its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
         column with a point mass, a value of at least a tenth of the rows and of five times as many as any other value,
         is never uniform under "auto": the probability of the point does not compare with the density of a uniform bin.
-    curves : {"auto", "none"}
+    curves : {"none", "auto"}
         Whether the search may also score a continuous column as a sum of smooth curves of its parents, where that is
         better than its table. Curves need fewer rows than tables to show that several parents matter, and unlike bins
         they take all of a parent's influence away, so that its own parents get no false edges. Only with "optimal"
@@ -232,7 +232,7 @@ class BayesNetLearner(LearnerParameters):
     algorithm: GOMEA | None = None
     cut_cost: float = 0.5
     edge_cost: float = 1.0
-    curves: str = "auto"
+    curves: str = "none"
     density: str = "bins"
     line: str = "auto"
 

@@ -36,7 +36,7 @@ TRUE = {
 
 
 def learned(frame: pd.DataFrame, **options: Any) -> BayesNetLearner:
-    options = {"max_evaluations": 30_000, "random_state": 1, **options}
+    options = {"curves": "auto", "max_evaluations": 30_000, "random_state": 1, **options}
     return BayesNetLearner(max_seconds=None, patience=None, **options).fit(frame)
 
 
