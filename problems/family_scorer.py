@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -309,6 +310,14 @@ class FamilyScorer:
     def new_scratch(self) -> ScoreScratch:
         """Return the work space of one thread."""
         return new_scratch(self.n_rows, self.max_cardinality, self.rows.curves)
+
+    def without_curves(self) -> FamilyScorer:
+        """Return a scorer by tables alone, with the same libraries and codes, and a cache of its own."""
+        other = copy(self)
+        other.rows = self.rows._replace(curves=no_curves())
+        other.caches = ThreadCaches(self.caches.max_bytes)
+        other._scratch = other.new_scratch()
+        return other
 
     def library(self, variable: int) -> list[Policy | None]:
         """Return a continuous variable's policies by index, None for a free index; [] for a discrete variable."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -191,6 +191,37 @@ class StructureProblem(DiscreteDefaults):
             random_repair=self.rules.random_order,
             initial_indegree=self.initial_indegree,
             pairs=self.pairs,
+        )
+
+    def of_tables(self, edges: Iterable[tuple[int, int]]) -> StructureProblem:
+        """Return the problem of some of the given edges and any cuts, in which tables alone score families.
+
+        Parameters
+        ----------
+        edges : iterable of (parent, child)
+            Edges by variable index; those that the knowledge requires stay required.
+
+        Notes
+        -----
+        Both problems share their libraries of cuts, so that genotypes of this one lose their meaning when the other one
+        is searched.
+        """
+        possible = set(edges)
+        allowed = np.zeros_like(self.edge_rules.allowed)
+        allowed[:, :, 0] = self.edge_rules.allowed[:, :, 0]
+        pairs = np.zeros((self.n_nodes, self.n_nodes), np.bool_)
+        for parent, child in possible:
+            low, high = min(parent, child), max(parent, child)
+            allowed[low, high, 1 if parent < child else 2] = True
+            pairs[low, high] = pairs[high, low] = True
+        return StructureProblem(
+            self.scorer.without_curves(),
+            replace(self.edge_rules, allowed=allowed),
+            random_repair=self.rules.random_order,
+            initial_indegree=self.initial_indegree,
+            pricing=self.pricing,
+            pairs=pairs,
+            first_cuts=self.first_cuts,
         )
 
     def cuts(self, genotype: NDArray[np.int16]) -> dict[int, NDArray[np.float64]]:

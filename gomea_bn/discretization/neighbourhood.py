@@ -51,7 +51,8 @@ class Graph(ParentSets):
                         f"The network has the variable '{name}', but the table has no such column."
                         f"{nearest(name, names)}"
                     )
-            return cls(names, check_edges(network.edges, names))
+            # bins matter to tables alone
+            return cls(names, check_edges(network.without_curve_edges().edges, names))
         if isinstance(network, str) or not isinstance(network, Iterable):
             raise GomeaBnError(
                 "network must be a DiscretizedBayesNet or a list of (parent, child) names, got "

@@ -57,7 +57,9 @@ def draw_expert_sample(
     values: list[NDArray[np.float64] | NDArray[np.int32]] = list(codes)
     counted = np.array([mentioned is None or name in mentioned for name in names])
     total = np.zeros(len(points))
-    parent_positions = [tuple(position_of[parent] for parent in network.parents(name)) for name in names]
+    parent_positions = [
+        tuple(position_of[parent] for parent in network.table_parents(name)) for name in names
+    ]
     for i in chain.from_iterable(layers(parent_positions, names)):
         rows = family_index(codes, parent_positions[i], i, cards) // cards[i]
         table = network.tables[names[i]].reshape(-1, cards[i])[rows]

@@ -159,6 +159,7 @@ def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
         levels=chosen.levels,
         tables=chosen.tables,
         shapes=chosen.shapes,
+        curve_edges=chosen.curve_edges,
         pseudo_count=chosen.pseudo_count,
         metadata={**chosen.metadata, "decision": asdict(decision)},
     )

@@ -239,6 +239,7 @@ class _Averaging:
                     levels=network.levels,
                     tables=tables,
                     shapes=network.shapes,
+                    curve_edges=network.curve_edges,
                     pseudo_count=self.pseudo_count,
                 )
             )

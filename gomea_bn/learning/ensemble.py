@@ -353,6 +353,7 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, 
         learner.network_.cut_points,
         pseudo_count=learner.pseudo_count,
         shapes=shapes,
+        curve_edges=learner.network_.curve_edges,
         metadata=metadata,
     )
 

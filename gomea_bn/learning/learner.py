@@ -19,9 +19,6 @@ from gomea_bn.learning.averaging import average_families, check_density, interru
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
-    learned_cut_points,
-    learned_edges,
-    learned_shapes,
     learning_problem,
 )
 from gomea_bn.learning.options import (
@@ -33,9 +30,10 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
-from gomea_bn.learning.recorded_score import curve_record, score_record
+from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.learning.table_search import LearnedNetwork, with_tables
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -295,31 +293,35 @@ class BayesNetLearner(LearnerParameters):
                 result = algorithm.run(
                     problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
                 )
-        self._keep(table, problem, reported(result, constant_score), seed)
+            learned, result = with_tables(
+                problem, result, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
+            )
+        self._keep(table, problem, learned, reported(result, constant_score), seed)
         if self.density == "averaged":
             self._average()
         return self
 
-    def _keep(self, table: Table, problem: StructureProblem, result: Result, seed: int) -> None:
+    def _keep(
+        self, table: Table, problem: StructureProblem, learned: LearnedNetwork, result: Result, seed: int
+    ) -> None:
         """Set the fitted attributes."""
-        edges = learned_edges(problem, result.X)
-        cuts = learned_cut_points(problem, result.X)
+        cuts = learned.cuts
         cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
-        broken = problem.edge_rules.violations(table.names, edges, cardinality)
+        broken = problem.edge_rules.violations(table.names, learned.edges, cardinality, learned.curve_edges)
         if broken:
             raise RuntimeError(
                 f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
             )
         # the search charged for void edges, which the network lacks
-        n_void = len(problem.edges(result.X)) - len(edges)
-        self.score_ = -float(result.F[0]) + n_void * problem.scorer.rule.edge_cost
+        self.score_ = -float(result.F[0]) + learned.n_void * problem.scorer.rule.edge_cost
         method = problem.scorer.method
         self.network_ = DiscretizedBayesNet.from_table(
             table,
-            [(table.names[parent], table.names[child]) for parent, child in edges],
+            [(table.names[parent], table.names[child]) for parent, child in learned.edges],
             cuts,
             pseudo_count=self.pseudo_count,
-            shapes=learned_shapes(problem, result.X),
+            shapes=learned.shapes,
+            curve_edges=[(table.names[parent], table.names[child]) for parent, child in learned.curve_edges],
             metadata={
                 "scoring_method": method.name,
                 "score": self.score_,
@@ -329,7 +331,7 @@ class BayesNetLearner(LearnerParameters):
                 "fixed_cut_points": sorted(self.cut_points or ()),
                 "data_sha256": table_digest(table),
                 "shape": self.shape,
-                **curve_record(problem, result.X),
+                **learned.record,
                 **score_record(method, problem.scorer.rule, self.penalty),
             },
         )

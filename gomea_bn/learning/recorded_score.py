@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gomea_bn.errors import is_real
-from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scores import ScoringMethod
-from gomea_bn.problems.structure import StructureProblem
 
-__all__ = ["SCORE_FIELDS", "curve_record", "recorded_method", "recorded_options", "score_record"]
+__all__ = ["SCORE_FIELDS", "recorded_method", "recorded_options", "score_record"]
 
 SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_size")
 """Fields of the metadata that describe a score, besides the name of the method."""
@@ -40,32 +35,6 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
     if method.density and rule.kind == BDEU:
         record |= {"prior": "bdeu", "equivalent_sample_size": rule.prior}
     return record
-
-
-def curve_record(problem: StructureProblem, genotype: NDArray[np.int16]) -> dict[str, Any]:
-    """Return the field of the metadata that describes families with curves; no field without any.
-
-    Returns
-    -------
-    dict
-        "curves": by column that follows curves, "nats" by which these are better than its table, and "only": the
-        parents without which the score by tables would be at least as high.
-    """
-    names = [variable.name for variable in problem.scorer.variables]
-    families = problem.families(genotype)
-    record: dict[str, Any] = {}
-    for family, gain in zip(families, problem.curve_gains(genotype).tolist(), strict=True):
-        if gain > 0:
-            without = [
-                Family(family.child, tuple(other for other in family.parents if other != parent))
-                for parent in family.parents
-            ]
-            with_all, *fewer = problem.scorer.table_scores([family, *without]).tolist()
-            only = [
-                names[v] for (v, _), score in zip(family.parents, fewer, strict=True) if score >= with_all
-            ]
-            record[names[family.child[0]]] = {"nats": gain, "only": only}
-    return {"curves": record} if record else {}
 
 
 def recorded_method(metadata: Mapping[str, Any], default: str) -> str:

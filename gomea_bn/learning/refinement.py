@@ -230,6 +230,7 @@ def refine_boundaries(
         {session.table.names[v]: points for v, points in cuts.items()},
         pseudo_count=pseudo_count,
         shapes={name: session.shapes[network.names.index(name)].shape for name in network.shapes},
+        curve_edges=network.curve_edges,
         metadata=metadata,
     )
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
@@ -285,7 +286,10 @@ def _by_discretizer(
         return _Search(session.network_cuts, [], "fixpoint", 0.0)
     unmoved = [names[v] for v in session.network_cuts if v not in session.movable]
     with_unmoved_fixed = DiscretizedBayesNet.from_table(
-        session.table, network.edges, network.cut_points, metadata={"fixed_cut_points": unmoved}
+        session.table,
+        network.without_curve_edges().edges,
+        network.cut_points,
+        metadata={"fixed_cut_points": unmoved},
     )
     method.compile()
     began = perf_counter()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.learning.search_rounds import SearchRounds
-from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Result
@@ -28,11 +26,10 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# passes over columns in families with curves, after the search, and rows times columns of these passes
-_PASSES_OF_BINS = 2
-_MOST_CELLS_OF_BINS = 500_000
-# reasons why a stage ends by itself, as opposed to limits of the whole search
-_STAGE_ENDS = ("max_evaluations", "max_population_size")
+# share of the limits that stays for the tables if some columns follow curves
+_TABLE_SHARE = 0.2
+# reasons why a stage ends, although the search may go on
+_STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +83,25 @@ class StagedSearch:
         self.n_threads = n_threads
         self.callback = callback
         self.best, self.objective = _Network([], {}), np.inf
+        # whether the best network needs a search for its tables, for which a share of the limits stays
+        self._has_curves = self._needs_tables = bool(has_curves(problem.scorer.rows.curves))
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
         self._effort = self._effort_at_best = 0.0
 
-    def run(self) -> Result:
-        """Return the best network as a genotype of the problem, with the counts of all stages."""
+    def run(self, start: tuple[list[tuple[int, int]], Cuts] | None = None) -> Result:
+        """Return the best network as a genotype of the problem, with the counts of all stages.
+
+        Parameters
+        ----------
+        start : (edges, cuts), optional
+            A network from which the search starts.
+        """
         self.rounds = SearchRounds(self.limits, self.seed, self.callback)
         self.stages = self.rounds.results
         self.stop = self.rounds.stop
         length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
         turn = 0
-        starts: list[_Network] = []
+        starts = [] if start is None else [_Network(*start)]
         with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
             while True:
                 self._stage(self.problem, length, starts)
@@ -112,7 +117,7 @@ class StagedSearch:
                 if self._ended():
                     break
                 length, turn = 2 * length, turn + 1
-            genotype = self._with_bins_of_curves(_genotypes(self.problem, [self.best])[0])
+            genotype = _genotypes(self.problem, [self.best])[0]
         return self.rounds.result(genotype, self.objective, {"stages": len(self.stages)})
 
     @property
@@ -134,67 +139,24 @@ class StagedSearch:
                 cuts[v] = candidate
         return cuts
 
-    def _with_bins_of_curves(self, genotype: NDArray[np.int16]) -> NDArray[np.int16]:
-        """Return the genotype with the best cuts by tables of all variables in families with curves.
-
-        The search has cut them for other families alone, or not at all. Their bins show the network, so they have at
-        least two. In very large tables they keep the finer of these and their first cuts.
-        """
-        problem = self.problem
-        assert problem.pricing is not None
-        free, _ = self._members(genotype)
-        if not free:
-            return genotype
-        edges = problem.edges(genotype)
-        cuts = problem.cuts(genotype)
-        for v in free:
-            first = self.first_cuts.get(v, [cuts[v]])[0]
-            if len(first) > len(cuts[v]):
-                cuts[v] = self._with_room(v, first, edges, cuts)
-        genotype = _genotypes(problem, [_Network(edges, cuts)])[0]
-        limits = replace(problem.pricing.limits, min_bins=2)
-        pricer = CutPricer(problem, replace(problem.pricing, limits=limits), np.zeros(1, np.uint8))
-        pricer.movable = free
-        generator = np.random.default_rng([self.seed, len(self.stages)])
-        nothing: NDArray[np.int64] = np.empty(0, np.int64)
-        # cells of rows and columns that are priced, not seconds: the same run must give the same bins again
-        passes = _MOST_CELLS_OF_BINS // (problem.scorer.n_rows * len(free))
-        for _ in range(min(passes, _PASSES_OF_BINS)):
-            genotype = pricer.improved(genotype, generator, lambda _gene: nothing)
-        return genotype
-
-    def _with_room(
-        self, v: int, proposed: NDArray[np.float64], edges: Sequence[tuple[int, int]], cuts: Cuts
-    ) -> NDArray[np.float64]:
-        """Return proposed cuts of a variable, or fewer of them if tables would have too many cells."""
-        levels = [variable.n_levels for variable in self.problem.scorer.variables]
-        sizes = [n or len(cuts[u]) + 1 for u, n in enumerate(levels)]
-        children = {v} | {child for parent, child in edges if parent == v}
-        tables = [{child} | {parent for parent, other in edges if other == child} for child in children]
-        others = max(prod(float(sizes[u]) for u in members - {v}) for members in tables)
-        most = max(int(self.problem.max_table_cells // others) - 1, len(cuts[v]))
-        if len(proposed) <= most:
-            return proposed
-        chosen = np.linspace(0, len(proposed) - 1, most).round().astype(np.int64)
-        return proposed[chosen] if most > len(cuts[v]) else cuts[v]
-
     def _without_idle_cuts(self, network: _Network) -> _Network:
         """Return a network without the cuts of variables that are in families with curves alone."""
-        _, idle = self._members(_genotypes(self.problem, [network])[0])
+        idle = self._idle_variables(network)
         return _Network(network.edges, {**network.cuts, **dict.fromkeys(idle, np.empty(0))})
 
     def _leaner(self, network: _Network, objective: float) -> tuple[_Network, float]:
         """Return the network without idle cuts if that is better, and its objective."""
         problem = self.problem
-        if not has_curves(problem.scorer.rows.curves):
+        if not self._has_curves:
             return network, objective
         lean = self._without_idle_cuts(network)
         families = problem.families(_genotypes(problem, [lean])[0])
         of_lean = -float(problem.scorer.score(families, use_cache=False).sum())
         return (lean, of_lean) if of_lean < objective else (network, objective)
 
-    def _members(self, genotype: NDArray[np.int16]) -> tuple[list[int], list[int]]:
-        """Return the variables with free cuts in families with curves, and those of them in no family with a table."""
+    def _idle_variables(self, network: _Network) -> list[int]:
+        """Return the variables with free cuts that are in families with curves, and in no family with a table."""
+        genotype = _genotypes(self.problem, [network])[0]
         in_curves: set[int] = set()
         in_tables: set[int] = set()
         gains = self.problem.curve_gains(genotype).tolist()
@@ -202,8 +164,7 @@ class StagedSearch:
             if family.parents:
                 members = {family.child[0], *(parent for parent, _ in family.parents)}
                 (in_curves if gain > 0 else in_tables).update(members)
-        in_curves &= set(self.problem.priced_variables)
-        return sorted(in_curves), sorted(in_curves - in_tables)
+        return sorted((in_curves - in_tables) & set(self.problem.priced_variables))
 
     def _priced(self, network: _Network) -> _Network:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
@@ -212,7 +173,7 @@ class StagedSearch:
         generator = np.random.default_rng([self.seed, len(self.stages)])
         network = self._without_idle_cuts(network)
         passes = [_genotypes(self.problem, [network])[0]]
-        _, idle = self._members(passes[0])
+        idle = self._idle_variables(network)
         pricer.movable = [v for v in pricer.movable if v not in idle]
         # the pricer itself keeps the policies of the genotype that it improves
         nothing: NDArray[np.int64] = np.empty(0, np.int64)
@@ -244,6 +205,9 @@ class StagedSearch:
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
         if objective < self.objective:
             self.best, self.objective = network, objective
+            self._needs_tables = self._has_curves and bool(
+                (self.problem.curve_gains(_genotypes(self.problem, [network])[0]) > 0).any()
+            )
             self.rounds.note_objective(objective)
             self._effort_at_best = self._effort + share * result.history[-1].n_eval
         self._effort += share * result.n_eval
@@ -256,7 +220,10 @@ class StagedSearch:
         if not self.stop.reason:
             self.stop.check_deadline()
             generations = self.limits.max_generations
-            if self.rounds.n_eval >= self.limits.evaluations:
+            seconds, evaluations = self._left()
+            if seconds <= 0:
+                self.stop.raise_for("max_seconds")
+            elif evaluations <= 0:
                 self.stop.raise_for("max_evaluations")
             elif generations is not None and self.rounds.n_generations >= generations:
                 self.stop.raise_for("max_generations")
@@ -268,9 +235,23 @@ class StagedSearch:
 
     def _limits_of_stage(self, length: int) -> Limits:
         """Return the limits of a stage of at most `length` evaluations."""
-        left = self.rounds.limits_left()
-        evaluations = length if left.max_evaluations is None else min(length, left.max_evaluations)
-        return replace(left, max_evaluations=max(evaluations, 1), patience=None)
+        seconds, evaluations = self._left()
+        return replace(
+            self.rounds.limits_left(),
+            max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
+            max_evaluations=int(max(min(length, evaluations), 1)),
+            patience=None,
+        )
+
+    def _left(self) -> tuple[float, float]:
+        """Return the seconds and evaluations that are left, without those that stay for tables; may be infinite."""
+        share = 1 - _TABLE_SHARE * self._needs_tables
+        limits = self.limits
+        seconds = np.inf if limits.max_seconds is None else limits.max_seconds
+        evaluations = (
+            np.inf if limits.max_evaluations is None else max(int(share * limits.max_evaluations), 1)
+        )
+        return share * seconds - self.stop.seconds, evaluations - self.rounds.n_eval
 
 
 def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArray[np.int16]:

@@ -411,7 +411,7 @@ class AveragedBayesNet(AveragedExports):
             if not len(rows):
                 continue
             cuts = copy.cut_points
-            parents = copy.parents(name)
+            parents = copy.table_parents(name)
             codes = [
                 bin_codes(values[p][rows], cuts[p]).astype(np.int32) if p in cuts else values[p][rows]
                 for p in parents

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscretizedBayesNet"]
 
+Net = TypeVar("Net", bound="DiscretizedBayesNet")
+
 
 class DiscretizedBayesNet(Questions, Exports):
     """An immutable Bayesian network whose continuous variables are cut into bins.
@@ -57,10 +59,14 @@ class DiscretizedBayesNet(Questions, Exports):
     levels : mapping of str to sequence
         Values of every discrete variable: text, numbers or bools.
     tables : mapping of str to array-like of shape (card(parent_1), ..., card(parent_p), card(name))
-        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6.
+        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6. Parents of curve edges
+        have no axis.
     shapes : mapping of str to Shape, optional
         Distributions of continuous variables inside their bins, each on the support of its variable: given its bin, a
         variable is distributed as the shape is inside that bin. A variable without an entry is uniform inside its bins.
+    curve_edges : iterable of (parent, child), optional
+        Edges of the graph that the tables leave out: the child follows a curve of the parent, and given the other
+        parents, its bins do not show the dependence. See `without_curve_edges`.
     pseudo_count : float or "auto", optional
         Smoothing with which the tables were counted, see `from_table`. It is only recorded; equal networks have equal
         ones.
@@ -85,6 +91,7 @@ class DiscretizedBayesNet(Questions, Exports):
         "_pseudo_count",
         "_shapes",
         "_support",
+        "_table_parents",
         "_tables",
     )
 
@@ -99,6 +106,7 @@ class DiscretizedBayesNet(Questions, Exports):
     _pseudo_count: PseudoCount | None
     _shapes: dict[str, Shape]
     _support: dict[str, tuple[float, float]]
+    _table_parents: tuple[tuple[int, ...], ...]
     _tables: dict[str, NDArray[np.float64]]
 
     def __init__(
@@ -111,6 +119,7 @@ class DiscretizedBayesNet(Questions, Exports):
         levels: Mapping[str, Sequence[Level]],
         tables: Mapping[str, ArrayLike],
         shapes: Mapping[str, Shape] | None = None,
+        curve_edges: Iterable[tuple[str, str]] = (),
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
@@ -125,15 +134,17 @@ class DiscretizedBayesNet(Questions, Exports):
             inner.flags.writeable = False
         checked_levels = {name: checks.check_levels(levels[name], name) for name in names if name not in cuts}
         parents = checks.check_edges(edges, names)
+        table_parents = checks.check_curve_edges(curve_edges, parents, names)
         checks.check_keys(tables, names, names, "tables")
         cards = tuple(len(cuts[name]) + 1 if name in cuts else len(checked_levels[name]) for name in names)
         checked_tables = {}
         for position, name in enumerate(names):
-            shape = tuple(cards[member] for member in (*parents[position], position))
+            shape = tuple(cards[member] for member in (*table_parents[position], position))
             checked_tables[name] = checks.check_table(tables[name], name, shape)
         for slot, value in {
             "_names": names,
             "_parents": parents,
+            "_table_parents": table_parents,
             "_order": topological_order(parents, names),
             "_cards": cards,
             "_cuts": cuts,
@@ -156,6 +167,7 @@ class DiscretizedBayesNet(Questions, Exports):
         *,
         pseudo_count: PseudoCount = 1.0,
         shapes: Mapping[str, Shape] | None = None,
+        curve_edges: Iterable[tuple[str, str]] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the network of a graph and bins, with probability tables counted from rows of data.
@@ -181,6 +193,8 @@ class DiscretizedBayesNet(Questions, Exports):
         shapes : mapping of str to Shape, optional
             Distributions of continuous columns inside their bins, for example from `fit_shape`; their ranges must be
             those of the columns.
+        curve_edges : iterable of (parent, child), optional
+            Edges that the tables leave out.
         metadata : mapping, optional
             Further values that JSON can hold.
 
@@ -202,7 +216,8 @@ class DiscretizedBayesNet(Questions, Exports):
         cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
         levels = {column.name: column.levels for column in table.columns if column.levels is not None}
         edges = list(edges)
-        parents = checks.check_edges(edges, names)
+        curve_edges = list(curve_edges)
+        parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
         codes = [
             _bin_codes(columns[name].values, cuts[name]) if name in cuts else columns[name].values
             for name in names
@@ -218,6 +233,7 @@ class DiscretizedBayesNet(Questions, Exports):
             "support": support,
             "levels": levels,
             "shapes": shapes,
+            "curve_edges": curve_edges,
             "pseudo_count": weight,
             "metadata": metadata,
         }
@@ -242,6 +258,16 @@ class DiscretizedBayesNet(Questions, Exports):
             (self._names[parent], child)
             for child, parents in zip(self._names, self._parents)
             for parent in parents
+        ]
+
+    @property
+    def curve_edges(self) -> list[tuple[str, str]]:
+        """Edges that the tables leave out, in the order of `edges`."""
+        return [
+            (self._names[parent], child)
+            for child, parents, of_table in zip(self._names, self._parents, self._table_parents)
+            for parent in parents
+            if parent not in of_table
         ]
 
     @property
@@ -271,7 +297,7 @@ class DiscretizedBayesNet(Questions, Exports):
 
     @property
     def tables(self) -> dict[str, NDArray[np.float64]]:
-        """P(name | parents) by variable, float64 (card(parent_1), ..., card(name)), read-only."""
+        """P(name | `table_parents`) by variable, float64 (card(parent_1), ..., card(name)), read-only."""
         return dict(self._tables)
 
     @property
@@ -301,6 +327,20 @@ class DiscretizedBayesNet(Questions, Exports):
         """Return the parents of a variable in column order."""
         return tuple(self._names[parent] for parent in self._parents[self._position(name)])
 
+    def table_parents(self, name: str) -> tuple[str, ...]:
+        """Return the parents in the table of a variable, in column order: all but those of curve edges."""
+        return tuple(self._names[parent] for parent in self._table_parents[self._position(name)])
+
+    def without_curve_edges(self) -> Self:
+        """Return the network whose graph is that of its tables; the network itself without curve edges.
+
+        Densities, samples and answers of both are the same. Files of other programs hold this network.
+        """
+        if self._table_parents == self._parents:
+            return self
+        edges = [edge for edge in self.edges if edge not in set(self.curve_edges)]
+        return _rebuild(type(self), self._names, edges, {**self._content(), "curve_edges": ()})
+
     def cardinality(self, name: str) -> int:
         """Return the number of bins or levels of a variable."""
         return self._cards[self._position(name)]
@@ -324,7 +364,7 @@ class DiscretizedBayesNet(Questions, Exports):
         if self._log_terms is None:
             object.__setattr__(self, "_log_terms", self._logarithms())
         terms = {
-            name: term[family_index(codes, self._parents[position], position, self._cards)]
+            name: term[family_index(codes, self._table_parents[position], position, self._cards)]
             for position, (name, term) in enumerate(zip(self._names, self._log_terms or (), strict=True))
         }
         positions = column_positions(frame, list(self._shapes)) if self._shapes else {}
@@ -377,7 +417,7 @@ class DiscretizedBayesNet(Questions, Exports):
         drawn: dict[str, Any] = {}
         for position in self._order:
             name = self._names[position]
-            parents, card = self._parents[position], self._cards[position]
+            parents, card = self._table_parents[position], self._cards[position]
             rows = family_index(codes, parents, position, self._cards) // card
             codes[position] = draw_codes(self._tables[name].reshape(-1, card), rows, generator)
             if name in self._shapes:
@@ -442,6 +482,7 @@ class DiscretizedBayesNet(Questions, Exports):
         return (
             self._names == other._names
             and self._parents == other._parents
+            and self._table_parents == other._table_parents
             and self._support == other._support
             and self._levels == other._levels
             and self._shapes == other._shapes
@@ -457,16 +498,20 @@ class DiscretizedBayesNet(Questions, Exports):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        content = {
+        return _rebuild, (type(self), self._names, self.edges, self._content())
+
+    def _content(self) -> dict[str, Any]:
+        """Return the parts of the network apart from its names and edges, as keywords."""
+        return {
             "cut_points": self._cuts,
             "support": self._support,
             "levels": self._levels,
             "tables": self._tables,
             "shapes": self._shapes,
+            "curve_edges": self.curve_edges,
             "pseudo_count": self._pseudo_count,
             "metadata": self.metadata,
         }
-        return _rebuild, (type(self), self._names, self.edges, content)
 
     def __repr__(self) -> str:
         n_bins = sum(len(cuts) + 1 for cuts in self._cuts.values())
@@ -485,10 +530,10 @@ def _bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArra
 
 
 def _rebuild(
-    kind: type[DiscretizedBayesNet],
+    kind: type[Net],
     names: tuple[str, ...],
     edges: list[tuple[str, str]],
     content: dict[str, Any],
-) -> DiscretizedBayesNet:
+) -> Net:
     """Return a network from its pickled parts, which are checked again."""
     return kind(names, edges, **content)

@@ -193,6 +193,29 @@ def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tup
     return sorted_parents
 
 
+def check_curve_edges(
+    curve_edges: Iterable[tuple[str, str]], parents: Sequence[tuple[int, ...]], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the parents in the table of every variable: all but those of curve edges.
+
+    Raises
+    ------
+    GomeaBnError
+        For edges as of `check_edges`, and for one that is not an edge of the graph.
+    """
+    left_out = check_edges(curve_edges, names)
+    for child, of_child in enumerate(left_out):
+        for parent in of_child:
+            if parent not in parents[child]:
+                raise GomeaBnError(
+                    f"curve_edges: '{names[parent]}' → '{names[child]}' is not an edge of the network."
+                )
+    return tuple(
+        tuple(parent for parent in all_parents if parent not in of_child)
+        for all_parents, of_child in zip(parents, left_out, strict=True)
+    )
+
+
 def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return a conditional probability table, float64 of `shape`, read-only, whose rows (last axis) sum to 1."""
     try:

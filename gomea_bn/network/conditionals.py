@@ -129,7 +129,7 @@ def mean_probabilities(network: Network, name: str, rows: pd.DataFrame) -> NDArr
 
 def sampled_marginal(network: NetworkLike, name: str, codes: pd.DataFrame) -> NDArray[np.float64]:
     """Return the distribution of a variable whose parents are distributed as in rows of codes, float64 (card,)."""
-    parents = network.parents(name)
+    parents = network.table_parents(name)
     rows = network.tables[name][tuple(codes[parent].to_numpy() for parent in parents)]
     return np.asarray(rows.mean(axis=0) if parents else rows, np.float64)
 
@@ -212,7 +212,7 @@ def _mean_row(network: DiscretizedBayesNet, name: str, rows: pd.DataFrame) -> ND
     """Return the mean of the table rows of a variable that rows of its parents select, float64 (cardinality,)."""
     import pandas as pd
 
-    parents, cuts, levels = network.parents(name), network.cut_points, network.levels
+    parents, cuts, levels = network.table_parents(name), network.cut_points, network.levels
     positions = column_positions(rows, parents)
     codes: dict[str, NDArray[Any]] = {}
     for parent in parents:

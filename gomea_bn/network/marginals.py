@@ -177,13 +177,13 @@ def exact_marginal(
 
 def _ancestry(network: NetworkLike, name: str) -> list[str]:
     """Return the variable and its ancestors in column order; other variables do not affect its distribution."""
-    relevant = reachable({other: network.parents(other) for other in network.names}, [name])
+    relevant = reachable({other: network.table_parents(other) for other in network.names}, [name])
     return [other for other in network.names if other in relevant]
 
 
 def _factor(network: NetworkLike, name: str, cards: dict[str, int]) -> _Factor:
     """Return a variable's table without the axes of variables with a single value."""
-    varying = tuple(other for other in (*network.parents(name), name) if cards[other] > 1)
+    varying = tuple(other for other in (*network.table_parents(name), name) if cards[other] > 1)
     return _Factor(varying, network.tables[name].reshape([cards[other] for other in varying]))
 
 

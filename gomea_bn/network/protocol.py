@@ -50,7 +50,7 @@ class NetworkLike(WithEdges, Protocol):
 
     @property
     def tables(self) -> Mapping[str, NDArray[np.float64]]:
-        """P(name | parents) by variable."""
+        """P(name | table_parents) by variable."""
 
     @property
     def pseudo_count(self) -> PseudoCount | None:
@@ -70,6 +70,16 @@ class NetworkLike(WithEdges, Protocol):
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable in column order."""
+
+    @property
+    def curve_edges(self) -> list[tuple[str, str]]:
+        """Edges that the tables leave out."""
+
+    def table_parents(self, name: str) -> tuple[str, ...]:
+        """Return the parents in the table of a variable in column order."""
+
+    def without_curve_edges(self) -> NetworkLike:
+        """Return the network whose graph is that of its tables."""
 
     def cardinality(self, name: str) -> int:
         """Return the number of bins or levels of a variable."""

@@ -32,14 +32,19 @@ if TYPE_CHECKING:
 __all__ = ["Mark", "edge_marks", "plot_network"]
 
 Dashes: TypeAlias = tuple[float, Sequence[float]]
+Style: TypeAlias = tuple[str, Dashes, float]
 Mark: TypeAlias = Literal["common", "reversed", "added", "missing"]
 
 
-_STYLES: dict[Mark, tuple[str, Dashes, float]] = {
+_STYLES: dict[str, Style] = {
     "common": (INK, (0, ()), 1.3),
     "reversed": (ORANGE, (0, (6, 2, 1.5, 2)), 1.6),
     "added": (BLUE, (0, (5, 2)), 1.6),
     "missing": (GREY, (0, (1.2, 2)), 1.3),
+}
+_CURVE_STYLES: dict[str, Style] = {
+    "in a table": (INK, (0, ()), 1.3),
+    "by a curve": (INK, (0, (4, 2.2)), 1.3),
 }
 # characters
 _LONGEST_NAME, _LINE = 48, 16
@@ -112,7 +117,8 @@ def plot_network(
 
     Rounded boxes are continuous variables with their number of bins, square boxes discrete ones with their number of
     levels. With a reference, edges are marked by colour and dash as common, reversed (drawn as in the network), added
-    or missing, and a legend counts them. `network_layout` and `edge_marks` return the data that are drawn.
+    or missing, and a legend counts them. Without a reference, edges that the tables leave out are
+    dashed. `network_layout` and `edge_marks` return the data that are drawn.
 
     Parameters
     ----------
@@ -135,24 +141,32 @@ def plot_network(
     """
     marks = None if reference is None else edge_marks(network, reference)
     edges = list(network.edges if marks is None else marks)
+    of_curves = set(network.curve_edges)
+    kinds: dict[tuple[str, str], str] = (
+        {edge: "by a curve" if edge in of_curves else "in a table" for edge in edges}
+        if marks is None
+        else dict(marks.items())
+    )
+    styles = _CURVE_STYLES if marks is None else _STYLES
+    has_legend = marks is not None or bool(of_curves)
     boxes = {name: _box(network, name) for name in network.names}
     layout = network_layout(
         network.names, edges, widths={name: box.width for name, box in boxes.items()}, gap=_SIDE_GAP
     )
     sketch = _Sketch(layout, boxes)
-    room = 0.0 if marks is None else _LEGEND_LINE
+    room = _LEGEND_LINE if has_legend else 0.0
     if ax is None:
         ax = _fitting_axes(sketch, room)
     ax.set_axis_off()
     width, height = size_in_points(ax)
-    columns = min(max(int(width / _LEGEND_ENTRY), 1), len(_STYLES))
-    scale = _fit(ax, sketch, width, height, room * ceil(len(_STYLES) / columns))
+    columns = min(max(int(width / _LEGEND_ENTRY), 1), len(styles))
+    scale = _fit(ax, sketch, width, height, room * ceil(len(styles) / columns))
     for name, box in boxes.items():
         _draw_box(ax, box, sketch.points[name], scale, rounded=name in network.cut_points)
     for edge in edges:
-        _draw_edge(ax, sketch.path(edge), "common" if marks is None else marks[edge], scale)
-    if marks is not None:
-        _draw_legend(ax, list(marks.values()), columns)
+        _draw_edge(ax, sketch.path(edge), styles[kinds[edge]], scale)
+    if has_legend:
+        _draw_legend(ax, styles, list(kinds.values()), columns)
     return ax
 
 
@@ -320,7 +334,7 @@ def _draw_box(ax: Axes, box: _Box, point: tuple[float, float], scale: float, *, 
     ax.text(x, below, box.count, size=0.8 * box.size * scale, color="#555555", **centred)
 
 
-def _draw_edge(ax: Axes, track: list[tuple[float, float]], mark: Mark, scale: float) -> None:
+def _draw_edge(ax: Axes, track: list[tuple[float, float]], style: Style, scale: float) -> None:
     """Draw an arrow along points that pair up to verticals, with curves between the pairs."""
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
@@ -335,7 +349,7 @@ def _draw_edge(ax: Axes, track: list[tuple[float, float]], mark: Mark, scale: fl
         elif abs(y - before_y) > 0.01:
             points.append((x, y))
             codes.append(Path.LINETO)
-    colour, dashes, width = _STYLES[mark]
+    colour, dashes, width = style
     arrow = FancyArrowPatch(
         path=Path(points, codes),
         arrowstyle="-|>,head_length=0.5,head_width=0.22",
@@ -350,12 +364,12 @@ def _draw_edge(ax: Axes, track: list[tuple[float, float]], mark: Mark, scale: fl
     ax.add_patch(arrow)
 
 
-def _draw_legend(ax: Axes, marks: Sequence[Mark], columns: int) -> None:
+def _draw_legend(ax: Axes, styles: dict[str, Style], marks: Sequence[str], columns: int) -> None:
     """Add a legend below the drawing with the marks and their numbers of edges."""
     from matplotlib.lines import Line2D
 
     handles, labels = [], []
-    for mark, (colour, dashes, width) in _STYLES.items():
+    for mark, (colour, dashes, width) in styles.items():
         handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=width))
         labels.append(f"{mark} ({marks.count(mark)})")
     plain_legend(

@@ -97,17 +97,21 @@ class Pools:
         self._density_positions: dict[tuple[Any, ...], int | None] = {}
         self._sampled = 0
 
-    def add(self, network: DiscretizedBayesNet) -> dict[str, list[int | None]]:
+    def add(self, network: DiscretizedBayesNet) -> dict[str, list[Any]]:
         """Add a network and return its positions in the pools by variable.
 
         "c" is for its bins, "f" for its tables, and "d" for its marginal densities. The latter is None for a discrete
-        variable, and where the density takes too long to compute.
+        variable, and where the density takes too long to compute. "e" has [parent, child] of every edge that the tables
+        leave out, if there are some.
         """
         bins = [self._bins(network, position) for position in range(len(self._names))]
         families = [self._family(network, position, bins) for position in range(len(self._names))]
         sample = _Sample(network)
         densities = [self._density(sample, position, families) for position in range(len(self._names))]
-        return {"c": [*bins], "f": [*families], "d": densities}
+        entry: dict[str, list[Any]] = {"c": [*bins], "f": [*families], "d": densities}
+        if network.curve_edges:
+            entry["e"] = [[self._names.index(name) for name in edge] for edge in network.curve_edges]
+        return entry
 
     def support(self, name: str) -> list[float]:
         """Return the range of a continuous variable over all added networks: its least and greatest value."""
@@ -192,7 +196,7 @@ class Pools:
 
     def _family(self, network: DiscretizedBayesNet, position: int, bins: Sequence[int]) -> int:
         name = self._names[position]
-        parents = [self._names.index(parent) for parent in network.parents(name)]
+        parents = [self._names.index(parent) for parent in network.table_parents(name)]
         table = network.tables[name]
         key = (tuple(parents), tuple(bins[parent] for parent in parents), bins[position], table.tobytes())
         positions = self._family_positions[position]

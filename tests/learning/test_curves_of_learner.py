@@ -63,26 +63,43 @@ def test_the_metadata_and_the_summary_say_which_parents_only_curves_need() -> No
     ).network_
     record = network.metadata["curves"]
     assert list(record) == ["sum"]
-    assert record["sum"]["only"] == ["weak"]
+    assert network.edges == [("strong", "sum"), ("weak", "sum")]
+    assert network.curve_edges == [("weak", "sum")]
     text = f"smooth curves of these are {record['sum']['nats']:.1f} nats better than the table"
-    assert f"{text}, which alone would do without weak" in network.summary()
+    assert f"{text}, which leaves out weak" in network.summary()
     assert "curves" not in learned(sums(), curves="none").network_.metadata
 
 
 def test_a_record_that_is_not_ours_is_left_out_of_the_summary(fitted: BayesNetLearner) -> None:
     network = fitted.network_
     plain = learned(sums(), curves="none", max_evaluations=500).network_
-    for record in (3, {"a": 1}, {"total": {"nats": "x"}}, {"total": {"nats": 1.0, "only": ["nothing"]}}):
+    for record in (3, {"a": 1}, {"total": {"nats": "x"}}):
         network_like = plain.from_json(plain.to_json())
         network_like.metadata["curves"] = record
-        assert "alone would do" not in network_like.summary()
+        assert "smooth curves" not in network_like.summary()
     assert network.from_json(network.to_json()).summary() == network.summary()
 
 
-def test_columns_of_edges_have_at_least_two_bins(fitted: BayesNetLearner) -> None:
+def test_columns_of_edges_in_tables_have_at_least_two_bins(fitted: BayesNetLearner) -> None:
     network = fitted.network_
-    for edge in network.edges:
+    assert set(network.curve_edges) < set(network.edges)
+    for edge in network.without_curve_edges().edges:
         assert all(network.cardinality(name) > 1 for name in edge)
+
+
+def test_the_bins_are_as_good_as_those_of_a_search_without_curves(fitted: BayesNetLearner) -> None:
+    fresh = sums(5_000, seed=1)
+    by_tables = learned(sums(), curves="none").network_
+    assert fitted.network_.score(fresh) > by_tables.score(fresh) - 0.1
+
+
+def test_ctrl_c_during_the_search_still_gives_tables_with_bins() -> None:
+    def stop(progress: Any) -> bool:
+        return bool(progress.n_eval > 2_000)
+
+    network = learned(sums(), callback=stop).network_
+    assert network.metadata["curves"]
+    assert network.without_curve_edges().edges
 
 
 def test_the_score_counts_the_better_of_table_and_curves_without_cuts_that_only_show() -> None:
@@ -100,11 +117,15 @@ def test_the_score_counts_the_better_of_table_and_curves_without_cuts_that_only_
         policies = [problem.enter_between_runs(v, cuts[v], []) for v in range(len(names))]
         genotype = problem.genotype(edges, policies)
         families = problem.families(genotype)
-        scores.append(float(problem.scorer.score(families).sum()) + problem.scorer.constant_score)
+        of_curves = problem.scorer.score(families)
+        scores.append(float(of_curves.sum()) + problem.scorer.constant_score)
         if shown:
-            gains = problem.curve_gains(genotype)
-            for v, name in enumerate(names):
-                assert record.get(name, {"nats": 0.0})["nats"] == pytest.approx(gains[v], abs=1e-6)
+            in_tables = [(names.index(p), names.index(c)) for p, c in network.without_curve_edges().edges]
+            shown_families = problem.families(problem.genotype(in_tables, policies))
+            by_tables = problem.scorer.table_scores(shown_families)
+    assert {name: nats["nats"] for name, nats in record.items()} == pytest.approx(
+        {name: of_curves[names.index(name)] - by_tables[names.index(name)] for name in record}, abs=1e-6
+    )
     assert scores[0] < scores[1] == pytest.approx(fitted.score_, abs=1e-6)
     assert fitted.score_ == -fitted.history_[-1].objective
 

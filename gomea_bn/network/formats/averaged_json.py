@@ -107,5 +107,6 @@ def _copy_of(network: DiscretizedBayesNet, content: Any, where: str) -> Discreti
         levels=network.levels,
         tables=field_of(content, "tables", dict, where),
         shapes=network.shapes,
+        curve_edges=network.curve_edges,
         pseudo_count=network.pseudo_count,
     )

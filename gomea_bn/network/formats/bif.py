@@ -12,6 +12,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.runtime.atomic_files import write_text
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ def to_bif(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
     percent-encoded; an empty level is "%".
 
     pyAgrum needs two states per variable: a variable of one bin or level gets a second state "never" of probability 0.
-    pyAgrum reads numbers of BIF files in single precision.
+    pyAgrum reads numbers of BIF files in single precision. Edges that only curves need are left out, with a warning.
     """
+    network = for_export(network, "BIF")
     names = dict(zip(network.names, safe_names(network.names, fold_case=True)))
     labels = {name: _labels(network, name) for name in network.names}
     changed = [

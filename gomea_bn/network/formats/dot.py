@@ -19,7 +19,7 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, 
     """Return the graph as DOT text, and write it to `path` if given.
 
     Nodes are n0, n1, ... in column order. Labels hold the name and the number of bins (ellipses) or levels (boxes).
-    With `cpdag` an edge that is reversible has no arrowhead.
+    With `cpdag` an edge that is reversible has no arrowhead. An edge that only curves need is dashed.
     """
     index = {name: position for position, name in enumerate(network.names)}
     lines = ["digraph network {", "  node [fontname=Helvetica];"]
@@ -29,9 +29,12 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, 
         label = f"{_escaped(name)}\\n{states}"
         lines.append(f'  n{position} [label="{label}", shape={"ellipse" if continuous else "box"}];')
     reversible = equivalence_class(network).reversible if cpdag else ()
+    of_curves = set(network.curve_edges)
     for edge in network.edges:
-        arrow = f"  n{index[edge[0]]} -> n{index[edge[1]]}"
-        lines.append(f"{arrow} [dir=none];" if edge in reversible else f"{arrow};")
+        attributes = ["dir=none"] if edge in reversible else []
+        attributes += ["style=dashed"] if edge in of_curves else []
+        of_edge = f" [{', '.join(attributes)}]" if attributes else ""
+        lines.append(f"  n{index[edge[0]]} -> n{index[edge[1]]}{of_edge};")
     text = "\n".join([*lines, "}"]) + "\n"
     if path is not None:
         write_text(path, text)

@@ -27,8 +27,9 @@ FORMAT_VERSION = 1
 def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
     """Return a network as JSON text, and write it to `path` if given.
 
-    The text has one entry per variable in column order: name, kind, support and cut_points or levels, parents, table
-    (nested lists: one level per parent in order, then the variable), and shape if the variable has one. Numbers are
+    The text has one entry per variable in column order: name, kind, support and cut_points or levels, parents,
+    table_parents if the table leaves some out, table (nested lists: one level per parent in order, then the variable),
+    and shape if the variable has one. Numbers are
     written so that reading them gives the same float64.
     """
     cuts, support, levels, tables = network.cut_points, network.support, network.levels, network.tables
@@ -46,6 +47,9 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
             entry["kind"] = "discrete"
             entry["levels"] = list(levels[name])
         entry["parents"] = list(network.parents(name))
+        # most networks have none, and earlier versions can read those
+        if len(of_table := network.table_parents(name)) < len(network.parents(name)):
+            entry["table_parents"] = list(of_table)
         entry["table"] = tables[name].tolist()
         variables.append(entry)
     lines = [f"    {json.dumps(entry, allow_nan=False)}" for entry in variables]
@@ -96,6 +100,7 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
     variables = field_of(content, "variables", list, "the network")
     names: list[str] = []
     edges: list[tuple[str, str]] = []
+    curve_edges: list[tuple[str, str]] = []
     parts: dict[str, dict[str, Any]] = {
         "cut_points": {},
         "support": {},
@@ -118,12 +123,27 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         if "shape" in entry:
             with prefixed_errors(where):
                 parts["shapes"][name] = Shape.from_content(entry["shape"])
-        edges += [(parent, name) for parent in field_of(entry, "parents", list, where)]
+        parents = field_of(entry, "parents", list, where)
+        edges += [(parent, name) for parent in parents]
+        if "table_parents" in entry:
+            of_table = field_of(entry, "table_parents", list, where)
+            if not set(map(str, of_table)) <= set(map(str, parents)):
+                raise GomeaBnError(
+                    f"{where}: table_parents must be some of its parents, got {of_table!r:.80}."
+                )
+            curve_edges += [(parent, name) for parent in parents if parent not in of_table]
         parts["tables"][name] = field_of(entry, "table", list, where)
     pseudo_count = content.get("pseudo_count")
     metadata = field_of(content, "metadata", dict, "the network")
-    network = kind(names, edges, pseudo_count=pseudo_count, metadata=metadata, **parts)
+    network = kind(
+        names, edges, curve_edges=curve_edges, pseudo_count=pseudo_count, metadata=metadata, **parts
+    )
     for entry in variables:
         if list(network.parents(entry["name"])) != entry["parents"]:
             raise GomeaBnError(f"variable '{entry['name']}': parents must be in the order of the variables.")
+        of_table = entry.get("table_parents", entry["parents"])
+        if list(network.table_parents(entry["name"])) != of_table:
+            raise GomeaBnError(
+                f"variable '{entry['name']}': table_parents must be in the order of the variables."
+            )
     return network

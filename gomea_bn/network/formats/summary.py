@@ -142,9 +142,9 @@ def _curves(network: NetworkLike, name: str) -> str:
     if not isinstance(of_variable, Mapping) or not is_real(of_variable.get("nats")):
         return ""
     text = f"smooth curves of these are {of_variable['nats']:.1f} nats better than the table"
-    only = of_variable.get("only")
-    names = [parent for parent in network.parents(name) if isinstance(only, list) and parent in only]
-    return f"{text}, which alone would do without {listed(map(shown_name, names))}" if names else text
+    in_table = network.table_parents(name)
+    names = [shown_name(parent) for parent in network.parents(name) if parent not in in_table]
+    return f"{text}, which leaves out {listed(names)}" if names else text
 
 
 def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:

@@ -286,7 +286,9 @@ def model_of(network: NetworkLike) -> Model:
     """Return a network as the arrays of the kernels."""
     position = {name: v for v, name in enumerate(network.names)}
     tables = [network.tables[name] for name in network.names]
-    families = [[*(position[p] for p in network.parents(name)), position[name]] for name in network.names]
+    families = [
+        [*(position[p] for p in network.table_parents(name)), position[name]] for name in network.names
+    ]
     sizes = np.array([table.size for table in tables], np.int64)
     item = np.dtype(np.float64).itemsize
     contiguous = [np.ascontiguousarray(table, np.float64) for table in tables]

@@ -39,6 +39,7 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
         levels=network.levels,
         tables=tables,
         shapes=network.shapes,
+        curve_edges=[(parent, child) for parent, child in network.curve_edges if child not in values],
         pseudo_count=network.pseudo_count,
         metadata={**network.metadata, "do": labels},
     )

@@ -3,6 +3,8 @@
 // classes of edges in drawing order, the faintest at the bottom
 const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
+// of edges that the tables leave out
+const DASHES = "6 4";
 // scale below which names are unreadable; the frame scrolls instead
 const SMALLEST = 0.76;
 const graph = { nodes: [], edges: null, curves: new Map() };
@@ -134,7 +136,11 @@ function edgeOf({ from, to, kind }, compared, near) {
   ];
   const parts = [
     draw("title", {}, edgeTitle(from, to, kind, share, compared)),
-    draw("path", { d: `M${first}C${rest.join(" ")}`, "stroke-width": width.toFixed(2) }),
+    draw("path", {
+      d: `M${first}C${rest.join(" ")}`,
+      "stroke-width": width.toFixed(2),
+      ...(isOfCurve(from, to) ? { "stroke-dasharray": DASHES } : {}),
+    }),
     draw("polygon", {
       points: corners.map((corner) => corner.map((value) => value.toFixed(1)).join(",")).join(" "),
     }),
@@ -145,6 +151,9 @@ function edgeOf({ from, to, kind }, compared, near) {
   }
   return draw("g", { class: `edge ${kind}${near ? " near" : ""}`, "data-edge": `${from},${to}` }, ...parts);
 }
+
+/** Whether the tables of the selected network leave an arc out. */
+const isOfCurve = (from, to) => model.curveEdges[view.selected].has(arcKey(from, to));
 
 function kindWords(kind, compared) {
   const mine = compared?.kind === "yours" ? "yours" : "A";
@@ -161,7 +170,8 @@ function edgeTitle(from, to, kind, share, compared) {
   const [parent, child] = [from, to].map((index) => model.data.variables[index].name);
   const often = isSingle() ? "" : `; in ${percent(share)} of the networks left`;
   const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
-  return `${parent} → ${child}${words}${often}`;
+  const curve = isOfCurve(from, to) ? "; a curve, not in the table" : "";
+  return `${parent} → ${child}${words}${curve}${often}`;
 }
 
 // ---- legend, reference, search
@@ -173,6 +183,8 @@ function renderLegend(edges, compared) {
     const words = kind === "plain" ? (number === 1 ? "edge" : "edges") : kindWords(kind, compared);
     return make("li", {}, sample(kind), kind === "plain" ? `${number} ${words}` : `${words} ${number}`);
   });
+  const ofCurves = edges.filter(({ from, to }) => isOfCurve(from, to)).length;
+  if (ofCurves) items.push(make("li", {}, sample("plain", DASHES), `${ofCurves} by curves, not in tables`));
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   byId("legend").replaceChildren(...items);
   const choice = model.data.expert && view.pin !== null;
@@ -194,7 +206,7 @@ function renderLegend(edges, compared) {
   );
 }
 
-function sample(kind) {
+function sample(kind, dashes = "none") {
   const middle =
     kind === "reversed"
       ? draw("text", { class: "turned halo", x: 13, y: 12, "text-anchor": "middle" }, "⇄")
@@ -202,7 +214,7 @@ function sample(kind) {
   const group = draw(
     "g",
     { class: `edge ${kind}` },
-    draw("path", { d: "M1 7H26", "stroke-width": 2.4 }),
+    draw("path", { d: "M1 7H26", "stroke-width": 2.4, "stroke-dasharray": dashes }),
     draw("polygon", { points: "34,7 25,3 25,11" }),
     middle,
   );

@@ -10,7 +10,7 @@ async function readData() {
   return JSON.parse(await new Response(stream).text());
 }
 
-const model = { data: null, axes: [], edges: [], expertEdges: null, order: [] };
+const model = { data: null, axes: [], edges: [], curveEdges: [], expertEdges: null, order: [] };
 
 function buildModel(data) {
   model.data = data;
@@ -33,6 +33,7 @@ function buildModel(data) {
   );
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
+  model.curveEdges = data.networks.map(curveEdgesOf);
   model.expertEdges = data.expert ? edgesOf(data.expert) : null;
   model.order = data.variables.map((_, index) => index);
 }
@@ -60,8 +61,12 @@ function edgesOf(network) {
   const keys = new Set();
   for (const child of network.f.keys())
     for (const parent of family(network, child).p) keys.add(arcKey(parent, child));
+  for (const key of curveEdgesOf(network)) keys.add(key);
   return keys;
 }
+
+/** The arcs that the tables of a network leave out, as a set of keys. */
+const curveEdgesOf = (network) => new Set((network.e ?? []).map(([from, to]) => arcKey(from, to)));
 
 function arcOf(key) {
   const n = model.data.variables.length;

@@ -258,7 +258,11 @@ function tableParts() {
   const which = entry.n ? "those with most data" : "the first";
   const part = entry.i ? ` Shown are ${rows.length} of ${entry.r.toLocaleString("en")} rows, ${which}.` : "";
   const noun = model.data.variables[view.variable].continuous ? "bin" : "level";
-  const caption = entry.p.length ? `Probability of each ${noun}, given the parents.` : "No parents: one row.";
+  const left = [...model.curveEdges[view.selected]].map(arcOf).filter(([, to]) => to === view.variable);
+  const names = left.map(([from]) => model.data.variables[from].name).join(", ");
+  const without = left.length ? ` The table leaves out ${names}: the column follows a curve of it.` : "";
+  const given = entry.p.length ? `Probability of each ${noun}, given the parents.` : "One row, without parents.";
+  const caption = given + without;
   const table = make(
     "table",
     { id: "probabilities" },
