@@ -24,6 +24,8 @@ SHAPES = {
 }
 SHAPE_OF_B = Shape([5.0, 6.0, 7.0], [0.5, 1.0], [1.0, 1.5])
 N_ROWS = 60
+UNITS = {"b": (6.1, 0.5), "c": (0.6, 0.25)}
+"""Centre and spread of the columns of the surface."""
 
 
 def copy_with(seed: int) -> DiscretizedBayesNet:
@@ -63,16 +65,34 @@ def line_of_b(**parts: Any) -> FamilyLine:
     return FamilyLine(**content)
 
 
+def surface_of_c(**parts: Any) -> FamilyLine:
+    """Return a surface of "c" in own units, with two knots and a square."""
+    content: dict[str, Any] = {
+        "weight": 0.7,
+        "parents": ("b",),
+        "groups": (),
+        "coefficients": np.array([[0.2, -0.9, 0.6, -0.5, 0.3]]),
+        "scales": np.array([0.3]),
+        "freedom": np.array([6.0]),
+        "knots": (np.array([-0.5, 0.4]),),
+        "has_products": True,
+        "in_units": True,
+        **parts,
+    }
+    return FamilyLine(**content)
+
+
 def averaged_example(**parts: Any) -> AveragedBayesNet:
-    """Return an averaged network of three copies, with lines of "b" and "c"; `parts` replace its parts."""
+    """Return an average of three copies, with a line of "b" and a surface of "c"; `parts` replace its parts."""
     content: dict[str, Any] = {
         "network": copy_with(1),
         "copies": [copy_with(seed) for seed in (1, 2, 3)],
         "lines": {
             "b": line_of_b(),
-            "c": FamilyLine(0.7, ("b",), (), np.array([[0.2, -0.9]]), np.array([0.15]), np.array([61.0])),
+            "c": surface_of_c(),
         },
         "scales": {**SHAPES, "b": SHAPE_OF_B},
+        "units": UNITS,
         "n_rows": N_ROWS,
         "cut_probabilities": {
             name: np.linspace(0.3, 0.95, len(cuts)) for name, cuts in copy_with(1).cut_points.items()

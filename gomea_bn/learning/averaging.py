@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from scipy.special import logsumexp
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.cut_cycle import RefinementSession
-from gomea_bn.learning.line_fit import fitted_line, mixture_weight
+from gomea_bn.learning.line_fit import FittedLine, LineRows, best_line, mixture_weight
 from gomea_bn.learning.line_scales import least_scale, line_scale
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
@@ -22,7 +23,8 @@ from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.averaged_checks import around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
+from gomea_bn.network.family_line import FamilyLine, joint_groups, log_mixture
+from gomea_bn.network.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import bin_widths, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn
@@ -117,12 +119,13 @@ def average_families(
     averaging = _Averaging(network, table)
     drawn, probabilities, intervals = averaging.drawn_cuts(n_copies, generator)
     copies, left_out = averaging.copies(drawn)
-    lines, scales = averaging.lines(left_out) if line == "auto" else ({}, {})
+    lines, scales, units = averaging.lines(left_out) if line == "auto" else ({}, {}, {})
     return AveragedBayesNet(
         network,
         copies,
         lines=lines,
         scales=scales,
+        units=units,
         n_rows=table.n_rows,
         cut_probabilities=probabilities,
         cut_intervals=intervals,
@@ -263,50 +266,87 @@ class _Averaging:
 
     def lines(
         self, left_out: dict[str, NDArray[np.float64]]
-    ) -> tuple[dict[str, FamilyLine], dict[str, Shape]]:
-        """Return the lines that predict better than bins alone, and the distributions of the columns in them.
+    ) -> tuple[dict[str, FamilyLine], dict[str, Shape], dict[str, tuple[float, float]]]:
+        """Return the lines that predict better than bins alone, and the scales of the columns in them.
+
+        Every line is on probability scales or in own units, whichever predicts left-out rows better.
 
         Parameters
         ----------
         left_out : dict of str to ndarray of shape (n_rows,), float64
             Log density of every row under the bins, by variable.
+
+        Returns
+        -------
+        lines : dict of str to FamilyLine
+        scales : dict of str to Shape
+            Distributions of the columns in lines on probability scales.
+        units : dict of str to (centre, spread)
+            Of the columns in lines in own units.
         """
-        network, names = self.network, self.network.names
-        fitted = table_shapes(self.table)
+        network = self.network
         shapes = {
-            name: line_scale(
-                self.table.columns[names.index(name)].values, network.shapes.get(name, shape.shape)
-            )
-            for name, shape in fitted.items()
+            name: line_scale(self._values(name), network.shapes.get(name, shape.shape))
+            for name, shape in table_shapes(self.table).items()
         }
-        scales = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}
-        places = {
-            name: scales[name].of_values(self.table.columns[names.index(name)].values) for name in shapes
-        }
-        lines = {}
-        for v, name in enumerate(names):
+        columns = LineColumns(self.table.to_frame(), network.support)
+        on_shapes = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}
+        in_own = {name: self._unit_scale(name) for name in shapes}
+        lines: dict[str, FamilyLine] = {}
+        members: dict[bool, set[str]] = {False: set(), True: set()}
+        for name in network.names:
             parents = tuple(parent for parent in network.parents(name) if parent in shapes)
             discrete = tuple(parent for parent in network.parents(name) if parent in network.levels)
             if name not in shapes or not parents or shapes[name].points:
                 continue
-            groups, n_groups = self._groups(discrete)
-            values = self.table.columns[v].values
-            line = fitted_line(
-                places[name],
-                np.column_stack([places[parent] for parent in parents]),
-                groups,
-                n_groups,
-                scales[name],
-                least_scale(values, scales[name]),
-            )
-            of_line = line.left_out + scales[name].log_slope(values, places[name])
+            candidates = [
+                self._line(name, parents, discrete, scales, columns) for scales in (on_shapes, in_own)
+            ]
+            in_units = bool(candidates[1][1].sum() > candidates[0][1].sum())
+            line, of_line = candidates[in_units]
             weight = mixture_weight(left_out[name], of_line)
             if _gain(left_out[name], of_line, weight) > _LEAST_GAIN:
                 lines[name] = FamilyLine(
-                    weight, parents, discrete, line.coefficients, line.scales, line.freedom
+                    weight,
+                    parents,
+                    discrete,
+                    line.coefficients,
+                    line.scales,
+                    line.freedom,
+                    line.terms.knots,
+                    line.terms.has_products,
+                    in_units,
                 )
-        used = {member for name, line in lines.items() for member in (name, *line.parents)}
-        return lines, {name: shapes[name] for name in names if name in used}
+                members[in_units] |= {name, *parents}
+        return (
+            lines,
+            {name: shape for name, shape in shapes.items() if name in members[False]},
+            {name: (scale.centre, scale.spread) for name, scale in in_own.items() if name in members[True]},
+        )
+
+    def _line(
+        self,
+        name: str,
+        parents: tuple[str, ...],
+        discrete: tuple[str, ...],
+        scales: Mapping[str, LineScale],
+        columns: LineColumns,
+    ) -> tuple[FittedLine, NDArray[np.float64]]:
+        """Return the best line of a column on some scales, and the log density of left-out rows in its units."""
+        groups, n_groups = self._groups(discrete)
+        scale, values = scales[name], columns.values(name)
+        z = columns.places(name, scale)
+        places = np.column_stack([columns.places(parent, scales[parent]) for parent in parents])
+        line = best_line(LineRows(z, places, groups, n_groups, scale, least_scale(values, scale)))
+        return line, line.left_out + scale.log_slope(values, z)
+
+    def _values(self, name: str) -> NDArray[np.float64]:
+        return self.table.columns[self.network.names.index(name)].values
+
+    def _unit_scale(self, name: str) -> UnitScale:
+        """Return the scale of a column in own units: its mean is 0, and its standard deviation 1."""
+        values = self._values(name)
+        return UnitScale(float(values.mean()), float(values.std()) or 1.0, self.network.support[name])
 
     def _groups(self, discrete: tuple[str, ...]) -> tuple[NDArray[np.int64], int]:
         """Return the configuration of discrete variables in every row, and the number of configurations."""

@@ -1,15 +1,29 @@
-"""Lines of families, fitted to the rows of a table, and the density of every row with the row left out."""
+"""Lines, curves and surfaces of families, fitted to rows, and the density of every row with the row left out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.special import ndtr
+from scipy.stats import t as student
 
-from gomea_bn.network.family_line import ProbabilityScale, log_line_density
+from gomea_bn.network.family_line import LineTerms, log_line_density
+from gomea_bn.network.line_scales import LineScale
 
-__all__ = ["FittedLine", "fitted_line", "left_out_residuals", "mixture_weight"]
+__all__ = [
+    "HEAVY_TAILS",
+    "FittedLine",
+    "LineRows",
+    "best_line",
+    "fitted_line",
+    "left_out_residuals",
+    "mixture_weight",
+    "possible_terms",
+]
 
 # precision of the normal prior of intercepts and slopes, in rows of a standard normal column
 _PRECISION = 0.1
@@ -18,6 +32,18 @@ _PRIOR_ROWS = 1.0
 _PRIOR_VARIANCE = 0.02
 # rows of the whole table that the variance of a group is pooled with
 _POOLED_ROWS = 8.0
+# fewest and most knots of a curve, and where the outer ones lie on a normal scale
+_NUMBERS_OF_KNOTS = (3, 20)
+_FARTHEST_KNOT = 2.2
+# rows on which terms are chosen, drawn with any fixed seed
+_MOST_ROWS_OF_CHOICE = 4_000
+_SEED = 20240219
+HEAVY_TAILS = (3.0, 6.0, 15.0)
+"""Degrees of freedom that residuals may have in place of those of their estimated variance."""
+_TAIL_STEPS = 15
+_LEAST_VARIANCE = 1e-12
+# gain of further terms that counts, in nats of all rows
+_LEAST_GAIN = 2.0
 _MOST_STEPS = 500
 _STEP_TOLERANCE = 1e-7
 
@@ -28,53 +54,116 @@ class FittedLine:
 
     Attributes
     ----------
-    coefficients : ndarray of shape (n_groups, n_parents + 1), float64
+    terms : LineTerms
+    coefficients : ndarray of shape (n_groups, n_terms + 1), float64
     scales, freedom : ndarray of shape (n_groups,), float64
     left_out : ndarray of shape (n_rows,), float64
         Log density of every row on the scale of the column, with the row left out of the fit.
     """
 
+    terms: LineTerms
     coefficients: NDArray[np.float64]
     scales: NDArray[np.float64]
     freedom: NDArray[np.float64]
     left_out: NDArray[np.float64]
 
 
-def fitted_line(
-    z: NDArray[np.float64],
-    parents: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    n_groups: int,
-    scale: ProbabilityScale,
-    min_scale: float,
-) -> FittedLine:
-    """Return the line that predicts left-out rows best: with slopes of all groups, or of each group.
+@dataclass(frozen=True)
+class LineRows:
+    """Rows of a column and its parents on scales.
 
-    Parameters
+    Attributes
     ----------
     z : ndarray of shape (n_rows,), float64
-        The column on its probability scale.
+        The column on its scale.
     parents : ndarray of shape (n_rows, n_parents), float64
         Continuous parents on their scales.
     groups : ndarray of shape (n_rows,), int64
         Configuration of the discrete parents, below `n_groups`.
-    scale : ProbabilityScale
+    n_groups : int
+    scale : LineScale
         Scale of the column.
     min_scale : float
         Least scale of the residuals, so that repeated values cannot gain density.
+    """
+
+    z: NDArray[np.float64]
+    parents: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    n_groups: int
+    scale: LineScale
+    min_scale: float
+
+    def some(self, rows: NDArray[np.int64]) -> LineRows:
+        """Return some of the rows."""
+        return replace(self, z=self.z[rows], parents=self.parents[rows], groups=self.groups[rows])
+
+
+def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
+    """Return the terms that a line may have: lines, curves, products, and curves with products.
+
+    The knots of a parent are its quantiles at equal steps of the normal scale; their number grows with the cube root
+    of the number of rows. There are at least two rows per coefficient.
+
+    Parameters
+    ----------
+    parents : ndarray of shape (n_rows, n_parents), float64
+    """
+    n_rows, n_parents = parents.shape
+    n_knots = int(np.clip(round(n_rows ** (1 / 3)), *_NUMBERS_OF_KNOTS))
+    shares = ndtr(np.linspace(-_FARTHEST_KNOT, _FARTHEST_KNOT, n_knots))
+    knots = tuple(np.unique(np.quantile(column, shares)) for column in parents.T)
+    without = (np.empty(0),) * n_parents
+    candidates = [
+        LineTerms(chosen, has_products) for has_products in (False, True) for chosen in (without, knots)
+    ]
+    return candidates[:1] + [terms for terms in candidates[1:] if 2 * (terms.n_terms + 1) <= n_rows]
+
+
+def fitted_line(
+    rows: LineRows, terms: LineTerms | None = None, *, heavy_tails: Sequence[float] = HEAVY_TAILS
+) -> FittedLine:
+    """Return the line with some terms that predicts left-out rows best.
+
+    The coefficients of all groups are the same, apart from the intercepts, or those of a line may differ between
+    groups.
+
+    Parameters
+    ----------
+    rows : LineRows
+    terms : LineTerms, optional
+        By default those of a line.
+    heavy_tails : sequence of float
+        Degrees of freedom that residuals may have in place of those of their estimated variance.
 
     Notes
     -----
     Coefficients have a normal prior, and variances an inverse-gamma prior. The residual of a row that is left out is
     e / (1 - h) with its residual e and leverage h, and its square over (1 - h) leaves the sum of squares (PRESS: Allen,
     "The relationship between variable selection and data augmentation", 1974). The leverage of new rows is replaced by
-    its mean. Groups with the same slopes may have other variances; their ratios are estimated first and then fixed.
+    its mean. Groups with the same coefficients may have other variances; their ratios are estimated first and then
+    fixed.
     """
-    shared = _with_shared_slopes(z, parents, groups, n_groups, scale, min_scale)
-    if n_groups == 1:
+    is_line = terms is None or terms.kind == "line"
+    terms = LineTerms((np.empty(0),) * rows.parents.shape[1]) if terms is None else terms
+    shared = _with_shared_slopes(rows, terms, heavy_tails)
+    if rows.n_groups == 1 or not is_line:
         return shared
-    separate = _with_own_slopes(z, parents, groups, n_groups, scale, min_scale, shared)
+    separate = _with_own_slopes(rows, shared, heavy_tails)
     return separate if separate.left_out.sum() > shared.left_out.sum() else shared
+
+
+def best_line(rows: LineRows) -> FittedLine:
+    """Return the line whose terms predict left-out rows best; they are chosen on at most 4,000 rows."""
+    n_rows = len(rows.z)
+    few = rows
+    if n_rows > _MOST_ROWS_OF_CHOICE:
+        few = rows.some(np.random.default_rng(_SEED).permutation(n_rows)[:_MOST_ROWS_OF_CHOICE])
+    best, *others = (fitted_line(few, terms) for terms in possible_terms(few.parents))
+    for line in others:
+        if line.left_out.sum() > best.left_out.sum() + _LEAST_GAIN:
+            best = line
+    return best if few is rows else fitted_line(rows, best.terms)
 
 
 def left_out_residuals(
@@ -99,9 +188,10 @@ def left_out_residuals(
     total : float
         Penalised sum of squares with all rows.
     """
-    gram = design.T @ design + np.diag(precisions)
-    coefficients = np.asarray(np.linalg.solve(gram, design.T @ z), np.float64)
-    leverage = np.einsum("ij,ji->i", design, np.linalg.solve(gram, design.T))
+    factor = cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
+    coefficients = cho_solve((factor, True), design.T @ z, check_finite=False)
+    half = solve_triangular(factor, design.T, lower=True, check_finite=False)
+    leverage = np.einsum("ji,ji->i", half, half)
     plain = z - design @ coefficients
     residuals = plain / (1 - leverage)
     total = max(float(z @ z - z @ (design @ coefficients)), 0.0)
@@ -109,18 +199,11 @@ def left_out_residuals(
     return coefficients, residuals, squares, total
 
 
-def _with_shared_slopes(
-    z: NDArray[np.float64],
-    parents: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    n_groups: int,
-    scale: ProbabilityScale,
-    min_scale: float,
-) -> FittedLine:
-    """Return the line with the same slopes in all groups; intercepts and variances may differ."""
-    n_rows, n_parents = parents.shape
+def _with_shared_slopes(rows: LineRows, terms: LineTerms, heavy_tails: Sequence[float]) -> FittedLine:
+    """Return the line with the same coefficients in all groups; intercepts and variances may differ."""
+    z, groups, n_groups, n_rows = rows.z, rows.groups, rows.n_groups, len(rows.z)
     indicators = np.eye(n_groups)[groups] if n_groups > 1 else np.empty((n_rows, 0))
-    design = np.column_stack([np.ones(n_rows), parents, indicators])
+    design = np.column_stack([np.ones(n_rows), terms.of_rows(rows.parents), indicators])
     precisions = np.full(design.shape[1], _PRECISION)
     counts = np.bincount(groups, minlength=n_groups)
     ratios = np.ones(n_groups)
@@ -134,52 +217,69 @@ def _with_shared_slopes(
         z * weights, design * weights[:, None], precisions
     )
     wider = np.sqrt(1 + design.shape[1] / n_rows)
-    scales = np.maximum(_scale(total, n_rows) * wider * ratios, min_scale)
+    of_rows = _scale(squares, n_rows - 1) * wider
+    tail = _tail(residuals / of_rows, n_rows - 1 + _PRIOR_ROWS, heavy_tails)
+    scales = np.maximum(_scale(total, n_rows) * wider * tail.scale * ratios, rows.min_scale)
     left_out = log_line_density(
         z,
         z - residuals * ratios[groups],
-        np.maximum(_scale(squares, n_rows - 1) * wider * ratios[groups], min_scale),
-        n_rows - 1 + _PRIOR_ROWS,
-        scale,
+        np.maximum(of_rows * tail.scale * ratios[groups], rows.min_scale),
+        tail.freedom,
+        rows.scale,
     )
-    intercepts = coefficients[0] + (coefficients[1 + n_parents :] if n_groups > 1 else np.zeros(1))
-    slopes = np.tile(coefficients[1 : 1 + n_parents], (n_groups, 1))
-    freedom = np.full(n_groups, n_rows + _PRIOR_ROWS)
-    return FittedLine(np.column_stack([intercepts, slopes]), scales, freedom, left_out)
+    n_terms = terms.n_terms
+    intercepts = coefficients[0] + (coefficients[1 + n_terms :] if n_groups > 1 else np.zeros(1))
+    slopes = np.tile(coefficients[1 : 1 + n_terms], (n_groups, 1))
+    freedom = tail.freedom + 1.0 if tail.scale == 1.0 else tail.freedom
+    return FittedLine(
+        terms, np.column_stack([intercepts, slopes]), scales, np.full(n_groups, freedom), left_out
+    )
 
 
-def _with_own_slopes(
-    z: NDArray[np.float64],
-    parents: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    n_groups: int,
-    scale: ProbabilityScale,
-    min_scale: float,
-    shared: FittedLine,
-) -> FittedLine:
+@dataclass(frozen=True)
+class _Tail:
+    """Degrees of freedom of Student's t distribution, and the factor of the scale that fits best with them."""
+
+    freedom: float
+    scale: float
+
+
+def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[float]) -> _Tail:
+    """Return the tail that fits left-out residuals in units of their scales best.
+
+    By default it has the degrees of freedom of the estimated variance; heavier tails must have a higher likelihood.
+    Their scale is that of the greatest likelihood, by expectation and maximisation.
+    """
+    best = _Tail(freedom, 1.0)
+    most = float(student.logpdf(residuals, freedom).sum())
+    squares = residuals**2
+    for heavier in heavy_tails:
+        if heavier >= freedom:
+            continue
+        variance = 1.0
+        for _ in range(_TAIL_STEPS):
+            variance = float(np.mean((heavier + 1) * squares / (heavier + squares / variance)))
+        scale = float(np.sqrt(max(variance, _LEAST_VARIANCE)))
+        likelihood = float((student.logpdf(residuals / scale, heavier) - np.log(scale)).sum())
+        if likelihood > most:
+            best, most = _Tail(heavier, scale), likelihood
+    return best
+
+
+def _with_own_slopes(rows: LineRows, shared: FittedLine, heavy_tails: Sequence[float]) -> FittedLine:
     """Return one regression per group; a group without rows has the line with shared slopes."""
     coefficients, scales, freedom = shared.coefficients.copy(), shared.scales.copy(), shared.freedom.copy()
-    left_out = np.empty(len(z))
-    for group in range(n_groups):
-        rows = np.flatnonzero(groups == group)
-        n_rows = len(rows)
-        if n_rows == 0:
+    left_out = np.empty(len(rows.z))
+    for group in range(rows.n_groups):
+        members = np.flatnonzero(rows.groups == group)
+        if len(members) == 0:
             continue
-        design = np.column_stack([np.ones(n_rows), parents[rows]])
-        precisions = np.full(design.shape[1], _PRECISION)
-        of_group, residuals, squares, total = left_out_residuals(z[rows], design, precisions)
-        wider = np.sqrt(1 + design.shape[1] / n_rows)
-        coefficients[group] = of_group
-        scales[group] = max(float(_scale(total, n_rows)) * wider, min_scale)
-        freedom[group] = n_rows + _PRIOR_ROWS
-        left_out[rows] = log_line_density(
-            z[rows],
-            z[rows] - residuals,
-            np.maximum(_scale(squares, n_rows - 1) * wider, min_scale),
-            n_rows - 1 + _PRIOR_ROWS,
-            scale,
-        )
-    return FittedLine(coefficients, scales, freedom, left_out)
+        alone = replace(rows.some(members), groups=np.zeros(len(members), np.int64), n_groups=1)
+        of_group = _with_shared_slopes(alone, shared.terms, heavy_tails)
+        coefficients[group] = of_group.coefficients[0]
+        scales[group], freedom[group] = of_group.scales[0], of_group.freedom[0]
+        left_out[members] = of_group.left_out
+    return FittedLine(shared.terms, coefficients, scales, freedom, left_out)
 
 
 def _scale(squares: NDArray[np.float64] | float, n_rows: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The scales of columns in lines: the shape of a column, or its ranks where the shape cannot follow them."""
+"""Distributions for probability scales of columns in lines, and the least scale of residuals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from gomea_bn.network.family_line import ProbabilityScale
+from gomea_bn.network.line_scales import LineScale
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
@@ -44,8 +44,8 @@ def line_scale(values: NDArray[np.float64], shape: Shape) -> Shape:
     return by_ranks if gain > charge else shape
 
 
-def least_scale(values: NDArray[np.float64], scale: ProbabilityScale) -> float:
-    """Return the least scale of residuals on the probability scale of a column, so that repeated values gain nothing.
+def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
+    """Return the least scale of residuals on a scale of a column, so that repeated values gain nothing.
 
     A value that repeats stands for a step: the values that are nearer to it than to other values. With the geometric
     mean of the steps over the rows as its scale, a line has a lower mean log density than rows that are spread evenly
@@ -57,7 +57,7 @@ def least_scale(values: NDArray[np.float64], scale: ProbabilityScale) -> float:
     ----------
     values : ndarray of shape (n_rows,), float64
         The column, with at least two distinct values.
-    scale : ProbabilityScale
+    scale : LineScale
         Scale of the column.
     """
     distinct, position, counts = np.unique(values, return_inverse=True, return_counts=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.data.columns import column_positions, encode_levels
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.network import checks
 from gomea_bn.network.averaged_checks import (
@@ -18,10 +18,12 @@ from gomea_bn.network.averaged_checks import (
     check_line,
     checked_intervals,
     checked_probabilities,
+    checked_units,
 )
 from gomea_bn.network.averaged_exports import AveragedExports
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine, ProbabilityScale, joint_groups, log_mixture
+from gomea_bn.network.family_line import FamilyLine, joint_groups, log_mixture
+from gomea_bn.network.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -56,7 +58,9 @@ class AveragedBayesNet(AveragedExports):
     lines : mapping of str to FamilyLine, optional
         Lines by continuous variable. The variable and the continuous parents of a line need a scale.
     scales : mapping of str to Shape, optional
-        Distributions of the columns that are part of lines.
+        Distributions of the columns that are part of lines on probability scales.
+    units : mapping of str to (centre, spread), optional
+        Numbers that are subtracted from, and then divide, the columns that are part of lines in own units.
     n_rows : int
         Number of rows of the table.
     cut_probabilities : mapping of str to sequence of float, optional
@@ -79,6 +83,7 @@ class AveragedBayesNet(AveragedExports):
         "_n_rows",
         "_network",
         "_scales",
+        "_unit_scales",
     )
 
     _copies: tuple[DiscretizedBayesNet, ...]
@@ -88,6 +93,7 @@ class AveragedBayesNet(AveragedExports):
     _n_rows: int
     _network: DiscretizedBayesNet
     _scales: dict[str, ProbabilityScale]
+    _unit_scales: dict[str, UnitScale]
 
     def __init__(
         self,
@@ -96,6 +102,7 @@ class AveragedBayesNet(AveragedExports):
         *,
         lines: Mapping[str, FamilyLine] | None = None,
         scales: Mapping[str, Shape] | None = None,
+        units: Mapping[str, tuple[float, float]] | None = None,
         n_rows: int,
         cut_probabilities: Mapping[str, ArrayLike] | None = None,
         cut_intervals: Mapping[str, ArrayLike] | None = None,
@@ -120,8 +127,9 @@ class AveragedBayesNet(AveragedExports):
         for name, shape in shapes.items():
             if not isinstance(shape, Shape):
                 raise GomeaBnError(f"scales['{name}'] must be a Shape, got {type(shape).__name__}.")
+        unit_scales = checked_units(units or {}, network)
         for name, line in lines.items():
-            check_line(network, name, line, shapes)
+            check_line(network, name, line, unit_scales if getattr(line, "in_units", False) else shapes)
         for option, by_name in (("cut_probabilities", cut_probabilities), ("cut_intervals", cut_intervals)):
             if by_name:
                 checks.check_keys(by_name, list(network.cut_points), network.names, option)
@@ -138,6 +146,7 @@ class AveragedBayesNet(AveragedExports):
             "_copies": tuple(copies),
             "_lines": lines,
             "_scales": {name: ProbabilityScale(shape, n_rows) for name, shape in shapes.items()},
+            "_unit_scales": unit_scales,
             "_n_rows": n_rows,
             "_cut_probabilities": probabilities,
             "_cut_intervals": intervals,
@@ -161,8 +170,17 @@ class AveragedBayesNet(AveragedExports):
 
     @property
     def scales(self) -> dict[str, Shape]:
-        """Distributions of the columns that are part of lines."""
+        """Distributions of the columns that are part of lines on probability scales."""
         return {name: scale.shape for name, scale in self._scales.items()}
+
+    @property
+    def units(self) -> dict[str, tuple[float, float]]:
+        """Centre and spread of the columns that are part of lines in own units."""
+        return {name: (scale.centre, scale.spread) for name, scale in self._unit_scales.items()}
+
+    def scales_of(self, line: FamilyLine) -> Mapping[str, LineScale]:
+        """Return the scales of the columns of a line, by name."""
+        return self._unit_scales if line.in_units else self._scales
 
     @property
     def n_rows(self) -> int:
@@ -272,9 +290,9 @@ class AveragedBayesNet(AveragedExports):
             for name in self.names
         }
         if self._lines:
-            values, z = self._values_and_places(frame)
+            columns = LineColumns(frame, self._network.support)
             for name, line in self._lines.items():
-                of_line = self._log_line(name, values, z, self._groups(line, frame))
+                of_line = self._log_line(name, columns, self._groups(line, frame))
                 terms[name] = log_mixture(terms[name], of_line, line.weight)
         return terms
 
@@ -362,34 +380,18 @@ class AveragedBayesNet(AveragedExports):
             raise GomeaBnError(f"This network has no {what} of cuts; average_families computes them.")
         return known[variable]
 
-    def _values_and_places(
-        self, frame: pd.DataFrame
-    ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        """Return the values of all columns of lines inside their support, and their places on the scales."""
-        positions = column_positions(frame, list(self._scales))
-        values, places = {}, {}
-        for name, scale in self._scales.items():
-            given = numeric_values(frame.iloc[:, positions[name]], name)
-            values[name] = np.clip(given, *self._network.support[name])
-            places[name] = scale.of_values(values[name])
-        return values, places
-
-    def _log_line(
-        self,
-        name: str,
-        values: Mapping[str, NDArray[np.float64]],
-        places: Mapping[str, NDArray[np.float64]],
-        groups: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def _log_line(self, name: str, columns: LineColumns, groups: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the log density of a variable under its line, in its units, float64 (n_rows,).
 
         It is -inf for values of the support that the scale does not reach.
         """
-        line, scale = self._lines[name], self._scales[name]
-        parents = np.column_stack([places[parent] for parent in line.parents])
-        z = places[name]
-        is_inside = (values[name] >= scale.shape.low) & (values[name] <= scale.shape.high)
-        logs = line.log_density(z, parents, groups, scale) + scale.log_slope(values[name], z)
+        line = self._lines[name]
+        scales, values = self.scales_of(line), columns.values(name)
+        scale = scales[name]
+        parents = np.column_stack([columns.places(parent, scales[parent]) for parent in line.parents])
+        z = columns.places(name, scale)
+        is_inside = (values >= scale.least) & (values <= scale.greatest)
+        logs = line.log_density(z, parents, groups, scale) + scale.log_slope(values, z)
         return np.where(is_inside, logs, -np.inf)
 
     def _groups(self, line: FamilyLine, frame: pd.DataFrame) -> NDArray[np.int64]:
@@ -438,10 +440,10 @@ class AveragedBayesNet(AveragedExports):
         generator: np.random.Generator,
     ) -> NDArray[np.float64]:
         """Return one value of a variable for each of some rows, from its line given the parents."""
-        line, scale = self._lines[name], self._scales[name]
-        parents = np.column_stack(
-            [self._scales[parent].of_values(values[parent][rows]) for parent in line.parents]
-        )
+        line = self._lines[name]
+        scales = self.scales_of(line)
+        scale = scales[name]
+        parents = np.column_stack([scales[parent].of_values(values[parent][rows]) for parent in line.parents])
         n_levels = [self._network.cardinality(parent) for parent in line.groups]
         groups = joint_groups([values[parent][rows] for parent in line.groups], n_levels, len(rows))
         return scale.values_of(line.draw(parents, groups, scale, generator))

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.family_line import FamilyLine
+from gomea_bn.network.line_scales import UnitScale
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
-__all__ = ["around_cuts", "check_line", "checked_intervals", "checked_probabilities"]
+__all__ = ["around_cuts", "check_line", "checked_intervals", "checked_probabilities", "checked_units"]
 
 
 def around_cuts(
@@ -61,8 +62,28 @@ def checked_intervals(
     return checked
 
 
+def checked_units(
+    units: Mapping[str, tuple[float, float]], network: DiscretizedBayesNet
+) -> dict[str, UnitScale]:
+    """Return the scales in own units of continuous variables, given their centres and spreads."""
+    scales = {}
+    for name, pair in units.items():
+        if name not in network.cut_points:
+            raise GomeaBnError(f"units must have entries of continuous variables only, got {name!r}.")
+        try:
+            centre, spread = map(float, pair)
+        except (TypeError, ValueError):
+            centre, spread = np.nan, np.nan
+        if not np.isfinite(centre) or not 0 < spread < np.inf:
+            raise GomeaBnError(
+                f"units['{name}'] must be a centre and a spread above 0, both finite, got {pair!r:.80}."
+            )
+        scales[name] = UnitScale(centre, spread, network.support[name])
+    return scales
+
+
 def check_line(
-    network: DiscretizedBayesNet, name: str, line: FamilyLine, scales: Mapping[str, Shape]
+    network: DiscretizedBayesNet, name: str, line: FamilyLine, scales: Mapping[str, object]
 ) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
     if not isinstance(line, FamilyLine):
@@ -83,6 +104,8 @@ def check_line(
         raise GomeaBnError(f"The line of '{name}' must have {n_groups} groups, got {len(line.scales)}.")
     missing = [member for member in (name, *continuous) if member not in scales]
     if missing:
-        raise GomeaBnError(f"scales must have an entry for '{missing[0]}', which is part of a line.")
-    if scales[name].points:
+        option = "units" if line.in_units else "scales"
+        raise GomeaBnError(f"{option} must have an entry for '{missing[0]}', which is part of a line.")
+    scale = scales[name]
+    if isinstance(scale, Shape) and scale.points:
         raise GomeaBnError(f"'{name}' has point masses, so it cannot have a line.")

@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
-from gomea_bn.network.family_line import ProbabilityScale, joint_groups, log_line_density
+from gomea_bn.network.family_line import joint_groups, log_line_density
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.texts import listed
 
@@ -149,10 +149,7 @@ class _MeanLine:
 
     def __init__(self, network: AveragedBayesNet, name: str, rows: pd.DataFrame) -> None:
         line, levels, support = network.lines[name], network.network.levels, network.network.support
-        scales = {
-            member: ProbabilityScale(network.scales[member], network.n_rows)
-            for member in (name, *line.parents)
-        }
+        scales = network.scales_of(line)
         positions = column_positions(rows, [*line.parents, *line.groups])
         codes = [encode_levels(rows.iloc[:, positions[p]], p, levels[p]) for p in line.groups]
         groups = joint_groups(codes, [len(levels[p]) for p in line.groups], len(rows))
@@ -161,7 +158,9 @@ class _MeanLine:
             for p in line.parents
         ]
         self._scale = scales[name]
-        self._means = line.means(np.column_stack(places), groups)
+        # the density moves a centre beyond the range to its end
+        means = line.means(np.column_stack(places), groups)
+        self._means = np.clip(means, self._scale.low, self._scale.high)
         self._scales, self._freedom = line.scales[groups], line.freedom[groups]
 
     def points(self, low: float, high: float) -> NDArray[np.float64]:
@@ -171,9 +170,8 @@ class _MeanLine:
         offsets = np.linspace(-_FARTHEST, _FARTHEST, max(_N_POINTS // len(some), 5))
         around = self._means[some, None] + self._scales[some, None] * offsets
         z = np.concatenate([np.linspace(self._scale.low, self._scale.high, _N_POINTS), around.ravel()])
-        shape = self._scale.shape
         values = self._scale.values_of(np.clip(z, self._scale.low, self._scale.high))
-        values = np.concatenate([values, shape.edges])
+        values = np.concatenate([values, self._scale.bends])
         return values[(values > low) & (values < high)]
 
     def density(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -183,7 +181,7 @@ class _MeanLine:
         logs = log_line_density(
             z, self._means[:, None], self._scales[:, None], self._freedom[:, None], scale
         ) + scale.log_slope(values, z)
-        is_inside = (values >= scale.shape.low) & (values <= scale.shape.high)
+        is_inside = (values >= scale.least) & (values <= scale.greatest)
         densities = np.exp(logs).mean(axis=0)
         return np.where(is_inside, densities, 0.0)
 

@@ -1,67 +1,23 @@
-"""A linear density of a column given its parents, in the scales on which every column is standard normal."""
+"""A column that follows lines, curves or a surface of its continuous parents, with noise: the density of a family."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log, pi
+from math import pi
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import gammaln, stdtr, stdtrit
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.network.line_scales import LineScale
 
-__all__ = ["FamilyLine", "ProbabilityScale", "joint_groups", "log_line_density", "log_mixture"]
+__all__ = ["FamilyLine", "LineTerms", "joint_groups", "log_line_density", "log_mixture"]
 
-_HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
-
-
-class ProbabilityScale:
-    """The scale z = Phi^-1(F(x)) of a column, on which the shape F of the column is standard normal.
-
-    Probabilities are moved towards 1/2 by half a row, so that the smallest and the largest value are finite. A point
-    mass stands at the middle of its probabilities.
-
-    Parameters
-    ----------
-    shape : Shape
-        Distribution of the column.
-    n_rows : int
-        Number of rows that the shape was fitted to.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the range of the column on the scale.
-    """
-
-    def __init__(self, shape: Shape, n_rows: int) -> None:
-        self.shape = shape
-        self._n_rows = n_rows
-        self.low = float(ndtri(0.5 / (n_rows + 1)))
-        self.high = float(ndtri((n_rows + 0.5) / (n_rows + 1)))
-
-    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return z of values, float64 (n,); values beyond the range are moved to its ends."""
-        values = np.clip(values, self.shape.low, self.shape.high)
-        probabilities = self.shape.distribution(values)
-        for value, mass in self.shape.points.items():
-            probabilities[values == value] -= mass / 2
-        return np.asarray(ndtri((self._n_rows * probabilities + 0.5) / (self._n_rows + 1)), np.float64)
-
-    def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at places of the scale, float64 (n,)."""
-        return self.shape.quantile(((self._n_rows + 1) * ndtr(z) - 0.5) / self._n_rows)
-
-    def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln(dz / dx) at values without a point mass, float64 (n,), given their places on the scale."""
-        share = log(self._n_rows / (self._n_rows + 1))
-        return np.asarray(self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI, np.float64)
 
 
 def log_line_density(
@@ -69,7 +25,7 @@ def log_line_density(
     means: NDArray[np.float64],
     scales: NDArray[np.float64],
     freedom: NDArray[np.float64] | float,
-    scale: ProbabilityScale,
+    scale: LineScale,
 ) -> NDArray[np.float64]:
     """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
 
@@ -110,12 +66,56 @@ def log_mixture(
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyLine:
-    """The line of a family: the column is Student-t around a linear function of its continuous parents.
+class LineTerms:
+    """The functions of continuous parents whose sum, with coefficients, is the centre of a column.
 
-    All columns are on their probability scales. Coefficients, scale and degrees of freedom may differ between the
-    configurations of the discrete parents, the groups. The density is restricted to the range of the column, and a
-    centre beyond the range is moved to its end.
+    They are the places of the parents themselves; then for every knot of a parent max(place - knot, 0), so that the
+    parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares.
+
+    Attributes
+    ----------
+    knots : tuple of ndarray of shape (n_knots,), float64
+        By parent; empty for a line.
+    has_products : bool
+    """
+
+    knots: tuple[NDArray[np.float64], ...]
+    has_products: bool = False
+
+    @property
+    def n_terms(self) -> int:
+        """Number of functions."""
+        n = len(self.knots)
+        return n + sum(map(len, self.knots)) + self.has_products * n * (n + 1) // 2
+
+    @property
+    def kind(self) -> str:
+        """What the sum of the terms is: "line", "curve" or "surface"."""
+        if self.has_products:
+            return "surface"
+        return "curve" if any(map(len, self.knots)) else "line"
+
+    def of_rows(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the functions of places (n, n_parents) on the scales of the parents, float64 (n, n_terms)."""
+        terms = [places]
+        terms += [
+            np.maximum(column[:, None] - knots, 0.0)
+            for column, knots in zip(places.T, self.knots, strict=True)
+            if len(knots)
+        ]
+        if self.has_products:
+            first, second = np.triu_indices(places.shape[1])
+            terms.append(places[:, first] * places[:, second])
+        return np.column_stack(terms)
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyLine:
+    """The line of a family: the column is Student-t around a sum of functions of its continuous parents.
+
+    All columns are on their probability scales, or all in their own units. Coefficients, scale and degrees of freedom
+    may differ between the configurations of the discrete parents, the groups. The density is restricted to the range
+    of the column, and a centre beyond the range is moved to its end.
 
     Attributes
     ----------
@@ -125,10 +125,14 @@ class FamilyLine:
         Continuous parents, in column order.
     groups : tuple of str
         Discrete parents, in column order.
-    coefficients : ndarray of shape (n_groups, n_parents + 1), float64
-        Intercept and slopes; groups are numbered with the last discrete parent fastest.
+    coefficients : ndarray of shape (n_groups, n_terms + 1), float64
+        Intercept and coefficients of the terms; groups are numbered with the last discrete parent fastest.
     scales, freedom : ndarray of shape (n_groups,), float64
         Scale and degrees of freedom of Student's t distribution, above 0.
+    knots, has_products
+        As of `LineTerms`; by default the terms are the parents themselves, a line.
+    in_units : bool
+        Whether columns are in their own units, and not on their probability scales.
 
     Raises
     ------
@@ -142,18 +146,27 @@ class FamilyLine:
     coefficients: NDArray[np.float64]
     scales: NDArray[np.float64]
     freedom: NDArray[np.float64]
+    knots: tuple[NDArray[np.float64], ...] = ()
+    has_products: bool = False
+    in_units: bool = False
 
     def __post_init__(self) -> None:
+        given = self.knots or ((),) * len(self.parents)
+        object.__setattr__(self, "knots", tuple(np.array(of_parent, np.float64) for of_parent in given))
         for part in ("coefficients", "scales", "freedom"):
             numbers = np.array(getattr(self, part), np.float64)
             numbers.flags.writeable = False
             object.__setattr__(self, part, numbers)
+        for knots in self.knots:
+            knots.flags.writeable = False
         n_groups = self.scales.size
         is_valid = (
             0 < self.weight < 1
             and len(self.parents) > 0
             and n_groups > 0
-            and self.coefficients.shape == (n_groups, len(self.parents) + 1)
+            and len(self.knots) == len(self.parents)
+            and all(np.isfinite(knots).all() for knots in self.knots)
+            and self.coefficients.shape == (n_groups, self.terms.n_terms + 1)
             and self.freedom.shape == self.scales.shape == (n_groups,)
             and bool(np.isfinite(self.coefficients).all())
             and bool((np.isfinite(self.scales) & (self.scales > 0)).all())
@@ -162,20 +175,28 @@ class FamilyLine:
         if not is_valid:
             raise GomeaBnError(
                 "A line must have a weight between 0 and 1, at least one continuous parent, and for each of its groups "
-                "an intercept, one slope per parent, a scale and degrees of freedom above 0, all finite."
+                "an intercept, one coefficient per term, a scale and degrees of freedom above 0, all finite."
             )
 
+    @property
+    def terms(self) -> LineTerms:
+        """The functions of the parents that have coefficients."""
+        return LineTerms(self.knots, self.has_products)
+
     def means(self, parents: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the linear function, float64 (n,), for parents (n, n_parents) on their scales."""
+        """Return the centre of the column, float64 (n,), for parents (n, n_parents) on their scales."""
+        terms = self.terms.of_rows(parents)
+        if len(self.coefficients) == 1:
+            return np.asarray(self.coefficients[0, 0] + terms @ self.coefficients[0, 1:], np.float64)
         coefficients = self.coefficients[groups]
-        return np.asarray(coefficients[:, 0] + (coefficients[:, 1:] * parents).sum(axis=1), np.float64)
+        return np.asarray(coefficients[:, 0] + (coefficients[:, 1:] * terms).sum(axis=1), np.float64)
 
     def log_density(
         self,
         z: NDArray[np.float64],
         parents: NDArray[np.float64],
         groups: NDArray[np.int64],
-        scale: ProbabilityScale,
+        scale: LineScale,
     ) -> NDArray[np.float64]:
         """Return the log density of places of the column on its scale, float64 (n,)."""
         return log_line_density(
@@ -186,7 +207,7 @@ class FamilyLine:
         self,
         parents: NDArray[np.float64],
         groups: NDArray[np.int64],
-        scale: ProbabilityScale,
+        scale: LineScale,
         generator: np.random.Generator,
     ) -> NDArray[np.float64]:
         """Return places of the column on its scale, float64 (n,), one per row of the parents."""
@@ -198,8 +219,8 @@ class FamilyLine:
         return np.asarray(np.clip(drawn, scale.low, scale.high), np.float64)
 
     def to_content(self) -> dict[str, Any]:
-        """Return the line as values that JSON can hold."""
-        return {
+        """Return the line as values that JSON can hold; a line on probability scales needs no further fields."""
+        content: dict[str, Any] = {
             "weight": self.weight,
             "parents": list(self.parents),
             "groups": list(self.groups),
@@ -207,6 +228,10 @@ class FamilyLine:
             "scales": self.scales.tolist(),
             "freedom": self.freedom.tolist(),
         }
+        if self.terms.kind != "line":
+            content["knots"] = [knots.tolist() for knots in self.knots]
+            content["has_products"] = self.has_products
+        return {**content, "in_units": True} if self.in_units else content
 
     @classmethod
     def from_content(cls, content: Any) -> FamilyLine:
@@ -218,9 +243,18 @@ class FamilyLine:
             names = content[field]
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise GomeaBnError(f"The {field} of a line must be a list of names, got {names!r:.80}.")
+        if not isinstance(content.get("knots", []), list):
+            raise GomeaBnError(f"The knots of a line must be a list of lists, got {content['knots']!r:.80}.")
         try:
             arrays = [np.array(content[field], np.float64) for field in fields[3:]]
             weight = float(content["weight"])
+            knots = [np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get("knots", ())]
         except (TypeError, ValueError, OverflowError) as error:
             raise GomeaBnError(f"The parts of a line must be numbers: {error}.") from error
-        return cls(weight, tuple(content["parents"]), tuple(content["groups"]), *arrays)
+        flags = [content.get(field, False) for field in ("has_products", "in_units")]
+        if not all(isinstance(flag, bool) for flag in flags):
+            raise GomeaBnError(
+                f"has_products and in_units of a line must be true or false, got {flags!r:.80}."
+            )
+        names = tuple(content["parents"]), tuple(content["groups"])
+        return cls(weight, *names, *arrays, tuple(knots), has_products=flags[0], in_units=flags[1])

@@ -309,7 +309,7 @@ def test_columns_with_point_masses_have_no_line_but_may_be_part_of_one() -> None
     assert network.shapes["depth"].points
     averaged = average_families(network, frame)
     assert set(averaged.lines) == {"flow"}
-    assert set(averaged.scales) == {"rain", "flow"}
+    assert set(averaged.scales) | set(averaged.units) == {"rain", "flow"}
     sampled = averaged.sample(500, random_state=0)
     assert 0.3 < (sampled["rain"] == 0).mean() < 0.5
     assert np.isfinite(averaged.log_density(sampled)).all()

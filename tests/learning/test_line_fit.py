@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from gomea_bn.learning.line_fit import FittedLine, fitted_line, left_out_residuals, mixture_weight
-from gomea_bn.network.family_line import ProbabilityScale
+from gomea_bn.learning.line_fit import (
+    FittedLine,
+    LineRows,
+    best_line,
+    fitted_line,
+    left_out_residuals,
+    mixture_weight,
+    possible_terms,
+)
+from gomea_bn.network.family_line import LineTerms
+from gomea_bn.network.line_scales import ProbabilityScale
 from gomea_bn.problems.cuts.shape import Shape
 
 SCALE = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 200)
@@ -29,7 +39,9 @@ class Rows:
     n_groups: int
 
     def line(self, min_scale: float = 1e-3) -> FittedLine:
-        return fitted_line(self.z, self.parents, self.groups, self.n_groups, SCALE, min_scale)
+        return fitted_line(
+            LineRows(self.z, self.parents, self.groups, self.n_groups, SCALE, min_scale), heavy_tails=()
+        )
 
 
 def rows_with(seed: int, n: int, slopes: list[list[float]], noise: list[float]) -> Rows:
@@ -207,6 +219,98 @@ def test_tables_of_very_few_rows_have_lines() -> None:
         single = Rows(np.arange(n) / n, np.ones((n, 1)), np.arange(n), n).line()
         assert np.isfinite(single.left_out).all()
         assert (single.scales > 0).all()
+
+
+# ---------------------------------------------------------------- curves, surfaces and tails
+
+
+def on_scale(z: NDArray[np.float64], parents: NDArray[np.float64], min_scale: float = 1e-3) -> LineRows:
+    """Return rows without groups."""
+    z = np.clip(z, SCALE.low, SCALE.high)
+    return LineRows(z, parents, np.zeros(len(z), np.int64), 1, SCALE, min_scale)
+
+
+def test_a_surface_is_a_regression_on_its_terms() -> None:
+    rng = np.random.default_rng(0)
+    parents = rng.normal(size=(50, 2))
+    z = 0.5 * parents[:, 0] * parents[:, 1] + 0.2 * rng.normal(size=50)
+    rows = on_scale(z, parents)
+    terms = LineTerms((np.array([-0.4, 0.6]), np.array([0.1])), has_products=True)
+    line = fitted_line(rows, terms, heavy_tails=())
+    coefficients, scale, left_out = slow_fit(rows.z, terms.of_rows(parents), 1e-3)
+    np.testing.assert_allclose(line.coefficients, [coefficients], rtol=1e-7, atol=1e-9)
+    assert line.scales.tolist() == pytest.approx([scale])
+    np.testing.assert_allclose(line.left_out, left_out, rtol=1e-7, atol=1e-7)
+
+
+def test_terms_of_groups_have_intercepts_of_their_own() -> None:
+    rng = np.random.default_rng(1)
+    x, groups = rng.normal(size=400), rng.integers(0, 2, 400)
+    z = np.abs(x) + groups - 1.3 + 0.1 * rng.normal(size=400)
+    rows = replace(on_scale(z, x[:, None]), groups=groups, n_groups=2)
+    line = best_line(rows)
+    assert line.terms.kind != "line"
+    assert (line.coefficients[0, 1:] == line.coefficients[1, 1:]).all()
+    assert line.coefficients[1, 0] - line.coefficients[0, 0] == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("law", "kind"),
+    [
+        (lambda x, y: 0.6 * x - 0.4 * y, "line"),
+        (lambda x, y: np.abs(x) - 0.8 + 0.2 * y, "curve"),
+        (lambda x, y: 0.5 * x * y, "surface"),
+    ],
+    ids=["line", "curve", "surface"],
+)
+def test_the_terms_are_those_of_the_law(law: Any, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    parents = rng.normal(size=(600, 2))
+    rows = on_scale(law(*parents.T) + 0.1 * rng.normal(size=600), parents)
+    assert best_line(rows).terms.kind == kind
+
+
+def test_few_rows_have_few_terms() -> None:
+    parents = np.random.default_rng(0).normal(size=(40, 6))
+    kinds = [(terms.kind, terms.n_terms) for terms in possible_terms(parents)]
+    # 27 terms of a surface without knots are too many for 40 rows, 18 further terms of curves as well
+    assert kinds == [("line", 6)]
+    assert [terms.kind for terms in possible_terms(parents[:3])] == ["line"]
+    many = np.random.default_rng(0).normal(size=(9_000, 2))
+    knots = possible_terms(many)[1].knots
+    assert [len(of_parent) for of_parent in knots] == [20, 20]
+    assert all((np.diff(of_parent) > 0).all() for of_parent in knots)
+
+
+def test_terms_of_many_rows_are_chosen_on_some_and_fitted_to_all() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(6_000, 1))
+    rows = on_scale(np.abs(x[:, 0]) - 0.8 + 0.1 * rng.normal(size=6_000), x)
+    line = best_line(rows)
+    assert line.left_out.shape == (6_000,)
+    again = fitted_line(rows, line.terms)
+    assert again.coefficients.tolist() == line.coefficients.tolist()
+
+
+@pytest.mark.parametrize(("freedom", "chosen"), [(2.5, 3.0), (7.0, 6.0), (1e6, 2001.0)])
+def test_the_tail_is_that_of_the_noise(freedom: float, chosen: float) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(2_000, 1))
+    noise = 0.05 * student(freedom).rvs(2_000, random_state=rng)
+    rows = on_scale(0.5 * x[:, 0] + noise, x)
+    line = fitted_line(rows)
+    assert line.freedom.tolist() == [chosen]
+    # the scale is that of the noise, not its standard deviation
+    fitted = student.fit(rows.z - 0.5 * x[:, 0], fdf=chosen, floc=0)[2]
+    assert line.scales[0] == pytest.approx(fitted, rel=0.03)
+    assert line.left_out.sum() >= fitted_line(rows, heavy_tails=()).left_out.sum()
+
+
+def test_heavy_tails_do_not_pass_the_floor_of_the_scale() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(500, 1))
+    rows = on_scale(x[:, 0] + np.where(rng.random(500) < 0.05, rng.normal(size=500), 0.0), x, 0.1)
+    assert fitted_line(rows).scales.tolist() == [0.1]
 
 
 # ---------------------------------------------------------------- weights

@@ -18,10 +18,12 @@ from averaged_examples import (
     SHAPE_OF_B,
     SHAPES,
     SUPPORT,
+    UNITS,
     averaged_example,
     copy_with,
     grid_of,
     line_of_b,
+    surface_of_c,
 )
 from network_examples import slow_code
 from numpy.typing import NDArray
@@ -70,7 +72,10 @@ def slow_place(shape: Shape, value: float) -> float:
 
 def slow_line(averaged: AveragedBayesNet, row: dict[Any, Any], name: str) -> float:
     """Return the density of a variable given its parents under its line."""
-    line, shape = averaged.lines[name], averaged.scales[name]
+    line = averaged.lines[name]
+    if line.in_units:
+        return slow_surface(averaged, row, name)
+    shape = averaged.scales[name]
     group = 0
     for member in line.groups:
         group = group * len(averaged.network.levels[member]) + slow_code(
@@ -85,6 +90,23 @@ def slow_line(averaged: AveragedBayesNet, row: dict[Any, Any], name: str) -> flo
     of_place = law.pdf(z) / (law.cdf(high) - law.cdf(-high))
     slope = N_ROWS / (N_ROWS + 1) * math.exp(slow_log_density(shape, row[name])) / norm.pdf(z)
     return float(of_place * slope)
+
+
+def slow_surface(averaged: AveragedBayesNet, row: dict[Any, Any], name: str) -> float:
+    """Return the density of a variable under a surface of one parent in own units."""
+    line = averaged.lines[name]
+    (parent,) = line.parents
+    places = {}
+    for member in (parent, name):
+        centre, spread = averaged.units[member]
+        places[member] = (row[member] - centre) / spread
+    z = places[parent]
+    terms = [1.0, z, *(max(z - knot, 0.0) for knot in line.knots[0].tolist()), z * z]
+    mean = sum(c * term for c, term in zip(line.coefficients[0].tolist(), terms, strict=True))
+    centre, spread = averaged.units[name]
+    low, high = ((end - centre) / spread for end in averaged.network.support[name])
+    law = student(line.freedom[0], min(max(mean, low), high), line.scales[0])
+    return float(law.pdf(places[name]) / (law.cdf(high) - law.cdf(low)) / spread)
 
 
 # ---------------------------------------------------------------- densities
@@ -380,6 +402,7 @@ def test_the_parts_are_those_given(averaged: AveragedBayesNet) -> None:
     assert averaged.edges == copy_with(1).edges
     assert averaged.n_rows == N_ROWS
     assert averaged.scales == {**SHAPES, "b": SHAPE_OF_B}
+    assert averaged.units == UNITS
     assert repr(averaged) == "AveragedBayesNet(3 sets of cuts, 2 lines, 6 edges)"
 
 
@@ -421,6 +444,12 @@ OTHER = DiscretizedBayesNet(
         ({"scales": {"b": SHAPE_OF_B}}, "scales must have an entry for 'a', which is part of a line"),
         ({"scales": {"q": SHAPE_OF_B}}, "scales: unknown variable 'q'"),
         ({"scales": {"g": SHAPE_OF_B}}, "scales must not have an entry for 'g', which is discrete"),
+        ({"units": None}, "units must have an entry for 'c', which is part of a line"),
+        ({"units": {"c": UNITS["c"]}}, "units must have an entry for 'b', which is part of a line"),
+        ({"units": {"g": (0.0, 1.0)}}, "units must have entries of continuous variables only, got 'g'"),
+        ({"units": {"c": (0.0, 0.0)}}, r"units\['c'\] must be a centre and a spread above 0"),
+        ({"units": {"c": 5}}, r"units\['c'\] must be a centre and a spread above 0"),
+        ({"lines": {"c": surface_of_c(in_units=False), "b": 5}}, r"lines\['b'\] must be a FamilyLine"),
         ({"scales": {"a": 5}}, r"scales\['a'\] must be a Shape, got int"),
         (
             {"scales": {**SHAPES, "b": Shape([5.0, 7.0], [0.9], [0.9], {6.0: 0.1})}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -80,7 +81,7 @@ def test_densities_given_parents_are_the_terms_of_the_log_density(kind: int, nam
 def test_a_narrow_line_keeps_its_peak() -> None:
     averaged = averaged_example(lines={"c": averaged_example().lines["c"]})
     line = averaged.lines["c"]
-    narrow = type(line)(0.7, line.parents, (), line.coefficients, np.array([1e-3]), line.freedom)
+    narrow = replace(line, scales=np.array([1e-3]))
     averaged = averaged_example(lines={"c": narrow})
     for value in (5.1, 5.8, 6.4):
         assert total(conditional_density(averaged, "c", {"b": value})) == pytest.approx(1.0, abs=0.01)

@@ -18,7 +18,8 @@ from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.family_line import FamilyLine, ProbabilityScale
+from gomea_bn.network.family_line import FamilyLine
+from gomea_bn.network.line_scales import ProbabilityScale, UnitScale
 from gomea_bn.problems.cuts.shape import Shape
 
 FLAT = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 100)
@@ -168,6 +169,10 @@ def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer() -> N
         {"freedom": np.array([4.0, math.nan])},
         {"freedom": np.array([4.0, 4.0, 4.0])},
         {"coefficients": np.zeros((2, 2))},
+        {"knots": (np.zeros(1),)},
+        {"knots": (np.zeros(1), np.zeros(1))},
+        {"has_products": True},
+        {"coefficients": np.zeros((2, 4)), "knots": (np.array([math.nan]), np.empty(0))},
         {"coefficients": np.zeros((1, 3))},
         {"coefficients": np.full((2, 3), math.nan)},
         {"coefficients": np.zeros(3)},
@@ -209,6 +214,61 @@ def test_the_content_gives_the_same_line() -> None:
         np.testing.assert_array_equal(getattr(again, part), getattr(line, part), strict=True)
 
 
+def test_a_surface_is_the_sum_of_its_terms() -> None:
+    knots = (np.array([-0.5, 0.5]), np.array([0.0]))
+    rng = np.random.default_rng(0)
+    surface = two_groups(coefficients=rng.normal(size=(2, 9)), knots=knots, has_products=True)
+    assert surface.terms.kind == "surface"
+    parents, groups = rng.normal(size=(20, 2)), rng.integers(0, 2, 20)
+    for (x, y), group, mean in zip(
+        parents.tolist(), groups.tolist(), surface.means(parents, groups), strict=True
+    ):
+        curves = [max(x + 0.5, 0), max(x - 0.5, 0), max(y, 0)]
+        terms = [1.0, x, y, *curves, x * x, x * y, y * y]
+        assert mean == pytest.approx(
+            sum(c * t for c, t in zip(surface.coefficients[group], terms, strict=True))
+        )
+
+
+@pytest.mark.parametrize(
+    ("knots", "has_products", "n_terms", "kind"),
+    [
+        ((), False, 2, "line"),
+        (([0.0], []), False, 3, "curve"),
+        ((), True, 5, "surface"),
+        (([0.0], [1.0, 2.0]), True, 8, "surface"),
+    ],
+)
+def test_the_kind_of_terms_and_their_content(
+    knots: tuple[list[float], ...], has_products: bool, n_terms: int, kind: str
+) -> None:
+    arrays = tuple(np.array(of_parent) for of_parent in knots)
+    line = two_groups(
+        coefficients=np.ones((2, n_terms + 1)), knots=arrays, has_products=has_products, in_units=True
+    )
+    assert (line.terms.n_terms, line.terms.kind) == (n_terms, kind)
+    again = FamilyLine.from_content(json.loads(json.dumps(line.to_content())))
+    assert again.in_units
+    assert again.has_products == has_products
+    assert [part.tolist() for part in again.knots] == [part.tolist() for part in line.knots]
+    plain = FamilyLine.from_content(two_groups().to_content())
+    assert not plain.in_units
+    assert set(plain.to_content()) == {"weight", "parents", "groups", "coefficients", "scales", "freedom"}
+
+
+@given(st.floats(-50, 50), st.floats(0.01, 30))
+def test_own_units_are_an_affine_scale(centre: float, spread: float) -> None:
+    scale = UnitScale(centre, spread, (centre - 3 * spread, centre + spread))
+    values = centre + spread * np.array([-3.0, -1.5, 0.0, 1.0])
+    z = scale.of_values(values)
+    np.testing.assert_allclose(z, [-3, -1.5, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(scale.values_of(z), values, rtol=1e-9, atol=1e-9)
+    step = 1e-3 * spread
+    slopes = (scale.of_values(values[1:3] + step) - z[1:3]) / step
+    np.testing.assert_allclose(scale.log_slope(values[1:3], z[1:3]), np.log(slopes), atol=1e-6)
+    assert scale.of_values(np.array([centre + 9 * spread])).tolist() == pytest.approx([1.0])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -225,6 +285,9 @@ def test_the_content_gives_the_same_line() -> None:
         (content_with(coefficients=[[1, [2]]]), "The parts of a line must be numbers"),
         (content_with(freedom=[None, 1]), "A line must have a weight between 0 and 1"),
         (content_with(scales=0.5), "A line must have a weight between 0 and 1"),
+        (content_with(knots=5), "The knots of a line must be a list of lists"),
+        (content_with(knots=[["x"], []]), "The parts of a line must be numbers"),
+        (content_with(in_units=1), "has_products and in_units of a line must be true or false"),
         (content_with(weight=1), "A line must have a weight between 0 and 1"),
     ],
 )

@@ -53,6 +53,7 @@ def to_json(averaged: AveragedBayesNet, path: str | os.PathLike[str] | None = No
         "network": json.loads(averaged.network.to_json()),
         "lines": {name: line.to_content() for name, line in averaged.lines.items()},
         "scales": {name: shape.to_content() for name, shape in averaged.scales.items()},
+        "units": {name: list(scale) for name, scale in averaged.units.items()},
         "cut_probabilities": probabilities,
         "cut_intervals": intervals,
     }
@@ -86,6 +87,8 @@ def from_json(source: str | os.PathLike[str]) -> AveragedBayesNet:
             [_copy_of(network, copy, f"copies[{k}]") for k, copy in enumerate(copies)],
             lines={name: FamilyLine.from_content(line) for name, line in lines.items()},
             scales={name: Shape.from_content(shape) for name, shape in scales.items()},
+            # files of earlier versions have no lines in own units
+            units=field_of({"units": {}, **content}, "units", dict, "the averaged network"),
             n_rows=field_of(content, "n_rows", int, "the averaged network"),
             cut_probabilities=field_of(content, "cut_probabilities", dict, "the averaged network"),
             # files of earlier versions have none
