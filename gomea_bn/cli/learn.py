@@ -91,7 +91,7 @@ def learn(
             help="auto: columns may also be sums of smooth curves of their parents, where that scores better than "
             "their tables, which finds the right edges of smooth columns; none."
         ),
-    ] = "none",
+    ] = "auto",
     density: Annotated[
         str,
         typer.Option(

@@ -115,7 +115,7 @@ class BayesNetLearner(LearnerParameters):
         its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
         column with a point mass, a value of at least a tenth of the rows and of five times as many as any other value,
         is never uniform under "auto": the probability of the point does not compare with the density of a uniform bin.
-    curves : {"none", "auto"}
+    curves : {"auto", "none"}
         Whether the search may also score a continuous column as a sum of smooth curves of its parents, where that is
         better than its table. Curves need fewer rows than tables to show that several parents matter, and unlike bins
         they take all of a parent's influence away, so that its own parents get no false edges. Only with "optimal"
@@ -183,14 +183,12 @@ class BayesNetLearner(LearnerParameters):
     gene, at least 500; the stage over graphs after it has 64 times as many, and every pair of stages twice as many as
     the pair before.
 
-    With `curves` the graph is learned from tables and curves together, and shown by bins. After the search the columns
-    in families with curves get the best cuts by tables for the graph, which takes up to two seconds; beyond 500,000
-    rows times such columns they keep the cuts that the search knows. `score_` is that of the search, in which cuts that
-    only show curves cost nothing.
-    ``network_.metadata["curves"]`` has the columns that follow curves, with the nats by which these are better than
-    tables, and the parents that the tables alone would do without. Bins alone are then a coarser density than with
-    ``curves="none"`` on some tables; ``density="averaged"`` gains far more. A column with a point mass follows no
-    curves. A table with missing values is learned from tables alone.
+    With `curves` the graph is learned from tables and curves together. If some columns follow curves, a fifth of the
+    limits goes to a second search, in which tables alone count: it chooses which edges of the graph the tables have,
+    and all cuts. Edges that the tables leave out are the `curve_edges` of the network. `score_` is that of the first
+    search. ``network_.metadata["curves"]`` has the columns that follow curves, with the nats by which these are better
+    than the tables. The density of the network is that of its tables; ``density="averaged"`` adds the curves. A column
+    with a point mass follows no curves. A table with missing values is learned from tables alone.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -230,7 +228,7 @@ class BayesNetLearner(LearnerParameters):
     algorithm: GOMEA | None = None
     cut_cost: float = 0.5
     edge_cost: float = 1.0
-    curves: str = "none"
+    curves: str = "auto"
     density: str = "bins"
     line: str = "auto"
 

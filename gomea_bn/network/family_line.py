@@ -95,6 +95,11 @@ class LineTerms:
             return "surface"
         return "curve" if any(map(len, self.knots)) else "line"
 
+    @property
+    def words(self) -> str:
+        """The kind with its article, for a sentence."""
+        return {"line": "a line", "curve": "curves", "surface": "a surface"}[self.kind]
+
     def of_rows(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the functions of places (n, n_parents) on the scales of the parents, float64 (n, n_terms)."""
         terms = [places]

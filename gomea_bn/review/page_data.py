@@ -124,6 +124,7 @@ def _average(averaged: AveragedBayesNet, name: str) -> dict[str, Any] | None:
         **curve_entry(marginal_density(averaged, name).curve, averaged.network.support[name]),
         "copies": len(averaged.copies),
         "line": None if line is None else line.weight,
+        "words": None if line is None else line.terms.words,
     }
 
 

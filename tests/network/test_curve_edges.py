@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.expert.distance import draw_expert_sample
 from gomea_bn.expert.expert_network import ExpertNetwork
@@ -131,6 +131,24 @@ def test_the_reason_of_a_curve_edge_names_the_curve(network: DiscretizedBayesNet
     assert "follows a curve of b" in str(reasons)
     assert network.why(("a", "d")).mutual_information > 0.01
     assert not network.why(("a", "c")).only_curves
+
+
+def test_averages_leave_curve_edges_out_of_tables_and_have_them_in_lines(
+    network: DiscretizedBayesNet, frame: pd.DataFrame
+) -> None:
+    averaged = average_families(network, frame, n_copies=3)
+    assert averaged.network is network
+    for each in averaged.copies:
+        assert each.curve_edges == network.curve_edges
+        assert each.tables["c"].ndim == 2
+    # the bins see one parent, the line both
+    assert averaged.lines["c"].parents == ("a", "b")
+    assert averaged.score(frame) > average_families(network, frame, line="none").score(frame) + 0.5
+    again = type(averaged).from_json(averaged.to_json())
+    assert again == averaged
+    assert np.array_equal(again.log_density(frame), averaged.log_density(frame))
+    drawn = averaged.sample(2_000, random_state=0)
+    assert abs((drawn["c"] - drawn["a"] - drawn["b"]).std() - 0.3) < 0.1
 
 
 def test_refinement_keeps_curve_edges(network: DiscretizedBayesNet, frame: pd.DataFrame) -> None:

@@ -91,7 +91,7 @@ def test_the_summary_of_an_averaged_network_names_lines_and_certain_cuts():
     assert details[4] == "given a, g, p"
     text = averaged.summary()
     assert text.count("a line") == 2
-    assert "70 % a line, 30 % bins" in text
+    assert "70 % a surface, 30 % bins" in text
     # discrete variables have neither
     assert text.count("probability of a cut") == 4
     # apart from these lines it is the summary of the network

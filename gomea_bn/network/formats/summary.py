@@ -131,8 +131,8 @@ def _line_share(averaged: AveragedBayesNet, name: str) -> str:
     """Return the shares of a line and of bins in the density of a variable, "" without a line."""
     if name not in averaged.lines:
         return ""
-    weight = averaged.lines[name].weight
-    return f"{percent(weight)} a line, {percent(1 - weight)} bins"
+    line = averaged.lines[name]
+    return f"{percent(line.weight)} {line.terms.words}, {percent(1 - line.weight)} bins"
 
 
 def _curves(network: NetworkLike, name: str) -> str:

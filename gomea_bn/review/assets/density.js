@@ -39,8 +39,8 @@ function averagedDensity(variable) {
 
 /** What the line of an averaged density is, in words. */
 function averageText(variable) {
-  const { copies, line } = model.data.averaged[variable];
-  const share = line === null ? "" : `, ${percent(line)} of it a line in the parents`;
+  const { copies, line, words } = model.data.averaged[variable];
+  const share = line === null ? "" : `, ${percent(line)} of it ${words} of the parents`;
   return `Dashed: the density averaged over ${copies} ${copies === 1 ? "set" : "sets"} of cuts${share}.`;
 }
 
