@@ -183,12 +183,13 @@ class BayesNetLearner(LearnerParameters):
     gene, at least 500; the stage over graphs after it has 64 times as many, and every pair of stages twice as many as
     the pair before.
 
-    With `curves` the graph is learned from tables and curves together. If some columns follow curves, a fifth of the
-    limits goes to a second search, in which tables alone count: it chooses which edges of the graph the tables have,
-    and all cuts. Edges that the tables leave out are the `curve_edges` of the network. `score_` is that of the first
-    search. ``network_.metadata["curves"]`` has the columns that follow curves, with the nats by which these are better
-    than the tables. The density of the network is that of its tables; ``density="averaged"`` adds the curves. A column
-    with a point mass follows no curves. A table with missing values is learned from tables alone.
+    With `curves` the graph is learned from tables and curves together. If some columns follow curves, a second search
+    of about a tenth of the evaluations follows, which are not counted, and for which a fifth of `max_seconds` stays. It
+    scores by tables alone, and chooses which edges of the graph the tables have, and all cuts. Edges that the tables
+    leave out are the `curve_edges` of the network. `score_` is that of the first search.
+    ``network_.metadata["curves"]`` has the columns that follow curves, with the nats by which these are better than the
+    tables. The density of the network is that of its tables; ``density="averaged"`` adds the curves. A column with a
+    point mass follows no curves. A table with missing values is learned from tables alone.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -270,6 +271,7 @@ class BayesNetLearner(LearnerParameters):
         compile_kernels()
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score
+        effort = 0.0
         with with_live_table(self.verbose, self.callback) as live_callback:
             callback = reporting(live_callback, constant_score)
             if options.asks_discretizer:
@@ -284,15 +286,17 @@ class BayesNetLearner(LearnerParameters):
                     callback=callback,
                 ).run()
             elif problem.first_cuts:
-                result = StagedSearch(
+                search = StagedSearch(
                     problem, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
-                ).run()
+                )
+                result = search.run()
+                effort = search.effort
             else:
                 result = algorithm.run(
                     problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
                 )
             learned, result = with_tables(
-                problem, result, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
+                problem, result, effort, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
             )
         self._keep(table, problem, learned, reported(result, constant_score), seed)
         if self.density == "averaged":

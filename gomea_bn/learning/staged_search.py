@@ -15,7 +15,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import Workers
 
-__all__ = ["StagedSearch"]
+__all__ = ["StagedSearch", "evaluations_of_effort"]
 
 Cuts = dict[int, NDArray[np.float64]]
 
@@ -26,7 +26,7 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# share of the limits that stays for the tables if some columns follow curves
+# share of the time that stays for the tables if some columns follow curves
 _TABLE_SHARE = 0.2
 # reasons why a stage ends, although the search may go on
 _STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
@@ -63,6 +63,11 @@ class StagedSearch:
     n_threads : int
     callback : callable, optional
         Function that receives a `Progress` with the counts of all stages.
+
+    Attributes
+    ----------
+    effort : float
+        Number of evaluations of all stages, in which 64 evaluations over graphs alone count as one.
     """
 
     def __init__(
@@ -83,10 +88,10 @@ class StagedSearch:
         self.n_threads = n_threads
         self.callback = callback
         self.best, self.objective = _Network([], {}), np.inf
-        # whether the best network needs a search for its tables, for which a share of the limits stays
+        # whether the best network needs a search for its tables, for which a share of the time stays
         self._has_curves = self._needs_tables = bool(has_curves(problem.scorer.rows.curves))
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
-        self._effort = self._effort_at_best = 0.0
+        self.effort = self._effort_at_best = 0.0
 
     def run(self, start: tuple[list[tuple[int, int]], Cuts] | None = None) -> Result:
         """Return the best network as a genotype of the problem, with the counts of all stages.
@@ -209,8 +214,8 @@ class StagedSearch:
                 (self.problem.curve_gains(_genotypes(self.problem, [network])[0]) > 0).any()
             )
             self.rounds.note_objective(objective)
-            self._effort_at_best = self._effort + share * result.history[-1].n_eval
-        self._effort += share * result.n_eval
+            self._effort_at_best = self.effort + share * result.history[-1].n_eval
+        self.effort += share * result.n_eval
         if result.stopped_by not in _STAGE_ENDS:
             self.stop.raise_for(result.stopped_by)
         return network
@@ -227,7 +232,7 @@ class StagedSearch:
                 self.stop.raise_for("max_evaluations")
             elif generations is not None and self.rounds.n_generations >= generations:
                 self.stop.raise_for("max_generations")
-            elif self.limits.patience is not None and self._effort > max(
+            elif self.limits.patience is not None and self.effort > max(
                 _PATIENT_PER_GENE * self.problem.n_variables, self.limits.patience * self._effort_at_best
             ):
                 self.stop.raise_for("patience")
@@ -244,14 +249,32 @@ class StagedSearch:
         )
 
     def _left(self) -> tuple[float, float]:
-        """Return the seconds and evaluations that are left, without those that stay for tables; may be infinite."""
-        share = 1 - _TABLE_SHARE * self._needs_tables
+        """Return the seconds, without those that stay for tables, and the evaluations that are left, or infinity."""
         limits = self.limits
         seconds = np.inf if limits.max_seconds is None else limits.max_seconds
-        evaluations = (
-            np.inf if limits.max_evaluations is None else max(int(share * limits.max_evaluations), 1)
-        )
-        return share * seconds - self.stop.seconds, evaluations - self.rounds.n_eval
+        share = 1 - _TABLE_SHARE * self._needs_tables
+        return share * seconds - self.stop.seconds, limits.evaluations - self.rounds.n_eval
+
+
+def evaluations_of_effort(effort: float, n_genes: int) -> int:
+    """Return the number of evaluations, at least 1, in stages that take a given effort.
+
+    Parameters
+    ----------
+    effort : float
+        As of `StagedSearch.effort`.
+    n_genes : int
+        Number of genes of the problem.
+    """
+    length = max(_FIRST_PER_GENE * n_genes, _FEWEST_EVALUATIONS)
+    total = 0.0
+    while effort > 0:
+        with_cuts = min(length, effort)
+        of_graphs = min(length, effort - with_cuts)
+        total += with_cuts + _GRAPH_SHARE * of_graphs
+        effort -= with_cuts + of_graphs
+        length *= 2
+    return max(int(total), 1)
 
 
 def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArray[np.int16]:

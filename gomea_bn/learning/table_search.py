@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges, learned_shapes
-from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.learning.staged_search import StagedSearch, evaluations_of_effort
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
@@ -20,10 +20,11 @@ __all__ = ["LearnedNetwork", "learned_network", "with_tables"]
 
 Edges = list[tuple[int, int]]
 
-# evaluations of the search for tables, per evaluation of the search before it
-_EVALUATION_SHARE = 0.25
-_FEWEST_EVALUATIONS = 500
-# seconds of the search for tables after Ctrl-C or a callback has ended the search before it
+# effort of the search for tables, as a share of that of the search before it
+_EFFORT_SHARE = 0.1
+# seconds that this search may take even if the clock is over
+_LEAST_SECONDS = 0.5
+# its seconds after Ctrl-C or a callback has ended the search before it
 _SECONDS_AFTER_STOP = 1.0
 _STOPPED = ("interrupt", "callback")
 # any number: the second search must draw other numbers than the first
@@ -80,6 +81,7 @@ def learned_network(problem: StructureProblem, genotype: NDArray[np.int16]) -> L
 def with_tables(
     problem: StructureProblem,
     result: Result,
+    effort: float,
     algorithm: GOMEA,
     limits: Limits,
     *,
@@ -87,7 +89,7 @@ def with_tables(
     n_threads: int,
     callback: Callback | None,
 ) -> tuple[LearnedNetwork, Result]:
-    """Return the network of a search, and its result with the counts of the search for tables.
+    """Return the network of a search, and its result with the seconds and statistics of the search for tables.
 
     If some columns follow curves, a second search decides the tables: it takes some of the edges of the graph, and all
     cuts, so that the score by tables is highest. Without curves there is no second search.
@@ -98,9 +100,11 @@ def with_tables(
         Problem of the search; its libraries of cuts change.
     result : Result
         Result of the search.
+    effort : float
+        Effort of the search, as of `StagedSearch`.
     algorithm : GOMEA
     limits : Limits
-        Limits of both searches together.
+        Limits of the search; their seconds hold for both searches together.
     seed, n_threads, callback
         As of `StagedSearch`.
     """
@@ -109,13 +113,18 @@ def with_tables(
     if not follows.any():
         return network, result
     scores = problem.scorer.score(problem.families(result.X))
-    own = [(parent, child) for parent, child in problem.edges(result.X) if not follows[child]]
+    is_required = ~problem.edge_rules.allowed[:, :, 0]
+    own = [
+        (parent, child)
+        for parent, child in problem.edges(result.X)
+        if not follows[child] or is_required[min(parent, child), max(parent, child)]
+    ]
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(network.edges)
     search = StagedSearch(
         tables,
         algorithm,
-        _limits_of_tables(limits, result),
+        _limits_of_tables(limits, result, evaluations_of_effort(_EFFORT_SHARE * effort, tables.n_variables)),
         seed=seed + _SEED_OF_TABLES,
         n_threads=n_threads,
         callback=_continued(callback, result),
@@ -131,29 +140,29 @@ def with_tables(
         shapes=learned_shapes(tables, of_tables.X),
         record={"curves": {names[v]: {"nats": gains[names[v]]} for v in np.flatnonzero(follows).tolist()}},
     )
+    counts = {"evaluations_of_tables": of_tables.n_eval}
     return learned, replace(
         result,
-        n_eval=result.n_eval + of_tables.n_eval,
-        n_eval_full=result.n_eval_full + of_tables.n_eval_full,
         exec_time=result.exec_time + of_tables.exec_time,
-        n_generations=result.n_generations + of_tables.n_generations,
-        statistics=dict(Counter(result.statistics) + Counter(of_tables.statistics)),
+        statistics=dict(Counter(result.statistics) + Counter(of_tables.statistics)) | counts,
     )
 
 
-def _limits_of_tables(limits: Limits, result: Result) -> Limits:
-    """Return the limits of the search for tables, given those of both searches and the result of the first one."""
-    evaluations = max(int(_EVALUATION_SHARE * result.n_eval), _FEWEST_EVALUATIONS)
-    if limits.max_evaluations is not None:
-        evaluations = max(min(evaluations, limits.max_evaluations - result.n_eval), 1)
-    seconds = None if limits.max_seconds is None else max(limits.max_seconds - result.exec_time, 1e-6)
+def _limits_of_tables(limits: Limits, result: Result, evaluations: int) -> Limits:
+    """Return the limits of the search for tables: a number of evaluations, and the seconds that are left.
+
+    The evaluations of the search before it decide them unless the clock is over, so that runs can be repeated.
+    """
+    seconds = (
+        None if limits.max_seconds is None else max(limits.max_seconds - result.exec_time, _LEAST_SECONDS)
+    )
     if result.stopped_by in _STOPPED:
         seconds = _SECONDS_AFTER_STOP
-    return Limits(max_seconds=seconds, max_evaluations=evaluations, patience=limits.patience)
+    return Limits(max_seconds=seconds, max_evaluations=evaluations)
 
 
 def _continued(callback: Callback | None, result: Result) -> Callback | None:
-    """Return a callback that adds the counts of an ended search, and its objective, to the progress of another one."""
+    """Return a callback that reports the counts and the objective of an ended search while another one goes on."""
     if callback is None:
         return None
 
@@ -162,8 +171,8 @@ def _continued(callback: Callback | None, result: Result) -> Callback | None:
             replace(
                 progress,
                 seconds=result.exec_time + progress.seconds,
-                n_eval=result.n_eval + progress.n_eval,
-                n_generations=result.n_generations + progress.n_generations,
+                n_eval=result.n_eval,
+                n_generations=result.n_generations,
                 best=float(result.F[0]),
                 statistics=dict(Counter(result.statistics) + Counter(progress.statistics)),
             )

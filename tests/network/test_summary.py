@@ -90,12 +90,12 @@ def test_the_summary_of_an_averaged_network_names_lines_and_certain_cuts():
     assert details[3] == "40 % a line, 60 % bins"
     assert details[4] == "given a, g, p"
     text = averaged.summary()
-    assert text.count("a line") == 2
+    assert text.count("a line") == 1
     assert "70 % a surface, 30 % bins" in text
     # discrete variables have neither
     assert text.count("probability of a cut") == 4
     # apart from these lines it is the summary of the network
-    added = ("a line", "probability of a cut", "90 % between")
+    added = ("a line", "a surface", "probability of a cut", "90 % between")
     rest = [line for line in paragraphs if not any(text in line for text in added)]
     assert rest == averaged.network.summary().split("\n")
 
