@@ -251,7 +251,7 @@ class FamilyLine:
         if not isinstance(content.get("knots", []), list):
             raise GomeaBnError(f"The knots of a line must be a list of lists, got {content['knots']!r:.80}.")
         try:
-            arrays = [np.array(content[field], np.float64) for field in fields[3:]]
+            coefficients, scales, freedom = (np.array(content[field], np.float64) for field in fields[3:])
             weight = float(content["weight"])
             knots = [np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get("knots", ())]
         except (TypeError, ValueError, OverflowError) as error:
@@ -261,5 +261,14 @@ class FamilyLine:
             raise GomeaBnError(
                 f"has_products and in_units of a line must be true or false, got {flags!r:.80}."
             )
-        names = tuple(content["parents"]), tuple(content["groups"])
-        return cls(weight, *names, *arrays, tuple(knots), has_products=flags[0], in_units=flags[1])
+        return cls(
+            weight,
+            tuple(content["parents"]),
+            tuple(content["groups"]),
+            coefficients,
+            scales,
+            freedom,
+            tuple(knots),
+            has_products=flags[0],
+            in_units=flags[1],
+        )

@@ -131,7 +131,8 @@ function edgeGroups(edges, compared) {
               ),
             ]
           : [];
-      return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...often);
+      const curved = isOfCurve(from, to) ? [" ", make("span", { class: "muted" }, "(curve)")] : [];
+      return make("li", {}, nameLink(from), " → ", nameLink(to), ...curved, ...turned, ...often);
     });
     return [
       make("h3", {}, groupTitle(kind, group.length, compared)),
