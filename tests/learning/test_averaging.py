@@ -315,6 +315,19 @@ def test_columns_with_point_masses_have_no_line_but_may_be_part_of_one() -> None
     assert np.isfinite(averaged.log_density(sampled)).all()
 
 
+def test_columns_are_on_the_scales_on_which_lines_predict_best() -> None:
+    rng = np.random.default_rng(6)
+    x, z = rng.gamma(1.5, size=400), rng.normal(size=400)
+    frame = pd.DataFrame({"x": x, "sum": x + 0.01 * rng.normal(size=400)})
+    frame = frame.assign(z=np.exp(2 * z), power=np.exp(2 * (z + 0.1 * rng.normal(size=400))))
+    averaged = average_families(network_of(frame, [("x", "sum"), ("z", "power")]), frame)
+    assert {name: line.in_units for name, line in averaged.lines.items()} == {"sum": True, "power": False}
+    assert set(averaged.units) == {"x", "sum"}
+    assert set(averaged.scales) == {"z", "power"}
+    centre, spread = averaged.units["x"]
+    assert (centre, spread) == (pytest.approx(x.mean()), pytest.approx(x.std()))
+
+
 def test_step_functions_get_hardly_a_line_and_new_rows_are_predicted_better() -> None:
     gains = []
     for seed in range(6):

@@ -304,6 +304,8 @@ def test_the_tail_is_that_of_the_noise(freedom: float, chosen: float) -> None:
     fitted = student.fit(rows.z - 0.5 * x[:, 0], fdf=chosen, floc=0)[2]
     assert line.scales[0] == pytest.approx(fitted, rel=0.03)
     assert line.left_out.sum() >= fitted_line(rows, heavy_tails=()).left_out.sum()
+    expected = student(chosen, scale=fitted).logpdf(rows.z - 0.5 * x[:, 0]).mean()
+    assert line.left_out.mean() == pytest.approx(expected, abs=0.02)
 
 
 def test_heavy_tails_do_not_pass_the_floor_of_the_scale() -> None:
