@@ -24,6 +24,7 @@ from gomea_bn.cli.output import FAILED, UNUSABLE_DATA, WRONG_USE, check_targets,
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.formats.registry import format_of
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
-            help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: the "
-            "ending of --out."
+            help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
+            "of the ending of --out. xdsl is for GeNIe, net for HUGIN."
         ),
     ] = None,
     out: Annotated[
@@ -121,7 +122,7 @@ def export(
     """
     from gomea_bn.front.folder import is_front_folder
 
-    ending = (to or (out.suffix[1:] if out is not None else "json")).lower()
+    ending = (to or (format_of(out) or out.suffix[1:] if out is not None else "json")).lower()
     if ending not in (*WRITERS, *_TABLE_FORMATS):
         fail(f"--to must be one of {listed((*WRITERS, *_TABLE_FORMATS))}, got {ending!r}.", WRONG_USE)
     if out is not None:
@@ -178,7 +179,7 @@ def accept(
 
 def compare(
     a: Annotated[
-        str, typer.Argument(metavar="A", help="JSON or BIF file, folder of a run, or FOLDER#ID of a front.")
+        str, typer.Argument(metavar="A", help="File of a network, folder of a run, or FOLDER#ID of a front.")
     ],
     b: Annotated[
         str,
