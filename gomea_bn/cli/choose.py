@@ -20,7 +20,16 @@ from gomea_bn.cli.named_networks import (
     of_run_folder,
     run_record_of,
 )
-from gomea_bn.cli.output import FAILED, UNUSABLE_DATA, WRONG_USE, check_targets, fail, say
+from gomea_bn.cli.output import (
+    FAILED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_targets,
+    deliver,
+    deliver_frame,
+    fail,
+    say,
+)
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
@@ -137,7 +146,7 @@ def export(
         only_network = of_run_folder(folder)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    _deliver(network_text(only_network, ending), out)
+    deliver(network_text(only_network, ending), out)
 
 
 def accept(
@@ -171,7 +180,7 @@ def accept(
         chosen = accept_decision(front, made)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    _deliver(network_text(chosen, ending), out)
+    deliver(network_text(chosen, ending), out)
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
     say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
     say(chosen.summary(), to_error=False)
@@ -279,36 +288,13 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
         chosen = candidate(front, network)
     except GomeaBnError as error:
         fail(error, WRONG_USE)
-    _deliver(network_text(chosen.network, ending), out)
-
-
-def _deliver(text: str, out: Path | None) -> None:
-    """Print a text, or write it to a file."""
-    from gomea_bn.runtime.atomic_files import write_text
-
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        write_text(out, text)
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(f"Wrote {out}.")
+    deliver(network_text(chosen.network, ending), out)
 
 
 def _deliver_table(front: Front, ending: str, out: Path | None) -> None:
     """Print or write the table of a front."""
-    from gomea_bn.front.folder import front_table, require_pyarrow
-    from gomea_bn.runtime.atomic_files import write_bytes
+    from gomea_bn.front.folder import front_table
 
-    if ending == "csv":
-        _deliver(front_table(front).to_csv(lineterminator="\n"), out)
-        return
-    if out is None:
+    if ending == "parquet" and out is None:
         fail("Parquet is not text: name a file with --out.", WRONG_USE)
-    try:
-        require_pyarrow()
-        write_bytes(out, front_table(front).to_parquet())
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(f"Wrote {out}.")
+    deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)

@@ -21,6 +21,7 @@ __all__ = [
     "averaged_of_run_folder",
     "candidate",
     "ending_of",
+    "files_of",
     "folder_files",
     "named_network",
     "network_text",
@@ -60,6 +61,14 @@ def named_network(text: str) -> DiscretizedBayesNet:
     if Path(text).is_dir():
         return of_run_folder(Path(text))
     return network_from_file(text)
+
+
+def files_of(text: str) -> list[Path]:
+    """Return the files that a network of this name may be read from, for `check_targets`."""
+    folder, mark, _ = text.rpartition("#")
+    if mark and not os.path.lexists(text):
+        return folder_files(Path(folder))
+    return folder_files(Path(text)) if Path(text).is_dir() else [Path(text)]
 
 
 def folder_files(folder: Path) -> list[Path]:

@@ -109,10 +109,10 @@ def network_layout(
 def node_boxes(
     names: Sequence[str], edges: Iterable[tuple[str, str]]
 ) -> dict[str, tuple[float, float, float, float]]:
-    """Return (left, top, right, bottom) of the box of every node in pixels, y downwards, for drawings in other programs.
+    """Return (left, top, right, bottom) of the boxes of nodes in pixels, y downwards, for drawings in other programs.
 
-    Widths grow with the names. More than 500 nodes are placed in rows regardless of edges, since their layout would take
-    more than a few seconds. Parameters and errors are those of `network_layout`.
+    Widths grow with the names. More than 500 nodes are placed in rows regardless of edges, since their layout would
+    take more than a few seconds. Parameters and errors are those of `network_layout`.
     """
     widths = {name: min(max(_NARROWEST_BOX, 7.0 * len(name) + 20), _WIDEST_BOX) for name in names}
     drawn = edges if len(names) <= _MOST_IN_LAYERS else []

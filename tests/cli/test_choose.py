@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
     assert "is not a front" in refused(3, "export", tmp_path, "--to", "csv")
     assert "does not exist" in refused(1, "export", run, "-o", tmp_path / "none" / "one.bif")
     assert "does not exist" in refused(1, "export", folder, "-o", tmp_path / "none" / "table.parquet")
-    monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "needs pyarrow" in refused(1, "export", folder, "-o", tmp_path / "table.parquet")
 
 

@@ -30,8 +30,21 @@ Box = tuple[float, float, float, float]
 _PREFIX = "gomea_bn_"
 # words of the format; no node may be called so
 _WORDS = frozenset(
-    "class continuous data decision discrete function label model_data model_nodes net node normal position potential "
-    "state_values states subtype temporal utility".split()
+    [
+        *(
+            "class",
+            "continuous",
+            "data",
+            "decision",
+            "discrete",
+            "function",
+            "label",
+            "model_data",
+            "model_nodes",
+        ),
+        *("net", "node", "normal", "position", "potential", "state_values", "states", "subtype", "temporal"),
+        "utility",
+    ]
 )
 _TOKEN = re.compile(
     r"""
@@ -54,9 +67,9 @@ def to_net(
     """Return a network as NET text of HUGIN, and write it to `path` if given.
 
     Identifiers of nodes keep ASCII letters, digits and "_"; labels show the original names. States are called
-    "up to 2.5", "2.5 to 4", "above 4", or by their levels in ASCII, with ' for quotes. Continuous variables are interval nodes,
-    of which HUGIN knows the ends of the bins: it counts a value that equals a cut to the upper bin. The attributes
-    gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
+    "up to 2.5", "2.5 to 4", "above 4", or by their levels in ASCII, with ' for quotes. Continuous variables are
+    interval nodes, of which HUGIN knows the ends of the bins: it counts a value that equals a cut to the upper bin.
+    The attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
 
     Parameters
     ----------

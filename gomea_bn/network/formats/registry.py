@@ -62,10 +62,10 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
 
     With `compressed` an ending may be followed by .gz.
     """
-    name = os.path.basename(os.fspath(path)).lower()
+    name = os.path.basename(str(path)).lower()
     if compressed:
         name = name.removesuffix(".gz")
-    stem, dot, ending = name.rpartition(".")
+    _, dot, ending = name.rpartition(".")
     if not dot:
         return None
     return next((key for key, form in FORMATS.items() if ending in form.endings), None)

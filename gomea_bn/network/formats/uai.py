@@ -21,8 +21,8 @@ def to_uai(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
     """Return a network as UAI text (BAYES), and write it to `path` if given.
 
     The format has no names: variables are numbered in column order, bins from the lowest, levels in their order, all
-    from 0. A variable with one bin or level gets a second state of probability 0. The last variable of a function is its
-    child, and its states change fastest, as the format demands. pyAgrum 3.3 reverses the parents.
+    from 0. A variable with one bin or level gets a second state of probability 0. The last variable of a function is
+    its child, and its states change fastest, as the format demands. pyAgrum 3.3 reverses the parents.
     """
     names = [str(position) for position in range(len(network.names))]
     variables = file_variables(
