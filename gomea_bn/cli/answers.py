@@ -164,7 +164,7 @@ def impute(
     ]
     if others:
         say(f"Missing cells of {listed(others, 10)} stay: the network does not have these columns.")
-    deliver_frame(_whole_numbers(filled, frame, saved), out, as_parquet=as_parquet)
+    deliver_frame(filled, out, as_parquet=as_parquet)
 
 
 def query(
@@ -297,18 +297,6 @@ def _say_missing(frame: pd.DataFrame, names: Sequence[str], what: str) -> None:
         f"{counted(n_cells, 'missing cell')} in {int(is_missing.any(axis=1).sum()):,} of "
         f"{counted(len(frame), 'row')}: {what} ({listed(columns, 10)})."
     )
-
-
-def _whole_numbers(filled: pd.DataFrame, frame: pd.DataFrame, network: DiscretizedBayesNet) -> pd.DataFrame:
-    """Return the filled rows with integer levels as integers, which missing cells made floating."""
-    import numpy as np
-
-    result = filled.copy()
-    for position, name in enumerate(map(str, filled.columns)):
-        column = filled.iloc[:, position]
-        if name in network.levels and column.dtype == np.float64 and (column == column.round()).all():
-            result.isetitem(position, column.astype(np.int64))
-    return result
 
 
 def _labels(network: DiscretizedBayesNet, targets: Sequence[str]) -> Iterator[tuple[str, ...]]:

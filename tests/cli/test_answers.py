@@ -25,6 +25,7 @@ def gaps(rows):
     """Return the rows with an id, 20 % of the cells missing and one value outside the support."""
     rng = np.random.default_rng(8)
     frame = rows.mask(rng.random(rows.shape) < 0.2)
+    frame["d"] = frame["d"].astype("Int64")
     frame.insert(0, "id", [f"r{i}" for i in range(len(rows))])
     frame.loc[0, "a"] = 50.0
     frame.loc[9, "id"] = None

@@ -547,7 +547,7 @@ def test_files_that_no_run_wrote_stay(table, tmp_path):
         if record is not None:
             (tmp_path / "mine" / "run.json").write_text(record)
         result = invoke(*arguments, tmp_path / "mine")
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert "does not belong to a run" in result.stderr
         assert (tmp_path / "mine" / "network.json").read_text() == "{}"
     assert invoke(*arguments, tmp_path / "run").exit_code == 0
