@@ -100,7 +100,7 @@ def predict(
         from gomea_bn.errors import nearest
 
         fail(f"--target: unknown variable {target!r}.{nearest(target, saved.names)}", WRONG_USE)
-    options = {"method": method, "n_draws": n_draws, "random_state": seed}
+    options: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": seed}
     if target in saved.levels and (interval is not None or how not in (None, "mode")):
         fail(
             f"'{target}' is discrete: --interval and --how need a continuous target; use --proba.", WRONG_USE

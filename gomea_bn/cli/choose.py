@@ -124,6 +124,10 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write. Default: standard output.")
     ] = None,
+    cpdag: Annotated[
+        bool,
+        typer.Option("--cpdag", help="With dot: no arrowheads at edges whose direction no rows can tell."),
+    ] = False,
 ) -> None:
     """Write one network of a front or a run, or the table of a front.
 
@@ -134,10 +138,12 @@ def export(
     ending = (to or (format_of(out) or out.suffix[1:] if out is not None else "json")).lower()
     if ending not in (*WRITERS, *_TABLE_FORMATS):
         fail(f"--to must be one of {listed((*WRITERS, *_TABLE_FORMATS))}, got {ending!r}.", WRONG_USE)
+    if cpdag and ending != "dot":
+        fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
     if out is not None:
         check_targets({"--out": [out]}, {"FOLDER": folder_files(folder)})
     if is_front_folder(folder):
-        _export_front(folder, network, ending, out)
+        _export_front(folder, network, ending, out, cpdag=cpdag)
         return
     if network is not None or ending not in WRITERS:
         advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITERS)}"
@@ -146,7 +152,7 @@ def export(
         only_network = of_run_folder(folder)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    deliver(network_text(only_network, ending), out)
+    deliver(network_text(only_network, ending, cpdag=cpdag), out)
 
 
 def accept(
@@ -266,7 +272,7 @@ def _with_table(front: Front, table: Table | None) -> Front:
     )
 
 
-def _export_front(folder: Path, network: str | None, ending: str, out: Path | None) -> None:
+def _export_front(folder: Path, network: str | None, ending: str, out: Path | None, *, cpdag: bool) -> None:
     """Print or write one network of a front, or its table."""
     from gomea_bn.front.folder import read_front
 
@@ -288,7 +294,7 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
         chosen = candidate(front, network)
     except GomeaBnError as error:
         fail(error, WRONG_USE)
-    deliver(network_text(chosen.network, ending), out)
+    deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
 
 
 def _deliver_table(front: Front, ending: str, out: Path | None) -> None:

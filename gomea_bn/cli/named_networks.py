@@ -155,8 +155,10 @@ def candidate(front: Front, which: str) -> Candidate:
     )
 
 
-def network_text(network: DiscretizedBayesNet, ending: str) -> str:
-    """Return a network as text in one of the formats `WRITERS`."""
+def network_text(network: DiscretizedBayesNet, ending: str, *, cpdag: bool = False) -> str:
+    """Return a network as text in one of the formats `WRITERS`; `cpdag` is an option of "dot"."""
+    if cpdag:
+        return network.to_dot(cpdag=True)
     return str(getattr(network, f"to_{ending}")())
 
 

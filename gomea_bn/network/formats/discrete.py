@@ -362,8 +362,14 @@ def _number(word: str, name: str) -> float:
 
 def _level(text: str, kind: str, name: str) -> str | int | float | bool:
     """Return a level of one of the types that a file names."""
+    read: dict[str, Callable[[str], str | int | float | bool]] = {
+        "str": str,
+        "int": int,
+        "float": float,
+        "bool": lambda word: word == "True",
+    }
     try:
-        return {"str": str, "int": int, "float": float, "bool": "True".__eq__}[kind](text)
+        return read[kind](text)
     except (KeyError, ValueError) as error:
         raise GomeaBnError(
             f"variable '{name}': its property types must fit its levels, got {kind!r:.20} for {text!r:.60}."
