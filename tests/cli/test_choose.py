@@ -62,6 +62,17 @@ def test_export_takes_one_network_out(front, folder, run, tmp_path, ending):
     assert ok("export", run, "--to", ending).stdout == getattr(only, f"to_{ending}")()
 
 
+def test_export_marks_reversible_edges_in_dot(front, folder, run):
+    knee = front.knee().network
+    assert ok("export", folder, "--network", "knee", "--to", "dot", "--cpdag").stdout == knee.to_dot(
+        cpdag=True
+    )
+    assert knee.to_dot(cpdag=True) != knee.to_dot()
+    only = DiscretizedBayesNet.from_json(run / "network.json")
+    assert ok("export", run, "--to", "dot", "--cpdag").stdout == only.to_dot(cpdag=True)
+    assert "--cpdag is for --to dot, got bif" in refused(2, "export", run, "--to", "bif", "--cpdag")
+
+
 def test_export_gives_the_table(front, folder, tmp_path):
     text = ok("export", folder, "--to", "csv").stdout
     frame = pd.read_csv(io.StringIO(text), index_col="id")
