@@ -126,6 +126,10 @@ def test_query_tells_interventions_from_evidence(files, network):
     result = ok("query", "net.json", "--target", "a", "--do", "b=2", "--given", "d=1", "--json")
     expected = network.do({"b": 2.0}).query("a", {"d": 1})
     assert [cell["probability"] for cell in json.loads(result.stdout)["distribution"]] == expected.tolist()
+    changed = ok("query", "net.json", "--target", "c", "--do", "b=2", "--json")
+    expected_c = network.do({"b": 2.0}).query("c")
+    assert [cell["probability"] for cell in json.loads(changed.stdout)["distribution"]] == expected_c.tolist()
+    assert np.abs(expected_c.to_numpy() - network.query("c").to_numpy()).max() > 0.1
     observed = network.query("a", {"d": 1, "b": 2.0})
     assert np.abs(expected.to_numpy() - observed.to_numpy()).max() > 0.1
     assert "only if the edges are causes" in result.stderr
