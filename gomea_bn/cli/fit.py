@@ -48,7 +48,7 @@ def fit(
         str,
         typer.Argument(
             metavar="GRAPH",
-            help="CSV of edges (parent,child), file of a network (.json, .bif, .xdsl, ...), folder of a run, or "
+            help="CSV of edges (parent,child), .dot, file of a network (.json, .bif, .xdsl, ...), folder of a run, or "
             "FOLDER#ID of a front; tables in it are not used.",
         ),
     ],

@@ -39,9 +39,11 @@ _EDGE_COLUMNS = {"parent", "child"}
 
 
 def file_kind(path: str | os.PathLike[str]) -> str:
-    """Return the format of a file, "edges" or one of networks, by its ending or otherwise by its first line."""
+    """Return the format of a file, "edges", "dot" or one of networks, by its ending or otherwise by its first line."""
     if str(path).lower().endswith((".csv", ".tsv")):
         return "edges"
+    if str(path).lower().endswith((".dot", ".gv")):
+        return "dot"
     known = format_of(path, compressed=True)
     if known is not None and f".{FORMATS[known].endings[0]}" in readable_endings():
         return known
@@ -53,8 +55,8 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     if re.search(r"^\s*(network|variable)\b[^{;]*\{", text, re.MULTILINE):
         return "bif"
     raise GomeaBnError(
-        f"{named_source(path)} is not an expert's network: wanted {listed(readable_endings())}, or edges with the "
-        "columns parent,child."
+        f"{named_source(path)} is not an expert's network: wanted {listed(readable_endings())}, .dot, or edges with "
+        "the columns parent,child."
     )
 
 

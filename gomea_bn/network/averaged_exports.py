@@ -99,6 +99,11 @@ class AveragedExports:
         _warn(self, "UAI")
         return self.network.to_uai(path)
 
+    def export(self: AveragedLike, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the network that is shown to a file, with a warning; see `DiscretizedBayesNet.export`."""
+        _warn(self, "a file")
+        self.network.export(path, format)
+
     def to_dot(self: AveragedLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the graph as Graphviz DOT text; write it to `path` if given."""
         return self.network.to_dot(path)

@@ -43,6 +43,13 @@ def test_the_graph_may_come_from_a_file_with_cuts(files, rows, ending):
     assert fitted.tables["b"].tolist() == expected.tables["b"].tolist()
 
 
+def test_the_graph_may_be_a_dot_file(files):
+    (files / "g.dot").write_text("digraph { a -> b -> c }")
+    for graph in ("g.dot", "edges.csv"):
+        ok("fit", graph, "rows.csv", "--cuts", "cuts.json", "-o", f"{graph}.json")
+    assert DiscretizedBayesNet.from_json("g.dot.json") == DiscretizedBayesNet.from_json("edges.csv.json")
+
+
 def test_missing_cells_count_where_a_family_has_none(files, rows):
     gaps = rows.copy()
     gaps.loc[::7, "b"] = None
