@@ -385,9 +385,12 @@ def test_tables_that_a_file_cannot_hold_are_refused_before_they_are_made(tmp_pat
     path.write_text(many_parents(n)[ending])
     allocated = []
     full = np.full
-    monkeypatch.setattr(
-        np, "full", lambda shape, *rest: allocated.append(np.prod(shape)) or full(shape, *rest)
-    )
+
+    def noted(shape, *rest):
+        allocated.append(np.prod(shape))
+        return full(shape, *rest)
+
+    monkeypatch.setattr(np, "full", noted)
     with pytest.raises(
         GomeaBnError, match=rf"large\.{ending}': .*({n} parents|wanted {2 ** (n + 1):,} numbers)"
     ):
