@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals import sampled_marginal
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside
+from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.marginals import exact_marginal
 
 if TYPE_CHECKING:
@@ -101,13 +102,20 @@ class Pools:
         """Add a network and return its positions in the pools by variable.
 
         "c" is for its bins, "f" for its tables, and "d" for its marginal densities. The latter is None for a discrete
-        variable, and where the density takes too long to compute.
+        variable, and where the density takes too long to compute. "o" has the edges whose direction is open, as
+        position of the parent * number of variables + position of the child.
         """
         bins = [self._bins(network, position) for position in range(len(self._names))]
         families = [self._family(network, position, bins) for position in range(len(self._names))]
         sample = _Sample(network)
         densities = [self._density(sample, position, families) for position in range(len(self._names))]
-        return {"c": [*bins], "f": [*families], "d": densities}
+        n = len(self._names)
+        position_of = {name: position for position, name in enumerate(self._names)}
+        reversible = [
+            position_of[parent] * n + position_of[child]
+            for parent, child in equivalence_class(network).reversible
+        ]
+        return {"c": [*bins], "f": [*families], "d": densities, "o": [*reversible]}
 
     def support(self, name: str) -> list[float]:
         """Return the range of a continuous variable over all added networks: its least and greatest value."""

@@ -143,8 +143,12 @@ function edgeOf({ from, to, kind }, compared, near) {
     const [mx, my] = middleOf(curve);
     parts.push(draw("text", { class: "turned halo", x: mx, y: my + 5, "text-anchor": "middle" }, "⇄"));
   }
-  return draw("g", { class: `edge ${kind}${near ? " near" : ""}`, "data-edge": `${from},${to}` }, ...parts);
+  const classes = ["edge", kind, ...(isOpen(from, to) ? ["open"] : []), ...(near ? ["near"] : [])];
+  return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}` }, ...parts);
 }
+
+/** Whether the rows cannot tell the direction of an edge of the network that is shown. */
+const isOpen = (from, to) => model.open[view.selected].has(arcKey(from, to));
 
 function kindWords(kind, compared) {
   const mine = compared?.kind === "yours" ? "yours" : "A";
@@ -161,7 +165,8 @@ function edgeTitle(from, to, kind, share, compared) {
   const [parent, child] = [from, to].map((index) => model.data.variables[index].name);
   const often = isSingle() ? "" : `; in ${percent(share)} of the networks left`;
   const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
-  return `${parent} → ${child}${words}${often}`;
+  const open = isOpen(from, to) ? "; the rows cannot tell the direction" : "";
+  return `${parent} → ${child}${words}${often}${open}`;
 }
 
 // ---- legend, reference, search
@@ -173,6 +178,8 @@ function renderLegend(edges, compared) {
     const words = kind === "plain" ? (number === 1 ? "edge" : "edges") : kindWords(kind, compared);
     return make("li", {}, sample(kind), kind === "plain" ? `${number} ${words}` : `${words} ${number}`);
   });
+  const open = edges.filter(({ from, to }) => isOpen(from, to)).length;
+  if (open) items.push(make("li", { class: "muted" }, sample("plain open"), `reversible ${open}`));
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   byId("legend").replaceChildren(...items);
   const choice = model.data.expert && view.pin !== null;

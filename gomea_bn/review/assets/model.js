@@ -10,7 +10,7 @@ async function readData() {
   return JSON.parse(await new Response(stream).text());
 }
 
-const model = { data: null, axes: [], edges: [], expertEdges: null, order: [] };
+const model = { data: null, axes: [], edges: [], open: [], expertEdges: null, order: [] };
 
 function buildModel(data) {
   model.data = data;
@@ -33,6 +33,8 @@ function buildModel(data) {
   );
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
+  // edges that have the other direction in a network with the same independences
+  model.open = data.networks.map((network) => new Set(network.o));
   model.expertEdges = data.expert ? edgesOf(data.expert) : null;
   model.order = data.variables.map((_, index) => index);
 }

@@ -131,7 +131,8 @@ function edgeGroups(edges, compared) {
               ),
             ]
           : [];
-      return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...often);
+      const open = isOpen(from, to) ? [" ", make("span", { class: "muted" }, "(reversible)")] : [];
+      return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...open, ...often);
     });
     return [
       make("h3", {}, groupTitle(kind, group.length, compared)),
