@@ -12,9 +12,11 @@ import typer
 from typer.core import TyperGroup
 
 from gomea_bn import __version__
+from gomea_bn.cli.answers import StatementCommand, impute, predict, query
 from gomea_bn.cli.bench import bench
 from gomea_bn.cli.choose import accept, compare, export, review
 from gomea_bn.cli.discretize import discretize
+from gomea_bn.cli.fit import fit
 from gomea_bn.cli.front import front
 from gomea_bn.cli.info import info
 from gomea_bn.cli.learn import learn
@@ -95,6 +97,10 @@ for _command in (
     bench,
     show,
     refine,
+    fit,
+    predict,
+    impute,
     info,
 ):
     main.command()(_command)
+main.command(cls=StatementCommand)(query)

@@ -20,10 +20,20 @@ from gomea_bn.cli.named_networks import (
     of_run_folder,
     run_record_of,
 )
-from gomea_bn.cli.output import FAILED, UNUSABLE_DATA, WRONG_USE, check_targets, fail, say
+from gomea_bn.cli.output import (
+    FAILED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_targets,
+    deliver,
+    deliver_frame,
+    fail,
+    say,
+)
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.formats.registry import format_of
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -107,13 +117,17 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
-            help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: the "
-            "ending of --out."
+            help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
+            "of the ending of --out. xdsl is for GeNIe, net for HUGIN."
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write. Default: standard output.")
     ] = None,
+    cpdag: Annotated[
+        bool,
+        typer.Option("--cpdag", help="With dot: no arrowheads at edges whose direction no rows can tell."),
+    ] = False,
 ) -> None:
     """Write one network of a front or a run, or the table of a front.
 
@@ -121,13 +135,15 @@ def export(
     """
     from gomea_bn.front.folder import is_front_folder
 
-    ending = (to or (out.suffix[1:] if out is not None else "json")).lower()
+    ending = (to or (format_of(out) or out.suffix[1:] if out is not None else "json")).lower()
     if ending not in (*WRITERS, *_TABLE_FORMATS):
         fail(f"--to must be one of {listed((*WRITERS, *_TABLE_FORMATS))}, got {ending!r}.", WRONG_USE)
+    if cpdag and ending != "dot":
+        fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
     if out is not None:
         check_targets({"--out": [out]}, {"FOLDER": folder_files(folder)})
     if is_front_folder(folder):
-        _export_front(folder, network, ending, out)
+        _export_front(folder, network, ending, out, cpdag=cpdag)
         return
     if network is not None or ending not in WRITERS:
         advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITERS)}"
@@ -136,7 +152,7 @@ def export(
         only_network = of_run_folder(folder)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    _deliver(network_text(only_network, ending), out)
+    deliver(network_text(only_network, ending, cpdag=cpdag), out)
 
 
 def accept(
@@ -170,7 +186,7 @@ def accept(
         chosen = accept_decision(front, made)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    _deliver(network_text(chosen, ending), out)
+    deliver(network_text(chosen, ending), out)
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
     say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
     say(chosen.summary(), to_error=False)
@@ -178,7 +194,7 @@ def accept(
 
 def compare(
     a: Annotated[
-        str, typer.Argument(metavar="A", help="JSON or BIF file, folder of a run, or FOLDER#ID of a front.")
+        str, typer.Argument(metavar="A", help="File of a network, folder of a run, or FOLDER#ID of a front.")
     ],
     b: Annotated[
         str,
@@ -256,7 +272,7 @@ def _with_table(front: Front, table: Table | None) -> Front:
     )
 
 
-def _export_front(folder: Path, network: str | None, ending: str, out: Path | None) -> None:
+def _export_front(folder: Path, network: str | None, ending: str, out: Path | None, *, cpdag: bool) -> None:
     """Print or write one network of a front, or its table."""
     from gomea_bn.front.folder import read_front
 
@@ -278,36 +294,13 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
         chosen = candidate(front, network)
     except GomeaBnError as error:
         fail(error, WRONG_USE)
-    _deliver(network_text(chosen.network, ending), out)
-
-
-def _deliver(text: str, out: Path | None) -> None:
-    """Print a text, or write it to a file."""
-    from gomea_bn.runtime.atomic_files import write_text
-
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        write_text(out, text)
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(f"Wrote {out}.")
+    deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
 
 
 def _deliver_table(front: Front, ending: str, out: Path | None) -> None:
     """Print or write the table of a front."""
-    from gomea_bn.front.folder import front_table, require_pyarrow
-    from gomea_bn.runtime.atomic_files import write_bytes
+    from gomea_bn.front.folder import front_table
 
-    if ending == "csv":
-        _deliver(front_table(front).to_csv(lineterminator="\n"), out)
-        return
-    if out is None:
+    if ending == "parquet" and out is None:
         fail("Parquet is not text: name a file with --out.", WRONG_USE)
-    try:
-        require_pyarrow()
-        write_bytes(out, front_table(front).to_parquet())
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(f"Wrote {out}.")
+    deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.formats.registry import FORMATS, format_of, network_from_file
 from gomea_bn.runtime.json_files import read_json
 from gomea_bn.texts import listed
 
@@ -20,6 +21,7 @@ __all__ = [
     "averaged_of_run_folder",
     "candidate",
     "ending_of",
+    "files_of",
     "folder_files",
     "named_network",
     "network_text",
@@ -27,14 +29,14 @@ __all__ = [
     "run_record_of",
 ]
 
-WRITERS = ("json", "bif", "dot")
-"""Formats of one network: a method `to_...` of networks writes each, and files have this ending."""
+WRITERS = tuple(FORMATS)
+"""Formats of one network: a method `to_...` of networks writes each."""
 
 _BY_ROLE = ("knee", "closest")
 
 
 def named_network(text: str) -> DiscretizedBayesNet:
-    """Return the network of a JSON or BIF file, of the folder of a run, or of FOLDER#ID.
+    """Return the network of a file of any format, of the folder of a run, or of FOLDER#ID.
 
     Raises
     ------
@@ -58,7 +60,15 @@ def named_network(text: str) -> DiscretizedBayesNet:
         )
     if Path(text).is_dir():
         return of_run_folder(Path(text))
-    return _from_file(Path(text))
+    return network_from_file(text)
+
+
+def files_of(text: str) -> list[Path]:
+    """Return the files that a network of this name may be read from, for `check_targets`."""
+    folder, mark, _ = text.rpartition("#")
+    if mark and not os.path.lexists(text):
+        return folder_files(Path(folder))
+    return folder_files(Path(text)) if Path(text).is_dir() else [Path(text)]
 
 
 def folder_files(folder: Path) -> list[Path]:
@@ -145,27 +155,17 @@ def candidate(front: Front, which: str) -> Candidate:
     )
 
 
-def network_text(network: DiscretizedBayesNet, ending: str) -> str:
-    """Return a network as text in one of the formats `WRITERS`."""
+def network_text(network: DiscretizedBayesNet, ending: str, *, cpdag: bool = False) -> str:
+    """Return a network as text in one of the formats `WRITERS`; `cpdag` is an option of "dot"."""
+    if cpdag:
+        return network.to_dot(cpdag=True)
     return str(getattr(network, f"to_{ending}")())
 
 
 def ending_of(path: Path) -> str:
     """Return the format of `WRITERS` that belongs to the ending of a file name."""
-    ending = path.suffix[1:].lower()
-    if ending not in WRITERS:
-        endings = listed(f".{writer}" for writer in WRITERS)
+    name = format_of(path)
+    if name is None:
+        endings = listed(f".{ending}" for form in FORMATS.values() for ending in form.endings)
         raise GomeaBnError(f"'{path}' must end in one of {endings}, got '{path.suffix or 'no ending'}'.")
-    return ending
-
-
-def _from_file(path: Path) -> DiscretizedBayesNet:
-    from gomea_bn.expert.expert_network import ExpertNetwork
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
-    if path.name.lower().endswith((".bif", ".bif.gz")):
-        # this reader restores the bins that gomea-bn writes into BIF
-        network = ExpertNetwork.from_bif(path).network
-        if network is not None:
-            return network
-    return DiscretizedBayesNet.from_json(path)
+    return name

@@ -50,6 +50,7 @@ __all__ = [
     "Tier",
     "Tiers",
     "all_cut_points",
+    "fields_of",
     "read_auto",
     "read_candidates",
     "read_cut_points",
@@ -284,7 +285,7 @@ def read_reading(given: dict[str, Any]) -> ReadingOptions:
     """Return the options for reading tables that the options of these names state."""
     options = dict(given)
     if options["na_values"] is not None:
-        fields = [field for text in options["na_values"] for field in _fields("--na-values", text)]
+        fields = [field for text in options["na_values"] for field in fields_of("--na-values", text)]
         options["na_values"] = [field for field in fields if field]
     for name in ("columns", "drop"):
         if options[name] is not None:
@@ -346,7 +347,7 @@ def read_edges(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
     """Return the (parent, child) pairs in "a,b" or "a->b"; names with commas are quoted as in CSV."""
     edges = []
     for text in texts:
-        fields = _fields(option, text)
+        fields = fields_of(option, text)
         if len(fields) == 1:
             fields = [field.strip() for field in fields[0].split("->")]
         if len(fields) != 2 or not all(fields):
@@ -462,13 +463,14 @@ def _assignment(option: str, text: str, form: str) -> tuple[str, str]:
 
 
 def _names(option: str, text: str) -> list[str]:
-    names = _fields(option, text)
+    names = fields_of(option, text)
     if not all(names):
         raise GomeaBnError(f"{option} must be column names separated by commas, got {text!r}.")
     return names
 
 
-def _fields(option: str, text: str) -> list[str]:
+def fields_of(option: str, text: str) -> list[str]:
+    """Return the fields of a text that are separated by commas, and may be quoted as in CSV."""
     try:
         rows = list(csv.reader([text], skipinitialspace=True, strict=False))
     except csv.Error as error:

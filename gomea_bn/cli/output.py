@@ -6,11 +6,14 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from gomea_bn.errors import GomeaBnError, Option, Setting
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "FAILED",
@@ -19,6 +22,8 @@ __all__ = [
     "WRONG_USE",
     "check_targets",
     "check_writable",
+    "deliver",
+    "deliver_frame",
     "fail",
     "say",
     "silent",
@@ -91,6 +96,50 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
         return f"give {option} {shlex.quote(value)}"
 
     return spell
+
+
+def deliver(text: str, out: Path | None) -> None:
+    """Print a text, or write it to a file; exits with code 1 if that cannot be written."""
+    from gomea_bn.runtime.atomic_files import write_text
+
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        write_text(out, text)
+    except GomeaBnError as error:
+        fail(error, FAILED)
+    say(f"Wrote {out}.")
+
+
+def deliver_frame(
+    frame: pd.DataFrame, out: Path | None, *, as_parquet: bool = False, index: bool = False
+) -> None:
+    """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    out : Path, optional
+        File; standard output without one.
+    as_parquet : bool
+        Whether the file is Parquet.
+    index : bool
+        Whether the index is a column.
+    """
+    from gomea_bn.data.frames import require_pyarrow
+    from gomea_bn.runtime.atomic_files import write_bytes
+
+    if out is None or not as_parquet:
+        deliver(frame.to_csv(lineterminator="\n", index=index), out)
+        return
+    try:
+        require_pyarrow("Writing Parquet")
+        write_bytes(out, frame.to_parquet(index=index))
+    except GomeaBnError as error:
+        fail(error, FAILED)
+    say(f"Wrote {out}.")
 
 
 def check_writable(target: Path) -> None:

@@ -1,44 +1,135 @@
-"""The command `show`: print a saved network."""
+"""The command `show`: print a saved network, or answer a question about its graph."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.options import reads_table
-from gomea_bn.cli.output import UNUSABLE_DATA, fail, say
+from gomea_bn.cli.named_networks import named_network
+from gomea_bn.cli.options import fields_of, reads_table
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
 from gomea_bn.cli.running import loaded_rows
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import listed, shown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["show"]
+
+_Name = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Print these variables instead of the network.")
+]
+_Pair = tuple[str, str]
 
 
 @reads_table
 def show(
-    network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")],
+    network: Annotated[
+        str,
+        typer.Argument(
+            metavar="NETWORK",
+            help="File of a network (.json, .bif, .xdsl, ...), folder of a run, or FOLDER#ID of a front.",
+        ),
+    ],
     data: Annotated[
         Path | None,
-        typer.Option(help="File of a table; prints how many nats every cut gains on them."),
+        typer.Option(
+            help="File of a table; prints how many nats every cut gains on them, or the edge of --why."
+        ),
     ] = None,
+    parents: _Name = None,
+    children: _Name = None,
+    ancestors: _Name = None,
+    descendants: _Name = None,
+    markov_blanket: _Name = None,
+    d_separated: Annotated[
+        _Pair | None,
+        typer.Option(help="A B: whether the graph implies that A and B are independent, given --given."),
+    ] = None,
+    given: Annotated[
+        list[str] | None, typer.Option(help="NAME,NAME: conditions of --d-separated; may be repeated.")
+    ] = None,
+    why: Annotated[
+        _Pair | None,
+        typer.Option(
+            help="PARENT CHILD: what this edge is worth, and with --data what it gains on the rows."
+        ),
+    ] = None,
+    reversible: Annotated[
+        bool, typer.Option("--reversible", help="Print compelled (→) and reversible (—) edges.")
+    ] = False,
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Print a saved network: its variables, their bins or levels, and its edges."""
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    """Print a saved network: its variables, their bins or levels, and its edges; or answers about its graph.
 
+    Exit codes: 0 done, 2 wrong use, 3 network or data unusable.
+    """
+    if given and d_separated is None:
+        fail("--given is for --d-separated; give both.", WRONG_USE)
     try:
-        saved = DiscretizedBayesNet.from_json(network)
-        gains = None
-        if data is not None:
-            from gomea_bn.learning.cut_gains import cut_gains
-
-            gains = cut_gains(saved, loaded_rows(data, reading))
+        saved = named_network(network)
+        rows = None if data is None else loaded_rows(data, reading)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    say(saved.summary(gains), to_error=False)
-    metadata = saved.metadata
+    relatives = {
+        "parents": parents,
+        "children": children,
+        "ancestors": ancestors,
+        "descendants": descendants,
+        "markov_blanket": markov_blanket,
+    }
+    try:
+        answers = [
+            f"{relation.replace('_', ' ').capitalize()} of {shown_name(name)}: "
+            f"{listed(map(shown_name, getattr(saved, relation)(name))) or 'none'}"
+            for relation, name in relatives.items()
+            if name is not None
+        ]
+        if d_separated is not None:
+            answers.append(_separation(saved, d_separated, given or ()))
+        if why is not None:
+            answers.append(str(saved.why(why, rows)))
+        if reversible:
+            answers.append(str(saved.cpdag()) or "The network has no edges.")
+    except GomeaBnError as error:
+        fail(error, WRONG_USE)
+    if answers:
+        say("\n".join(answers), to_error=False)
+    else:
+        _print(saved, rows)
+
+
+def _separation(network: DiscretizedBayesNet, pair: _Pair, given: list[str] | tuple[str, ...]) -> str:
+    """Return in words whether two variables are d-separated."""
+    names = [name for text in given for name in fields_of("--given", text)]
+    is_separated = network.d_separated(*pair, names)
+    first, second = map(shown_name, pair)
+    condition = f" given {listed(map(shown_name, names))}" if names else ""
+    if is_separated:
+        return (
+            f"{first} and {second} are d-separated{condition}: the graph implies that they are independent."
+        )
+    return f"{first} and {second} are not d-separated{condition}: the graph lets them depend on each other."
+
+
+def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
+    """Print the summary, with the gains of cuts if there are rows, and the score."""
+    gains = None
+    if rows is not None:
+        from gomea_bn.learning.cut_gains import cut_gains
+
+        try:
+            gains = cut_gains(network, rows)
+        except GomeaBnError as error:
+            fail(error, UNUSABLE_DATA)
+    say(network.summary(gains), to_error=False)
+    metadata = network.metadata
     if isinstance(metadata.get("score"), float) and "scoring_method" in metadata:
         say(f"\nScore ({metadata['scoring_method']}): {metadata['score']:.3f} nats.", to_error=False)

@@ -17,6 +17,8 @@ from gomea_bn.expert.completion import completed, unknown_column
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.formats.dot_reader import read_dot_graph
+from gomea_bn.network.formats.registry import network_from_file
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.text_files import named_source, prefixed_errors
@@ -91,10 +93,11 @@ class ExpertNetwork:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the expert's network of a file: JSON, BIF, or edges in CSV or TSV.
+        """Return the expert's network of a file: JSON, BIF, XDSL, NET, XMLBIF, UAI, DOT, or edges in CSV or TSV.
 
-        The ending (.json, .bif, .bif.gz, .csv, .tsv) or otherwise the content decides. See `from_json` and `from_bif`,
-        which also takes the bins of a BIF file of other programs. A list of edges has the columns parent,child.
+        The ending (.json, .bif, .xdsl, .net, .xmlbif, .uai, .dot, .csv, .tsv, ...) or otherwise the content decides.
+        See `from_json` and `from_bif`, which also takes the bins of a BIF file of other programs. A list of edges has
+        the columns parent,child. Of a DOT file the graph is read.
 
         Raises
         ------
@@ -104,8 +107,12 @@ class ExpertNetwork:
         kind = files.file_kind(path)
         if kind == "json":
             return cls.from_json(path)
-        if kind == "bif":
-            return cls.from_bif(path)
+        if kind == "dot":
+            names, edges = read_dot_graph(path)
+            with prefixed_errors(named_source(path)):
+                return cls.from_edges(edges, names=names)
+        if kind != "edges":
+            return cls._from_network_file(path, kind)
         edges = files.read_edge_list(path)
         with prefixed_errors(named_source(path)):
             return cls.from_edges(edges)
@@ -168,7 +175,18 @@ class ExpertNetwork:
         GomeaBnError
             For a file that is not BIF, and for cut points that do not fit its states.
         """
-        network = files.read_bif_network(path)
+        return cls._from_network_file(path, "bif", cut_points, support)
+
+    @classmethod
+    def _from_network_file(
+        cls,
+        path: str | os.PathLike[str],
+        kind: str,
+        cut_points: Mapping[str, ArrayLike] | None = None,
+        support: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Self:
+        """Return the expert's network of a file with tables; see `from_bif`."""
+        network = network_from_file(path, kind)
         with prefixed_errors(named_source(path)):
             expert = cls(network.names, network.edges, cut_points=cut_points, network=network)
             if not support:

@@ -1,4 +1,4 @@
-"""Files of an expert's network: JSON, BIF with or without bin edges, and lists of edges."""
+"""Files of an expert's network: JSON, lists of edges, and which other formats are read."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ import csv
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
-
-from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.formats.bif_reader import read_bif
 from gomea_bn.network.formats.json_format import FORMAT as NETWORK_FORMAT
 from gomea_bn.network.formats.json_format import network_from_content
+from gomea_bn.network.formats.registry import FORMATS, format_of, readable_endings
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.runtime.json_files import check_fields, check_format, load_json, source_text
 from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
+from gomea_bn.texts import listed
 
 __all__ = [
     "FORMAT",
     "FORMAT_VERSION",
     "file_kind",
-    "read_bif_network",
     "read_edge_list",
     "read_expert_json",
     "to_json",
@@ -39,22 +36,17 @@ _WHAT = "an expert's network"
 _NETWORKS_TOO = f"Files of networks, {NETWORK_FORMAT!r}, can be read as well."
 _OPTIONAL_FIELDS = ("names", "edges", "cut_points", "network")
 _EDGE_COLUMNS = {"parent", "child"}
-_VARIABLE = re.compile(
-    r"""variable\s+(?P<name>"[^"]*"|[^\s{]+)\s*\{
-        \s*type\s+discrete\s*\[[^\]]*\]\s*\{[^{}]*\}\s*;
-        (?P<properties>[^{}]*)\}""",
-    re.VERBOSE,
-)
-_PROPERTY = re.compile(r"property\s+(name|levels|edges)\s*=\s*([^;]*?)\s*;")
 
 
 def file_kind(path: str | os.PathLike[str]) -> str:
-    """Return the format of a file, "json", "bif" or "edges", by its ending or otherwise by its first line."""
-    endings = {".json": "json", ".bif": "bif", ".bif.gz": "bif", ".csv": "edges", ".tsv": "edges"}
-    name = str(path).lower()
-    for ending, kind in endings.items():
-        if name.endswith(ending):
-            return kind
+    """Return the format of a file, "edges", "dot" or one of networks, by its ending or otherwise by its first line."""
+    if str(path).lower().endswith((".csv", ".tsv")):
+        return "edges"
+    if str(path).lower().endswith((".dot", ".gv")):
+        return "dot"
+    known = format_of(path, compressed=True)
+    if known is not None and f".{FORMATS[known].endings[0]}" in readable_endings():
+        return known
     text = file_text(path, _WHAT)
     if text.lstrip().startswith("{"):
         return "json"
@@ -63,7 +55,8 @@ def file_kind(path: str | os.PathLike[str]) -> str:
     if re.search(r"^\s*(network|variable)\b[^{;]*\{", text, re.MULTILINE):
         return "bif"
     raise GomeaBnError(
-        f"{named_source(path)} is not an expert's network: wanted JSON, BIF, or edges with the columns parent,child."
+        f"{named_source(path)} is not an expert's network: wanted {listed(readable_endings())}, .dot, or edges with "
+        "the columns parent,child."
     )
 
 
@@ -182,79 +175,3 @@ def _delimiter(text: str) -> str | None:
         if len(fields) == 2 and set(fields) == _EDGE_COLUMNS:
             return mark
     return None
-
-
-def read_bif_network(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
-    """Return the network of a BIF file; names, levels and bins are restored if gomea-bn wrote the file.
-
-    Other files give discrete variables with text levels, as `gomea_bn.network.formats.bif_reader.read_bif` does.
-    Restored levels are text, too.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that is not BIF, or whose properties do not fit its states.
-    """
-    network = read_bif(path)
-    restored: dict[str, tuple[str, str, list[str]]] = {}
-    for match in _VARIABLE.finditer(file_text(path, _WHAT)):
-        properties = dict(_PROPERTY.findall(match["properties"]))
-        kind = "edges" if "edges" in properties else "levels"
-        if {"name", kind} <= properties.keys():
-            name = match["name"].strip('"')
-            restored[name] = (unquote(properties["name"]), kind, properties[kind].split())
-    if not restored:
-        return network
-    with prefixed_errors(named_source(path)):
-        return _restored(network, restored)
-
-
-def _restored(
-    network: DiscretizedBayesNet, properties: Mapping[str, tuple[str, str, list[str]]]
-) -> DiscretizedBayesNet:
-    """Return a network with its original names, levels and bins in place of safe names and labels.
-
-    `properties` holds for each variable its original name, "edges" or "levels", and the words of that property.
-    """
-    names = {name: properties[name][0] if name in properties else name for name in network.names}
-    cards: dict[str, int] = {}
-    cut_points: dict[str, list[float]] = {}
-    support: dict[str, tuple[float, float]] = {}
-    levels: dict[str, Sequence[Any]] = {}
-    for name, states in network.levels.items():
-        _, kind, words = properties.get(name, (name, "levels", [str(state) for state in states]))
-        cards[name] = len(words) - (kind == "edges")
-        if cards[name] < 1 or max(2, cards[name]) != max(2, len(states)):
-            raise GomeaBnError(
-                f"variable '{name}' has {len(states)} states, but its property {kind} makes {cards[name]}."
-            )
-        if kind == "edges":
-            low, *inner, high = (_number(word, name) for word in words)
-            cut_points[names[name]], support[names[name]] = inner, (low, high)
-        else:
-            texts = [unquote(word) if word != "%" else "" for word in words] if name in properties else words
-            # the levels 1 and "1" have the same text, but different labels
-            has_duplicates = len(set(texts)) < len(texts)
-            levels[names[name]] = list(states)[: cards[name]] if has_duplicates else texts
-    tables: dict[str, NDArray[Any]] = {}
-    for name, table in network.tables.items():
-        # without the second state that BIF needs and that never occurs
-        states_that_occur = tuple(slice(0, cards[member]) for member in (*network.parents(name), name))
-        tables[names[name]] = table[states_that_occur]
-    return DiscretizedBayesNet(
-        list(names.values()),
-        [(names[parent], names[child]) for parent, child in network.edges],
-        cut_points=cut_points,
-        support=support,
-        levels=levels,
-        tables=tables,
-    )
-
-
-def _number(word: str, name: str) -> float:
-    try:
-        return float(word)
-    except ValueError as error:
-        raise GomeaBnError(
-            f"variable '{name}': its property edges must hold numbers, got {word!r}."
-        ) from error

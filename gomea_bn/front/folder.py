@@ -15,14 +15,14 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.runtime.atomic_files import check_folder
-from gomea_bn.runtime.json_files import field_of, load_json, read_json
-from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
+from gomea_bn.runtime.json_files import field_of, has_format, read_json
+from gomea_bn.runtime.text_files import named_source, prefixed_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,6 @@ __all__ = [
     "is_front_folder",
     "network_file",
     "read_front",
-    "require_pyarrow",
     "write_front",
 ]
 
@@ -189,21 +188,13 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
             "choose another folder."
         )
     in_the_way = [name for name in replaced if os.path.lexists(folder / name)]
-    if in_the_way and not _is_own(folder / MAIN):
+    if in_the_way and not has_format(folder / MAIN, FORMAT):
         raise GomeaBnError(
             f"Cannot write '{folder / in_the_way[0]}': the existing file does not belong to a front (there is no "
             f"{MAIN} of a front) and would be lost; choose another folder."
         )
     if parquet:
-        require_pyarrow()
-
-
-def require_pyarrow() -> None:
-    """Raise `GomeaBnError` if pyarrow, which writes Parquet files, is not installed."""
-    if find_spec("pyarrow") is None:
-        raise GomeaBnError(
-            "Writing Parquet needs pyarrow: pip install 'gomea-bn[parquet]', or write CSV only."
-        )
+        require_pyarrow("Writing Parquet")
 
 
 def is_front_folder(folder: str | os.PathLike[str]) -> bool:
@@ -309,15 +300,6 @@ def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
             "whole folder again."
         )
     return content
-
-
-def _is_own(path: Path) -> bool:
-    """Return whether a file is the front.json of a front of any version."""
-    try:
-        content = load_json(file_text(path, "a front"), str(path))
-    except GomeaBnError:
-        return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def _check_columns(record: Mapping[str, Any]) -> None:

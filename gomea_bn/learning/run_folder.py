@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.atomic_files import check_folder, write_text
 from gomea_bn.runtime.environment import environment
+from gomea_bn.runtime.json_files import has_format
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
@@ -29,14 +30,25 @@ __all__ = [
 
 RECORD_FORMAT = "gomea-bn run"
 RECORD_FORMAT_VERSION = 1
-FILES = ("network.json", "network.bif", "network.dot", "run.json")
+RECORD_FILE = "run.json"
+FILES = ("network.json", "network.bif", "network.dot", RECORD_FILE)
 AVERAGED_FILE = "averaged.json"
 """File of an averaged network, only in the folders of runs that made one."""
 
 
 def check_run_folder(folder: Path) -> None:
-    """Raise `GomeaBnError` if the files of a run cannot be written to a folder; see `check_folder`."""
-    check_folder(folder, (*FILES, AVERAGED_FILE))
+    """Raise `GomeaBnError` if a run cannot be written to a folder without loss; writes nothing.
+
+    Only files of an earlier run may be replaced, which are recognised by its run.json.
+    """
+    files = (*FILES, AVERAGED_FILE)
+    check_folder(folder, files)
+    in_the_way = [name for name in files if os.path.lexists(folder / name)]
+    if in_the_way and not has_format(folder / RECORD_FILE, RECORD_FORMAT):
+        raise GomeaBnError(
+            f"Cannot write '{folder / in_the_way[0]}': the existing file does not belong to a run (there is no "
+            f"{RECORD_FILE} of a run) and would be lost; choose another folder."
+        )
 
 
 def write_run_folder(

@@ -117,7 +117,8 @@ def with_tables(
     own = [
         (parent, child)
         for parent, child in problem.edges(result.X)
-        if not follows[child] or is_required[min(parent, child), max(parent, child)]
+        if (parent, child) in network.edges
+        and (not follows[child] or is_required[min(parent, child), max(parent, child)])
     ]
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(network.edges)

@@ -79,6 +79,31 @@ class AveragedExports:
         _warn(self, "BIF")
         return self.network.to_bif(path)
 
+    def to_xdsl(self: AveragedLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network that is shown as XDSL text of GeNIe, with a warning; write it to `path` if given."""
+        _warn(self, "XDSL")
+        return self.network.to_xdsl(path)
+
+    def to_net(self: AveragedLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network that is shown as NET text of HUGIN, with a warning; write it to `path` if given."""
+        _warn(self, "NET")
+        return self.network.to_net(path)
+
+    def to_xmlbif(self: AveragedLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network that is shown as XMLBIF text, with a warning; write it to `path` if given."""
+        _warn(self, "XMLBIF")
+        return self.network.to_xmlbif(path)
+
+    def to_uai(self: AveragedLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network that is shown as UAI text, with a warning; write it to `path` if given."""
+        _warn(self, "UAI")
+        return self.network.to_uai(path)
+
+    def export(self: AveragedLike, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the network that is shown to a file, with a warning; see `DiscretizedBayesNet.export`."""
+        _warn(self, "a file")
+        self.network.export(path, format)
+
     def to_dot(self: AveragedLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the graph as Graphviz DOT text; write it to `path` if given."""
         return self.network.to_dot(path)

@@ -436,6 +436,31 @@ class DiscretizedBayesNet(Questions, Exports):
 
         return from_json(source, cls)
 
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], format: str | None = None) -> DiscretizedBayesNet:
+        """Return the network of a file: JSON, BIF, XDSL, NET, XMLBIF or UAI, also compressed by gzip.
+
+        Files that gomea-bn wrote give the names, bins and levels of the network, but for UAI files, which hold none.
+        Other files give discrete variables whose levels are the names of the states. Rows of tables that sum to 1
+        within 0.01, as in rounded files, are scaled.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        format : {"json", "bif", "xdsl", "net", "xmlbif", "uai"}, optional
+            Format; by default that of the ending: .json, .bif, .xdsl, .net, .xmlbif, .bifxml, .xml or .uai.
+
+        Raises
+        ------
+        GomeaBnError
+            For a file that cannot be read, is not of the format, or does not describe a network of discrete variables;
+            the message names the file, and the line or the variable.
+        """
+        from gomea_bn.network.formats.registry import network_from_file
+
+        return network_from_file(path, format)
+
     def _position(self, name: str) -> int:
         if name not in self._names:
             raise GomeaBnError(f"Unknown variable {name!r}.{nearest(str(name), self._names)}")

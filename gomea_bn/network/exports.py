@@ -66,6 +66,64 @@ class Exports:
 
         return to_bif(self, path)
 
+    def to_xdsl(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network as XDSL text of GeNIe, drawn in layers; write it to `path` if given.
+
+        See `gomea_bn.network.formats.xdsl.to_xdsl`.
+        """
+        from gomea_bn.network.formats.xdsl import to_xdsl
+        from gomea_bn.plots.network_layout import node_boxes
+
+        return to_xdsl(self, path, boxes=node_boxes(self.names, self.edges))
+
+    def to_net(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network as NET text of HUGIN, drawn in layers; write it to `path` if given.
+
+        See `gomea_bn.network.formats.net.to_net`.
+        """
+        from gomea_bn.network.formats.net import to_net
+        from gomea_bn.plots.network_layout import node_boxes
+
+        return to_net(self, path, boxes=node_boxes(self.names, self.edges))
+
+    def to_xmlbif(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network as XMLBIF text, drawn in layers; write it to `path` if given.
+
+        See `gomea_bn.network.formats.xmlbif.to_xmlbif`.
+        """
+        from gomea_bn.network.formats.xmlbif import to_xmlbif
+        from gomea_bn.plots.network_layout import node_boxes
+
+        return to_xmlbif(self, path, boxes=node_boxes(self.names, self.edges))
+
+    def to_uai(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the network as UAI text, without names; write it to `path` if given.
+
+        See `gomea_bn.network.formats.uai.to_uai`.
+        """
+        from gomea_bn.network.formats.uai import to_uai
+
+        return to_uai(self, path)
+
+    def export(self: NetworkLike, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the network to a file for another program.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        format : {"json", "bif", "dot", "xdsl", "net", "xmlbif", "uai"}, optional
+            Format; by default that of the ending. The method `to_...` of this name writes it.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown format or ending, and if the file cannot be written.
+        """
+        from gomea_bn.network.formats.registry import export
+
+        export(self, path, format)
+
     def to_dot(self: NetworkLike, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
         """Return the graph as Graphviz DOT text; write it to `path` if given.
 

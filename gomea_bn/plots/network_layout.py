@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.plots.layers import chains, ordered
 
-__all__ = ["NetworkLayout", "network_layout"]
+__all__ = ["NetworkLayout", "network_layout", "node_boxes"]
 
 # weight of a piece of an edge, by the number of its ends that are bends
 _STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}
@@ -21,6 +21,10 @@ _STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}
 _CENTRING = {True: 3.0, False: 0.5}
 # small, so that it decides only between equal layouts
 _COMPACTNESS = 1e-3
+# pixels of boxes in other programs
+_NARROWEST_BOX, _WIDEST_BOX, _BOX_HEIGHT = 76.0, 220.0, 46.0
+_BOX_GAP, _ROW_HEIGHT = 24.0, 96.0
+_MOST_IN_LAYERS = 500
 
 
 class NetworkLayout(TypedDict):
@@ -100,6 +104,29 @@ def network_layout(
     isolated = [name for name in all_nodes if name not in connected]
     centres |= _isolated(isolated, width_of, gap, len(rows), float((x_of + half).max(initial=0.0)))
     return {"nodes": {name: centres[name] for name in all_nodes}, "bends": bends}
+
+
+def node_boxes(
+    names: Sequence[str], edges: Iterable[tuple[str, str]]
+) -> dict[str, tuple[float, float, float, float]]:
+    """Return (left, top, right, bottom) of the boxes of nodes in pixels, y downwards, for drawings in other programs.
+
+    Widths grow with the names. More than 500 nodes are placed in rows regardless of edges, since their layout would
+    take more than a few seconds. Parameters and errors are those of `network_layout`.
+    """
+    widths = {name: min(max(_NARROWEST_BOX, 7.0 * len(name) + 20), _WIDEST_BOX) for name in names}
+    drawn = edges if len(names) <= _MOST_IN_LAYERS else []
+    nodes = network_layout(names, drawn, widths=widths, gap=_BOX_GAP)["nodes"]
+    left = min(nodes[name][0] - widths[name] / 2 for name in names) - _BOX_GAP
+    return {
+        name: (
+            x - widths[name] / 2 - left,
+            _BOX_GAP + _ROW_HEIGHT * y,
+            x + widths[name] / 2 - left,
+            _BOX_GAP + _ROW_HEIGHT * y + _BOX_HEIGHT,
+        )
+        for name, (x, y) in nodes.items()
+    }
 
 
 def _checked_edges(edges: Iterable[tuple[str, str]], names: list[str]) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, log10
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals import sampled_marginal
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside
+from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.marginals import exact_marginal
 
 if TYPE_CHECKING:
@@ -101,16 +102,24 @@ class Pools:
         """Add a network and return its positions in the pools by variable.
 
         "c" is for its bins, "f" for its tables, and "d" for its marginal densities. The latter is None for a discrete
-        variable, and where the density takes too long to compute. "e" has [parent, child] of every edge that the tables
-        leave out, if there are some.
+        variable, and where the density takes too long to compute. "o" has the edges whose direction is open, and "e"
+        those that the tables leave out, if there are some, as position of the parent * number of variables + position
+        of the child.
         """
         bins = [self._bins(network, position) for position in range(len(self._names))]
         families = [self._family(network, position, bins) for position in range(len(self._names))]
         sample = _Sample(network)
         densities = [self._density(sample, position, families) for position in range(len(self._names))]
+        n = len(self._names)
+        position_of = {name: position for position, name in enumerate(self._names)}
+
+        def keys(edges: Iterable[tuple[str, str]]) -> list[int]:
+            return [position_of[parent] * n + position_of[child] for parent, child in edges]
+
         entry: dict[str, list[Any]] = {"c": [*bins], "f": [*families], "d": densities}
+        entry["o"] = keys(equivalence_class(network).reversible)
         if network.curve_edges:
-            entry["e"] = [[self._names.index(name) for name in edge] for edge in network.curve_edges]
+            entry["e"] = keys(network.curve_edges)
         return entry
 
     def support(self, name: str) -> list[float]:

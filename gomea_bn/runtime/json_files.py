@@ -10,7 +10,16 @@ from typing import Any, NoReturn
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.runtime.text_files import file_text, named_source
 
-__all__ = ["check_fields", "check_format", "field_of", "load_json", "parse_json", "read_json", "source_text"]
+__all__ = [
+    "check_fields",
+    "check_format",
+    "field_of",
+    "has_format",
+    "load_json",
+    "parse_json",
+    "read_json",
+    "source_text",
+]
 
 _KINDS = {
     list: "a list",
@@ -84,6 +93,15 @@ def load_json(text: str, where: str) -> Any:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
     except (ValueError, RecursionError) as error:
         raise GomeaBnError(f"{where} is not JSON: {error}.") from error
+
+
+def has_format(path: str | os.PathLike[str], form: str) -> bool:
+    """Return whether a file is JSON of a format, of any version; False also for a file that cannot be read."""
+    try:
+        content = load_json(file_text(path, form), str(path))
+    except GomeaBnError:
+        return False
+    return isinstance(content, dict) and content.get("format") == form
 
 
 def check_format(

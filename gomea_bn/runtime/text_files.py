@@ -10,13 +10,29 @@ from contextlib import contextmanager
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["file_text", "named_source", "prefixed_errors"]
+__all__ = ["decoded", "file_bytes", "file_text", "named_source", "prefixed_errors"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def file_text(path: str | os.PathLike[str], description: str, *, max_bytes: int | None = None) -> str:
     """Return the text of a UTF-8 file, with or without a byte order mark, plain or compressed by gzip.
+
+    Parameters and errors are those of `file_bytes`; bytes that are not such text are another error.
+    """
+    return decoded(file_bytes(path, description, max_bytes=max_bytes), named_source(path))
+
+
+def decoded(content: bytes, where: str) -> str:
+    """Return bytes in UTF-8, with or without a byte order mark, as text; `where` names them in the error."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GomeaBnError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
+
+
+def file_bytes(path: str | os.PathLike[str], description: str, *, max_bytes: int | None = None) -> bytes:
+    """Return the bytes of a file, plain or compressed by gzip.
 
     Parameters
     ----------
@@ -30,7 +46,7 @@ def file_text(path: str | os.PathLike[str], description: str, *, max_bytes: int 
     Raises
     ------
     GomeaBnError
-        For a file that cannot be read, is too large or is not such text; the message names it.
+        For a file that cannot be read or is too large; the message names it.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise GomeaBnError(f"Reading {description} needs a path, got {path!r:.80}.")
@@ -50,10 +66,7 @@ def file_text(path: str | os.PathLike[str], description: str, *, max_bytes: int 
         raise GomeaBnError(f"{where} cannot be read: {error}.") from error
     if max_bytes is not None and len(content) > max_bytes:
         raise GomeaBnError(f"{where} is larger than {max_bytes:,} bytes; it is not {description}.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise GomeaBnError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
+    return content
 
 
 def named_source(path: str | os.PathLike[str]) -> str:

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def run(tmp_path_factory):
     return path / "run"
 
 
-@pytest.mark.parametrize("ending", ["json", "bif", "dot"])
+@pytest.mark.parametrize("ending", ["json", "bif", "dot", "xdsl"])
 def test_export_takes_one_network_out(front, folder, run, tmp_path, ending):
     texts = {n: getattr(front[n].network, f"to_{ending}")() for n in range(20)}
     assert ok("export", folder, "--network", 12, "--to", ending).stdout == texts[12]
@@ -61,6 +62,17 @@ def test_export_takes_one_network_out(front, folder, run, tmp_path, ending):
     assert ok("export", run, "--to", ending).stdout == getattr(only, f"to_{ending}")()
 
 
+def test_export_marks_reversible_edges_in_dot(front, folder, run):
+    knee = front.knee().network
+    assert ok("export", folder, "--network", "knee", "--to", "dot", "--cpdag").stdout == knee.to_dot(
+        cpdag=True
+    )
+    assert knee.to_dot(cpdag=True) != knee.to_dot()
+    only = DiscretizedBayesNet.from_json(run / "network.json")
+    assert ok("export", run, "--to", "dot", "--cpdag").stdout == only.to_dot(cpdag=True)
+    assert "--cpdag is for --to dot, got bif" in refused(2, "export", run, "--to", "bif", "--cpdag")
+
+
 def test_export_gives_the_table(front, folder, tmp_path):
     text = ok("export", folder, "--to", "csv").stdout
     frame = pd.read_csv(io.StringIO(text), index_col="id")
@@ -72,7 +84,9 @@ def test_export_gives_the_table(front, folder, tmp_path):
 
 
 def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
-    assert "must be one of json, bif, dot, csv, parquet" in refused(2, "export", folder, "--to", "pickle")
+    assert "must be one of json, bif, dot, xdsl, net, xmlbif, uai, csv, parquet" in refused(
+        2, "export", folder, "--to", "pickle"
+    )
     assert "got 'txt'" in refused(2, "export", folder, "-o", tmp_path / "table.txt")
     assert "name it with --network" in refused(2, "export", folder, "--to", "bif")
     assert "leave --network out" in refused(2, "export", folder, "--to", "csv", "--network", 3)
@@ -80,14 +94,14 @@ def test_export_says_what_it_cannot_write(folder, run, tmp_path, monkeypatch):
     assert "Did you mean 'knee'?" in refused(2, "export", folder, "--network", "kne")
     assert "--out" in refused(2, "export", folder, "--to", "parquet")
     assert "no ids and no table; leave --network out" in refused(2, "export", run, "--network", 0)
-    assert "no table; --to must be one of json, bif, dot" in refused(2, "export", run, "--to", "csv")
+    assert "no table; --to must be one of json, bif, dot, xdsl" in refused(2, "export", run, "--to", "csv")
     assert "does not exist" in refused(3, "export", tmp_path / "none")
     assert "holds neither front.json nor network.json" in refused(3, "export", tmp_path)
     (tmp_path / "front.json").write_text("{}")
     assert "is not a front" in refused(3, "export", tmp_path, "--to", "csv")
     assert "does not exist" in refused(1, "export", run, "-o", tmp_path / "none" / "one.bif")
     assert "does not exist" in refused(1, "export", folder, "-o", tmp_path / "none" / "table.parquet")
-    monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "needs pyarrow" in refused(1, "export", folder, "-o", tmp_path / "table.parquet")
 
 

@@ -537,3 +537,18 @@ def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
     for command, folder in (("export", "run"), ("review", "front"), ("review", "run")):
         arguments = ["--to", "bif"] if command == "export" else []
         assert invoke(command, tmp_path / folder, *arguments).exit_code == 0
+
+
+def test_files_that_no_run_wrote_stay(table, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "network.json").write_text("{}")
+    arguments = ("learn", table, "--max-evaluations", 50, "--quiet", "--out")
+    for record in (None, "{}", '{"format": "another"}'):
+        if record is not None:
+            (tmp_path / "mine" / "run.json").write_text(record)
+        result = invoke(*arguments, tmp_path / "mine")
+        assert result.exit_code == 2
+        assert "does not belong to a run" in result.stderr
+        assert (tmp_path / "mine" / "network.json").read_text() == "{}"
+    assert invoke(*arguments, tmp_path / "run").exit_code == 0
+    assert invoke(*arguments, tmp_path / "run").exit_code == 0

@@ -68,6 +68,14 @@ def folder(tmp_path, monkeypatch):
         ("accept front decision.json -o decision.json", "--out", "decision.json", "DECISION"),
         ("accept front decision.json -o link.json", "--out", "link.json", "DECISION"),
         ("accept front decision.json -o front/expert_completed.json", "--out", "completed.json", "FOLDER"),
+        ("fit run/network.json rows.csv -o run/network.json", "--out", "run/network.json", "GRAPH"),
+        (
+            "fit run/network.json rows.csv -o run/run.json --cuts run/run.json",
+            "--out",
+            "run/run.json",
+            "--cuts",
+        ),
+        ("impute run rows.csv -o same.csv", "--out", "same.csv", "DATA"),
         ("bench table1 --out . --summary table1/rows.jsonl", "--summary", "rows.jsonl", "--out"),
     ],
 )

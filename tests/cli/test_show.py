@@ -1,8 +1,11 @@
 """The command `show` prints a saved network and says which files hold none."""
 
-from command_line import invoke
+from command_line import invoke, ok, refused
 
 from gomea_bn import DiscretizedBayesNet, cut_gains
+
+EDGES = [("a", "b"), ("b", "c")]
+CUTS = {"a": [0.0], "b": [-0.5, 0.5]}
 
 
 def test_show_prints_a_saved_network(table, tmp_path):
@@ -25,3 +28,46 @@ def test_show_prints_a_saved_network(table, tmp_path):
     assert refused.exit_code == 3
     assert "is not a network" in refused.stderr
     assert invoke("show", tmp_path / "none.json").exit_code == 3
+
+
+def test_show_takes_folders_and_files_of_other_programs(rows, tmp_path):
+    network = DiscretizedBayesNet.from_table(rows, EDGES, CUTS)
+    (tmp_path / "run").mkdir()
+    network.to_json(tmp_path / "run" / "network.json")
+    assert ok("show", tmp_path / "run").stdout == network.summary() + "\n"
+    network.export(tmp_path / "net.xdsl")
+    assert ok("show", tmp_path / "net.xdsl").stdout == network.summary() + "\n"
+    assert "holds neither front.json nor network.json" in refused(3, "show", tmp_path)
+
+
+def test_show_answers_questions_about_the_graph(rows, table, tmp_path):
+    network = DiscretizedBayesNet.from_table(rows, EDGES, CUTS)
+    network.to_json(tmp_path / "net.json")
+    show = ("show", tmp_path / "net.json")
+    relatives = (
+        "--parents",
+        "b",
+        "--children",
+        "b",
+        "--ancestors",
+        "c",
+        "--descendants",
+        "d",
+        "--markov-blanket",
+        "b",
+    )
+    assert ok(*show, *relatives).stdout.splitlines() == [
+        "Parents of b: a",
+        "Children of b: c",
+        "Ancestors of c: a, b",
+        "Descendants of d: none",
+        "Markov blanket of b: a, c",
+    ]
+    assert "a and c are d-separated given b" in ok(*show, "--d-separated", "a", "c", "--given", "b").stdout
+    assert "a and c are not d-separated:" in ok(*show, "--d-separated", "a", "c").stdout
+    why = ok(*show, "--why", "a", "b", "--data", table).stdout
+    assert why == str(network.why(("a", "b"), rows)) + "\n"
+    assert ok(*show, "--reversible").stdout == str(network.cpdag()) + "\n"
+    assert "Unknown variable 'z'" in refused(2, *show, "--parents", "z")
+    assert "It has the reverse" in refused(2, *show, "--why", "b", "a")
+    assert "--given is for --d-separated" in refused(2, *show, "--given", "b")

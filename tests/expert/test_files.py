@@ -166,7 +166,9 @@ def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(GomeaBnError, match="is not UTF-8 text"):
         ExpertNetwork.from_file(tmp_path / "latin.csv")
     (tmp_path / "notes.txt").write_text("smoking causes cancer")
-    with pytest.raises(GomeaBnError, match="wanted JSON, BIF, or edges with the columns parent,child"):
+    with pytest.raises(
+        GomeaBnError, match=r"wanted \.json, \.bif, \.xdsl, .* or edges with the columns parent,child"
+    ):
         ExpertNetwork.from_file(tmp_path / "notes.txt")
     with pytest.raises(GomeaBnError, match="cannot be read"):
         ExpertNetwork.from_file(tmp_path)

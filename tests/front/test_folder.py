@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -344,7 +345,7 @@ def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
     for bad in (-1, 2.0, True, "all"):
         with pytest.raises(GomeaBnError, match="networks must be"):
             write_front(tmp_path / "new", front, networks=untyped(bad))
-    monkeypatch.setattr("gomea_bn.front.folder.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(GomeaBnError, match=r"pip install 'gomea-bn\[parquet\]'"):
         write_front(tmp_path / "new", front, parquet=True)
     assert not (tmp_path / "new").exists()

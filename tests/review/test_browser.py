@@ -255,7 +255,15 @@ def test_edges_are_classed_against_the_expert(page, front):
         drawn = page.locator(f"#graph .edge.{kind}").evaluate_all("all => all.map(one => one.dataset.edge)")
         names = network.names
         assert {tuple(names[int(index)] for index in edge.split(",")) for edge in drawn} == edges
+    open_edges = page.locator("#graph .edge.open").evaluate_all("all => all.map(one => one.dataset.edge)")
+    reversible = set(network.cpdag().reversible)
+    assert {
+        tuple(network.names[int(index)] for index in edge.split(",")) for edge in open_edges
+    } == reversible
     legend = page.locator("#legend li").all_inner_texts()
+    assert [text for text in legend if "reversible" in text] == [f"reversible {len(reversible)}"][
+        : len(reversible)
+    ]
     assert [int(text.split()[-1]) for text in legend[:4]] == [
         len(classes[kind]) for kind in ("both", "reversed", "here", "there")
     ]

@@ -85,6 +85,9 @@ def test_page_holds_every_network_as_it_is(n_objectives):
     for candidate, entry in zip(front, data["networks"]):
         network = candidate.network
         assert edges_in(data, entry) == set(network.edges)
+        n = len(network.names)
+        open_edges = [(network.names[key // n], network.names[key % n]) for key in entry["o"]]
+        assert open_edges == list(network.cpdag().reversible)
         for position, name in enumerate(network.names):
             family = data["families"][position][entry["f"][position]]
             rows = network.tables[name].reshape(-1, network.cardinality(name))

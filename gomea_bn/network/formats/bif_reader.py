@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from math import prod
 from typing import NoReturn
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.formats.discrete import FileVariable, checked_table, network_of
 from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
 
-__all__ = ["parse_bif", "read_bif"]
+__all__ = ["bif_variables", "parse_bif", "read_bif"]
 
 _TOKEN = re.compile(
     r"""
@@ -26,16 +28,18 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# rows with a larger error are scaled; rows with an error above the second limit are refused
-_EXACT_SUM_ERROR = 1e-6
-_ROUNDED_SUM_ERROR = 1e-2
+# NumPy allows 64 axes
+_MOST_AXES = 63
+# cells of all tables with a default row, which the file need not hold one by one
+_MOST_DEFAULT_CELLS = 2**24
 
 
 def read_bif(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
-    """Return the network of a BIF file, plain or compressed by gzip.
+    """Return the network of a BIF file, plain or compressed by gzip, with the names and labels in the file.
 
     All variables are discrete, in the file's order, with the labels as text levels. Table rows that sum to 1
-    within 0.01 but not within 1e-6, as in rounded files, are scaled to sum to 1.
+    within 0.01 but not within 1e-6, as in rounded files, are scaled to sum to 1. `DiscretizedBayesNet.from_file`
+    restores the bins of a file that gomea-bn wrote.
 
     Raises
     ------
@@ -50,21 +54,28 @@ def read_bif(path: str | os.PathLike[str]) -> DiscretizedBayesNet:
 
 def parse_bif(text: str) -> DiscretizedBayesNet:
     """Return the network of BIF text; see `read_bif`."""
+    return network_of(bif_variables(text), restore=False)
+
+
+def bif_variables(text: str) -> list[FileVariable]:
+    """Return the variables of BIF text in its order; errors are those of `read_bif`."""
     reader = _Reader(text)
     reader.read()
-    names = list(reader.levels)
-    if not names:
+    if not reader.levels:
         raise GomeaBnError("the file has no variable; it is not BIF.")
-    position_of = {name: position for position, name in enumerate(names)}
-    edges, tables = [], {}
-    for name in names:
+    for name in reader.levels:
         if name not in reader.tables:
             raise GomeaBnError(f"variable '{name}' has no probability block.")
-        parents, table = reader.tables[name]
-        order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
-        edges += [(parent, name) for parent in parents]
-        tables[name] = table.transpose([*order, len(parents)])
-    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=reader.levels, tables=tables)
+    return [
+        FileVariable(
+            name,
+            tuple(levels),
+            tuple(reader.tables[name][0]),
+            reader.tables[name][1],
+            reader.properties[name],
+        )
+        for name, levels in reader.levels.items()
+    ]
 
 
 class _Reader:
@@ -77,7 +88,9 @@ class _Reader:
         ]
         self.position = 0
         self.levels: dict[str, list[str]] = {}
+        self.properties: dict[str, dict[str, str]] = {}
         self.tables: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
+        self.n_default_cells = 0
 
     def read(self) -> None:
         """Read all blocks."""
@@ -126,7 +139,13 @@ class _Reader:
         name = " ".join(self.until("{"))
         if name in self.levels:
             self.fail(f"duplicate variable '{name}'")
+        properties: dict[str, str] = {}
         while (word := self.take()) != "}":
+            if word == "property":
+                key, *value = [*self.until(";"), ""]
+                if value[:1] == ["="]:
+                    properties[key] = " ".join(value[1:-1])
+                continue
             if word != "type":
                 self.until(";")
                 continue
@@ -145,6 +164,7 @@ class _Reader:
                 self.take()
         if name not in self.levels:
             self.fail(f"variable '{name}' has no type")
+        self.properties[name] = properties
 
     def probability(self) -> None:
         """Read the table of a variable."""
@@ -162,7 +182,7 @@ class _Reader:
                 )
         if child in self.tables:
             self.fail(f"variable '{child}' has two probability blocks")
-        table = np.full([len(self.levels[name]) for name in (*parents, child)], np.nan)
+        table = self.empty_table([len(self.levels[name]) for name in (*parents, child)], child)
         default: list[float] | None = None
         codes = [{label: code for code, label in enumerate(self.levels[name])} for name in parents]
         self.take("{")
@@ -185,8 +205,23 @@ class _Reader:
             else:
                 self.until(";")
         if default is not None:
+            self.n_default_cells += table.size
+            if self.n_default_cells > _MOST_DEFAULT_CELLS:
+                self.fail(
+                    f"tables with a default row must have at most {_MOST_DEFAULT_CELLS:,} numbers in all"
+                )
             table[np.isnan(table).any(axis=-1)] = default
         self.tables[child] = (parents, self.checked(table, child))
+
+    def empty_table(self, shape: list[int], child: str) -> NDArray[np.float64]:
+        """Return a table of NaN; raise, before it is allocated, if the text cannot fill it."""
+        n_cells = prod(shape)
+        if n_cells > max(len(self.tokens), _MOST_DEFAULT_CELLS) or len(shape) > _MOST_AXES:
+            self.fail(
+                f"probability of '{child}': {len(shape) - 1} parents make a table of {n_cells:,} numbers, more than "
+                "the file holds"
+            )
+        return np.full(shape, np.nan)
 
     def numbers(self, count: int, child: str) -> list[float]:
         """Return the numbers up to the semicolon."""
@@ -207,9 +242,10 @@ class _Reader:
                 f"probability of '{child}': no numbers for parent states "
                 f"{np.argwhere(np.isnan(sums))[0][:-1].tolist()}"
             )
-        if (table < 0).any() or (np.abs(sums - 1) > _ROUNDED_SUM_ERROR).any():
-            self.fail(f"probability of '{child}': a row has a negative number or does not sum to 1")
-        return np.where(np.abs(sums - 1) > _EXACT_SUM_ERROR, table / sums, table)
+        try:
+            return checked_table(table, child)
+        except GomeaBnError as error:
+            self.fail(str(error).rstrip("."))
 
 
 def _entries(tokens: list[str]) -> list[str]:

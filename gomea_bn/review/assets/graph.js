@@ -149,11 +149,15 @@ function edgeOf({ from, to, kind }, compared, near) {
     const [mx, my] = middleOf(curve);
     parts.push(draw("text", { class: "turned halo", x: mx, y: my + 5, "text-anchor": "middle" }, "⇄"));
   }
-  return draw("g", { class: `edge ${kind}${near ? " near" : ""}`, "data-edge": `${from},${to}` }, ...parts);
+  const classes = ["edge", kind, ...(isOpen(from, to) ? ["open"] : []), ...(near ? ["near"] : [])];
+  return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}` }, ...parts);
 }
 
 /** Whether the tables of the selected network leave an arc out. */
 const isOfCurve = (from, to) => model.curveEdges[view.selected].has(arcKey(from, to));
+
+/** Whether the rows cannot tell the direction of an edge of the network that is shown. */
+const isOpen = (from, to) => model.open[view.selected].has(arcKey(from, to));
 
 function kindWords(kind, compared) {
   const mine = compared?.kind === "yours" ? "yours" : "A";
@@ -171,7 +175,8 @@ function edgeTitle(from, to, kind, share, compared) {
   const often = isSingle() ? "" : `; in ${percent(share)} of the networks left`;
   const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
   const curve = isOfCurve(from, to) ? "; a curve, not in the table" : "";
-  return `${parent} → ${child}${words}${curve}${often}`;
+  const open = isOpen(from, to) ? "; the rows cannot tell the direction" : "";
+  return `${parent} → ${child}${words}${curve}${often}${open}`;
 }
 
 // ---- legend, reference, search
@@ -185,6 +190,8 @@ function renderLegend(edges, compared) {
   });
   const ofCurves = edges.filter(({ from, to }) => isOfCurve(from, to)).length;
   if (ofCurves) items.push(make("li", {}, sample("plain", DASHES), `${ofCurves} by curves, not in tables`));
+  const open = edges.filter(({ from, to }) => isOpen(from, to)).length;
+  if (open) items.push(make("li", { class: "muted" }, sample("plain open"), `reversible ${open}`));
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   byId("legend").replaceChildren(...items);
   const choice = model.data.expert && view.pin !== null;

@@ -10,7 +10,7 @@ async function readData() {
   return JSON.parse(await new Response(stream).text());
 }
 
-const model = { data: null, axes: [], edges: [], curveEdges: [], expertEdges: null, order: [] };
+const model = { data: null, axes: [], edges: [], curveEdges: [], open: [], expertEdges: null, order: [] };
 
 function buildModel(data) {
   model.data = data;
@@ -34,6 +34,8 @@ function buildModel(data) {
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
   model.curveEdges = data.networks.map(curveEdgesOf);
+  // edges that have the other direction in a network with the same independences
+  model.open = data.networks.map((network) => new Set(network.o));
   model.expertEdges = data.expert ? edgesOf(data.expert) : null;
   model.order = data.variables.map((_, index) => index);
 }
@@ -66,7 +68,7 @@ function edgesOf(network) {
 }
 
 /** The arcs that the tables of a network leave out, as a set of keys. */
-const curveEdgesOf = (network) => new Set((network.e ?? []).map(([from, to]) => arcKey(from, to)));
+const curveEdgesOf = (network) => new Set(network.e ?? []);
 
 function arcOf(key) {
   const n = model.data.variables.length;

@@ -131,8 +131,12 @@ function edgeGroups(edges, compared) {
               ),
             ]
           : [];
-      const curved = isOfCurve(from, to) ? [" ", make("span", { class: "muted" }, "(curve)")] : [];
-      return make("li", {}, nameLink(from), " → ", nameLink(to), ...curved, ...turned, ...often);
+      const muted = (text) => [" ", make("span", { class: "muted" }, text)];
+      const marks = [
+        ...(isOfCurve(from, to) ? muted("(curve)") : []),
+        ...(isOpen(from, to) ? muted("(reversible)") : []),
+      ];
+      return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...marks, ...often);
     });
     return [
       make("h3", {}, groupTitle(kind, group.length, compared)),

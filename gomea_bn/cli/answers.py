@@ -1,0 +1,345 @@
+"""The commands `predict`, `impute` and `query`: answers of a saved network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from gomea_bn.cli.named_networks import files_of, named_network
+from gomea_bn.cli.options import AsJson, Data, fields_of, reads_table
+from gomea_bn.cli.output import (
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_targets,
+    check_writable,
+    deliver_frame,
+    fail,
+    say,
+)
+from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import counted, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+__all__ = ["StatementCommand", "impute", "predict", "query"]
+
+Network = Annotated[
+    str,
+    typer.Argument(
+        metavar="NETWORK",
+        help="File of a network (.json, .bif, .xdsl, ...), folder of a run, or FOLDER#ID of a front.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="File to write: .csv or .parquet. Default: CSV on standard output."),
+]
+Method = Annotated[
+    str,
+    typer.Option(help="exact, or sampling: estimates, for networks that are too dense for exact answers."),
+]
+Draws = Annotated[int, typer.Option("--n-draws", min=1, help="Number of draws per row of sampling.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of draws. Default: random.")]
+
+_N_DRAWS = 10_000
+
+
+@reads_table
+def predict(
+    network: Network,
+    data: Data,
+    target: Annotated[str, typer.Option(help="Variable to predict.")],
+    out: Out = None,
+    how: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a continuous target: mean (default), median, or mode, the middle of the likeliest bin."
+        ),
+    ] = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Write the probability of every bin or level of the target.")
+    ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Write mean, median and the central interval of this probability, such as 0.9."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME,NAME: columns of DATA that are copied, for example an id; may be repeated."),
+    ] = None,
+    method: Method = "exact",
+    n_draws: Draws = _N_DRAWS,
+    seed: Seed = None,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Predict one variable of NETWORK for every row of DATA from its other cells.
+
+    Missing cells are summed out. The column of the target need not be in DATA, and its cells are not used. Exit codes:
+    0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
+    """
+    if sum((proba, interval is not None, how is not None)) > 1:
+        fail("Give only one of --how, --proba and --interval.", WRONG_USE)
+    if interval is not None and not 0 < interval < 1:
+        fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
+    saved, frame, as_parquet = _inputs(network, data, out, reading)
+    kept = _kept(keep, frame)
+    if target not in saved.names:
+        from gomea_bn.errors import nearest
+
+        fail(f"--target: unknown variable {target!r}.{nearest(target, saved.names)}", WRONG_USE)
+    options: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": seed}
+    if target in saved.levels and (interval is not None or how not in (None, "mode")):
+        fail(
+            f"'{target}' is discrete: --interval and --how need a continuous target; use --proba.", WRONG_USE
+        )
+    with _answering():
+        if proba:
+            answer = saved.predict_proba(frame, target, **options)
+            answer.columns = [f"{target}={label}" for label in saved.bin_labels(target)]
+        elif interval is not None:
+            ends = ((1 - interval) / 2, (1 + interval) / 2)
+            answer = saved.predict_interval(frame, target, ends, **options)
+            percents = [f"{100 * end:.10g}%" for end in ends]
+            answer.columns = [f"{target} {column}" for column in ("mean", "median", *percents)]
+        else:
+            answer = saved.predict(frame, target, how, **options).to_frame(f"{target} predicted")
+    _say_missing(frame, [name for name in saved.names if name != target], "they are summed out")
+    for name in answer.columns:
+        if name in kept.columns:
+            fail(f"--keep: '{name}' is also the name of a column of predictions.", WRONG_USE)
+    import pandas as pd
+
+    deliver_frame(pd.concat([kept, answer], axis=1), out, as_parquet=as_parquet)
+
+
+@reads_table
+def impute(
+    network: Network,
+    data: Data,
+    out: Out = None,
+    how: Annotated[
+        str,
+        typer.Option(
+            help="draw: all missing cells of a row jointly from their distribution; mode: the likeliest level or bin "
+            "of each; mean: the mean of continuous cells, the likeliest level of discrete ones."
+        ),
+    ] = "draw",
+    method: Method = "exact",
+    n_draws: Draws = _N_DRAWS,
+    seed: Seed = None,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Fill the missing cells of DATA, given the observed cells of their rows.
+
+    Observed cells and columns that NETWORK lacks stay as they are. Exit codes: 0 done, 1 not written, 2 wrong use, 3
+    network or data unusable, 130 interrupted.
+    """
+    if how not in ("draw", "mode", "mean"):
+        fail(f"--how must be draw, mode or mean, got {how!r}.", WRONG_USE)
+    saved, frame, as_parquet = _inputs(network, data, out, reading)
+    if how == "draw" and seed is None:
+        from gomea_bn.learning.options import seed_of
+
+        seed = seed_of(None)
+        say(f"Drawing with --seed {seed}.")
+    with _answering():
+        filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed)
+    _say_missing(frame, saved.names, f"they are filled ({how})")
+    others = [
+        str(name) for name in frame.columns if str(name) not in saved.names and frame[name].isna().any()
+    ]
+    if others:
+        say(f"Missing cells of {listed(others, 10)} stay: the network does not have these columns.")
+    deliver_frame(filled, out, as_parquet=as_parquet)
+
+
+def query(
+    network: Network,
+    target: Annotated[
+        list[str],
+        typer.Option(help="Variable whose distribution is wanted; several for their joint distribution."),
+    ],
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow."
+        ),
+    ] = None,
+    do: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="'x=3.2': an intervention, which cuts the edges into x; several may follow. Its answer is an effect "
+            "only if the edges are causes."
+        ),
+    ] = None,
+    method: Method = "exact",
+    n_draws: Draws = _N_DRAWS,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the distribution of variables of NETWORK, given what is known about others.
+
+    Example: gomea-bn query out/run --target cough --given 'age in 40..60' 'smoker=yes'. Exit codes: 0 done, 2 wrong
+    use, 3 network unusable, 130 interrupted.
+    """
+    from gomea_bn.cli.statements import read_statements, read_values
+
+    try:
+        saved = named_network(network)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    try:
+        stated = read_statements("--given", given or (), saved)
+        changes = read_values("--do", do or (), saved)
+        if both := [name for name in changes if name in stated]:
+            raise GomeaBnError(f"--do and --given both name '{both[0]}'; give it once.")
+        with printed_warnings():
+            model = saved.do(changes) if changes else saved
+            answer = model.query(list(target), stated, method=method, n_draws=n_draws, random_state=seed)
+    except GomeaBnError as error:
+        fail(error, WRONG_USE)
+    except KeyboardInterrupt:
+        fail("Interrupted.", INTERRUPTED)
+    if changes:
+        say("Note: an intervention has this effect only if the edges are causes, which rows do not show.")
+    words = [*(f"do({text.strip()})" for text in do or ()), *(text.strip() for text in given or ())]
+    if as_json:
+        typer.echo(json.dumps(_record(saved, target, given or (), do or (), answer), indent=2))
+    else:
+        say(_table(saved, target, words, answer), to_error=False)
+
+
+class StatementCommand(TyperCommand):
+    """A command whose options --given and --do may be followed by several statements."""
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        """Give every further statement its option, then parse as usual."""
+        spread: list[str] = []
+        option = ""
+        for position, word in enumerate(args):
+            follows_option = position > 0 and args[position - 1] in ("--given", "--do")
+            if word.startswith("-") and not follows_option:
+                option = word if word in ("--given", "--do") else ""
+            elif option and not follows_option:
+                if "=" not in word and " in " not in word:
+                    option = ""
+                else:
+                    spread.append(option)
+            spread.append(word)
+        return super().parse_args(context, spread)
+
+
+def _inputs(
+    network: str, data: Path, out: Path | None, reading: ReadingOptions
+) -> tuple[DiscretizedBayesNet, pd.DataFrame, bool]:
+    """Return the network, the rows, and whether the output is Parquet; exits if one cannot be used."""
+    if out is not None:
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            fail(f"--out: '{out}' must end in .csv or .parquet.", WRONG_USE)
+        check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
+        check_writable(out)
+    try:
+        saved = named_network(network)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Print warnings, and turn errors and Ctrl-C into an exit; nothing is written before the block ends."""
+    try:
+        with printed_warnings():
+            yield
+    except GomeaBnError as error:
+        fail(error, WRONG_USE if error.is_about_option else UNUSABLE_DATA)
+    except KeyboardInterrupt:
+        fail("Interrupted; nothing was written.", INTERRUPTED)
+
+
+def _kept(keep: Sequence[str] | None, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of the data that --keep names."""
+    from gomea_bn.data.columns import column_positions
+
+    try:
+        names = [name for text in keep or () for name in fields_of("--keep", text)]
+        positions = column_positions(frame, names)
+        return frame.iloc[:, [positions[name] for name in dict.fromkeys(names)]]
+    except GomeaBnError as error:
+        fail(f"--keep: {error}", WRONG_USE)
+
+
+def _say_missing(frame: pd.DataFrame, names: Sequence[str], what: str) -> None:
+    """Print how many cells of the network's columns are missing, and what became of them."""
+    from gomea_bn.data.columns import column_positions
+
+    positions = column_positions(frame, names)
+    is_missing = frame.iloc[:, [positions[name] for name in names]].isna()
+    if (n_cells := int(is_missing.to_numpy().sum())) == 0:
+        return
+    counts = is_missing.sum()
+    columns = [f"{name} {int(count):,}" for name, count in counts.items() if count]
+    say(
+        f"{counted(n_cells, 'missing cell')} in {int(is_missing.any(axis=1).sum()):,} of "
+        f"{counted(len(frame), 'row')}: {what} ({listed(columns, 10)})."
+    )
+
+
+def _labels(network: DiscretizedBayesNet, targets: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the bins or levels of the targets as text, in the order of an answer."""
+    from itertools import product
+
+    return product(*(network.bin_labels(name) for name in targets))
+
+
+def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], answer: Any) -> str:
+    """Return the printed distribution: one line per combination of bins or levels."""
+    condition = f" | {', '.join(given)}" if given else ""
+    rows = [[*labels] for labels in _labels(network, targets)]
+    widths = [max(len(row[column]) for row in [[*targets], *rows]) for column in range(len(targets))]
+    line: Callable[[Sequence[str]], str] = lambda cells: "  ".join(  # noqa: E731
+        f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)
+    )
+    lines = [f"P({', '.join(targets)}{condition})", "", f"{line([*targets])}  probability"]
+    lines += [
+        f"{line(row)}  {probability:>11.4f}" for row, probability in zip(rows, answer.tolist(), strict=True)
+    ]
+    if "standard_error" in answer.attrs:
+        lines += ["", f"Estimates; the largest standard error is {answer.attrs['standard_error']:.2g}."]
+    return "\n".join(lines)
+
+
+def _record(
+    network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], do: Sequence[str], answer: Any
+) -> dict[str, Any]:
+    """Return what `--json` prints; a bin is a list of its two ends."""
+    from itertools import pairwise, product
+
+    states: list[list[Any]] = []
+    for name in targets:
+        if name in network.cut_points:
+            ends = [network.support[name][0], *network.cut_points[name].tolist(), network.support[name][1]]
+            states.append([list(pair) for pair in pairwise(ends)])
+        else:
+            states.append(list(network.levels[name]))
+    cells = [
+        {**dict(zip(targets, combination, strict=True)), "probability": probability}
+        for combination, probability in zip(product(*states), answer.tolist(), strict=True)
+    ]
+    return {"target": list(targets), "given": list(given), "do": list(do), "distribution": cells} | {
+        key: value for key, value in answer.attrs.items() if key == "standard_error"
+    }

@@ -1,0 +1,190 @@
+"""The command `fit`: probability tables for a graph and cuts of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gomea_bn.cli.named_networks import ending_of, files_of, named_network
+from gomea_bn.cli.options import (
+    CutPoints,
+    Data,
+    Kind,
+    LearnerMissing,
+    MaxLevels,
+    all_cut_points,
+    read_kinds,
+    read_missing,
+    read_pseudo_count,
+    reads_table,
+)
+from gomea_bn.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_targets,
+    check_writable,
+    fail,
+    say,
+)
+from gomea_bn.cli.running import loaded_data, printed_warnings
+from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import listed
+
+if TYPE_CHECKING:
+    from gomea_bn.data.table import Table
+
+__all__ = ["fit"]
+
+
+@reads_table
+def fit(
+    graph: Annotated[
+        str,
+        typer.Argument(
+            metavar="GRAPH",
+            help="CSV of edges (parent,child), .dot, file of a network (.json, .bif, .xdsl, ...), folder of a run, or "
+            "FOLDER#ID of a front; tables in it are not used.",
+        ),
+    ],
+    data: Data,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="File for the network: .json, .bif, .xdsl, .net, .xmlbif, .uai or .dot."
+        ),
+    ],
+    cuts: Annotated[
+        Path | None, typer.Option(help="File of cut points, as `gomea-bn discretize --out` writes it.")
+    ] = None,
+    cut_points: CutPoints = None,
+    pseudo_count: Annotated[
+        str, typer.Option(help="Smoothing of the tables: rows per table row, or auto: chosen from the data.")
+    ] = "auto",
+    kind: Kind = None,
+    missing: LearnerMissing = "available",
+    max_levels: MaxLevels = 50,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Count the probability tables of a graph and bins of your own from DATA; nothing is searched.
+
+    Every column of the graph that is continuous needs cuts, from --cuts, --cut-points or GRAPH. In Python this is
+    DiscretizedBayesNet.from_table(table, edges, cut_points, pseudo_count="auto"). Exit codes: 0 done, 1 not written, 2
+    wrong use, 3 graph or data unusable, 130 interrupted.
+    """
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+    inputs = {"GRAPH": files_of(graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
+    check_targets({"--out": [out]}, inputs)
+    try:
+        ending_of(out)
+        chosen_cuts = all_cut_points(cut_points or (), cuts)
+        kinds = read_kinds(kind or ())
+        treatment = read_missing(missing, ("available", "error", "drop"))
+        smoothing = read_pseudo_count(pseudo_count)
+    except GomeaBnError as error:
+        fail(error, WRONG_USE)
+    check_writable(out)
+    try:
+        names, edges, own_cuts = _graph(graph)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    for name in chosen_cuts:
+        if name not in names:
+            from gomea_bn.errors import nearest
+
+            fail(
+                f"--cuts or --cut-points: the graph has no column '{name}'.{nearest(name, names)}", WRONG_USE
+            )
+    chosen_cuts = {
+        **{name: cut for name, cut in own_cuts.items() if kinds.get(name) != "discrete"},
+        **chosen_cuts,
+    }
+    try:
+        table = _table(data, names, chosen_cuts, kinds, treatment, max_levels, reading)
+        with printed_warnings():
+            network = DiscretizedBayesNet.from_table(table, edges, chosen_cuts, pseudo_count=smoothing)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    except KeyboardInterrupt:
+        fail("Interrupted; nothing was written.", INTERRUPTED)
+    try:
+        network.export(out)
+    except GomeaBnError as error:
+        fail(error, FAILED)
+    say(network.summary(), to_error=False)
+    say(f"Wrote {out}.")
+
+
+def _graph(text: str) -> tuple[list[str], list[tuple[str, str]], dict[str, list[float]]]:
+    """Return the names, the edges and the cuts of a graph."""
+    from gomea_bn.expert.expert_network import ExpertNetwork
+
+    if Path(text).is_file():
+        expert = ExpertNetwork.from_file(text)
+        return (
+            list(expert.names),
+            expert.edges,
+            {name: cuts.tolist() for name, cuts in expert.cut_points.items()},
+        )
+    network = named_network(text)
+    return (
+        list(network.names),
+        network.edges,
+        {name: cuts.tolist() for name, cuts in network.cut_points.items()},
+    )
+
+
+def _table(
+    data: Path,
+    names: list[str],
+    cut_points: dict[str, list[float]],
+    kinds: dict[str, str],
+    missing: str,
+    max_levels: int,
+    reading: ReadingOptions,
+) -> Table:
+    """Return the columns of the graph; columns with cuts are continuous."""
+    from gomea_bn.data.columns import column_positions
+    from gomea_bn.data.sources import treatment_in_reading
+    from gomea_bn.data.table import table_of
+
+    loaded = loaded_data(data, reading)
+    positions = column_positions(loaded.frame, names)
+    chosen = sorted({positions[name] for name in names})
+    others = [str(name) for at, name in enumerate(loaded.frame.columns) if at not in chosen]
+    if others:
+        say(f"Left out, since the graph does not have these columns: {listed(others, 10)}.")
+    for name, kind in kinds.items():
+        if name not in names:
+            raise GomeaBnError(f"--kind: the graph has no column '{name}'.")
+        if kind == "discrete" and name in cut_points:
+            raise GomeaBnError(f"--kind: '{name}' cannot be discrete, since it has cuts.")
+    kinds = {**dict.fromkeys(cut_points, "continuous"), **kinds}
+    subset = replace(loaded, frame=loaded.frame.iloc[:, chosen])
+    with printed_warnings():
+        table = table_of(subset, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
+    _check_columns(table, names, cut_points)
+    return table
+
+
+def _check_columns(table: Table, names: list[str], cut_points: dict[str, Any]) -> None:
+    """Raise for columns of the graph that were left out, and for continuous columns without cuts."""
+    columns = {column.name: column for column in table.columns}
+    for name in names:
+        if name not in columns:
+            raise GomeaBnError(
+                f"Column '{name}' of the graph was left out; take it in by --kind {name}=discrete or cuts."
+            )
+    without = [name for name in names if columns[name].is_continuous and name not in cut_points]
+    if without:
+        raise GomeaBnError(
+            f"Continuous columns need cuts: {listed(without, 10)}. Give them by --cuts (`gomea-bn discretize` writes "
+            f"such a file) or --cut-points '{without[0]}=1,2.5', or give --kind '{without[0]}=discrete'."
+        )

@@ -1,0 +1,137 @@
+"""Statements about variables on the command line: "x=3.2", "y in 2..5", "z in {a,b}"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.cli.options import fields_of
+from gomea_bn.data.columns import Level, same_as_text
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.texts import listed
+
+if TYPE_CHECKING:
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+__all__ = ["read_statements", "read_values"]
+
+_FORMS = "NAME=VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
+
+
+def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayesNet) -> dict[str, Any]:
+    """Return what statements say, by variable, as `DiscretizedBayesNet.query` takes it.
+
+    Parameters
+    ----------
+    option : str
+        Option that holds the statements, for messages.
+    texts : iterable of str
+        Statements: a value, an interval of a continuous variable, which may be open ("2..", "..5"), or a set of levels.
+    network : DiscretizedBayesNet
+        Network whose variables they are about. Names may hold any characters.
+
+    Raises
+    ------
+    GomeaBnError
+        For unknown variables and levels, values that are not numbers, and two statements about one variable.
+    """
+    stated: dict[str, Any] = {}
+    for text in texts:
+        name, operator, value = _parts(option, text, network)
+        if name in stated:
+            raise GomeaBnError(f"{option} names '{name}' twice; give one statement per variable.")
+        if operator == "=":
+            stated[name] = _value(option, name, value, network)
+        elif value.startswith("{") and value.endswith("}"):
+            if name in network.cut_points:
+                raise GomeaBnError(
+                    f"{option}: '{name}' is continuous and needs an interval, '{name} in 2..5', got {text!r:.120}."
+                )
+            stated[name] = {_value(option, name, field, network) for field in fields_of(option, value[1:-1])}
+        else:
+            stated[name] = _interval(option, name, value, network)
+    return stated
+
+
+def read_values(option: str, texts: Iterable[str], network: DiscretizedBayesNet) -> dict[str, Any]:
+    """Return the values in statements "x=3.2" by variable; intervals and sets are errors, see `read_statements`."""
+    texts = list(texts)
+    for text in texts:
+        name, operator, _ = _parts(option, text, network)
+        if operator != "=":
+            raise GomeaBnError(f"{option} must set '{name}' to one value, {name}=VALUE, got {text!r:.120}.")
+    return read_statements(option, texts, network)
+
+
+def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, str, str]:
+    """Return the variable, the operator "=" or "in", and the rest of a statement."""
+    bare = text.strip()
+    # the longest name first, since names may hold operators
+    for name in sorted(network.names, key=len, reverse=True):
+        rest = bare.removeprefix(name.strip())
+        if rest == bare:
+            continue
+        value = rest.lstrip()
+        if value.startswith("=") and value[1:].strip():
+            return name, "=", value[1:].strip()
+        if (
+            rest[:1].isspace()
+            and value.startswith("in")
+            and value[2:3] in (" ", "{", ".", "-")
+            and value[2:].strip()
+        ):
+            return name, "in", value[2:].strip()
+    candidate = bare.partition("=")[0].partition(" in ")[0].strip()
+    if candidate in network.names:
+        raise GomeaBnError(f"{option} must be {_FORMS}, got {text!r:.120}.")
+    raise GomeaBnError(
+        f"{option} must be {_FORMS}, got {text!r:.120}: unknown variable {candidate!r:.80}."
+        f"{nearest(candidate, network.names)}"
+    )
+
+
+def _value(option: str, name: str, text: str, network: DiscretizedBayesNet) -> Level:
+    """Return a value of a variable: a number, or the level that equals the text or has it as its text."""
+    if name in network.cut_points:
+        return _number(option, name, text)
+    levels = network.levels[name]
+    for level in (
+        *(level for level in levels if level == text),
+        *(level for level in levels if str(level) == text or same_as_text(level, text)),
+    ):
+        return level
+    raise GomeaBnError(
+        f"{option}: '{name}' has no level {text!r:.80}; its levels are {listed(map(str, levels), 10)}."
+        f"{nearest(text, [str(level) for level in levels])}"
+    )
+
+
+def _number(option: str, name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not isfinite(number):
+        raise GomeaBnError(f"{option}: '{name}' is continuous and needs a number, got {text!r:.80}.")
+    return number
+
+
+def _interval(
+    option: str, name: str, text: str, network: DiscretizedBayesNet
+) -> tuple[float | None, float | None]:
+    """Return the ends of "2..5", None for an end that is open."""
+    low, dots, high = text.partition("..")
+    if name not in network.cut_points or not dots or not (low.strip() or high.strip()):
+        wanted = (
+            f"an interval, '{name} in 2..5'"
+            if name in network.cut_points
+            else f"a set of levels, '{name} in {{a,b}}'"
+        )
+        raise GomeaBnError(f"{option}: '{name}' needs {wanted}, got {text!r:.80}.")
+    ends = [None if not end.strip() else _number(option, name, end.strip()) for end in (low, high)]
+    if ends[0] is not None and ends[1] is not None and not ends[0] < ends[1]:
+        raise GomeaBnError(
+            f"{option}: the interval of '{name}' must have its smaller end first, got {text!r:.80}."
+        )
+    return ends[0], ends[1]

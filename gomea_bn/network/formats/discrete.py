@@ -1,0 +1,376 @@
+"""Networks as files of discrete networks hold them: identifiers, state names, full tables, and what restores the bins.
+
+Writers of BIF, XDSL, NET, XMLBIF and UAI get their variables from `file_variables`, and readers build their network by
+`network_of`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = [
+    "PADDING",
+    "FileVariable",
+    "ascii_text",
+    "bin_names",
+    "checked_table",
+    "distinct_names",
+    "file_variables",
+    "network_of",
+    "one_line",
+    "padded_table",
+    "plain_text",
+    "state_property",
+    "table_of_numbers",
+]
+
+PADDING = "never"
+"""Name of the second state of a variable with one bin or level; it has probability 0."""
+
+# NumPy allows 64 axes
+_MOST_AXES = 63
+# rows with a larger error are scaled; rows with an error above the second limit are refused
+_EXACT_SUM_ERROR = 1e-6
+_ROUNDED_SUM_ERROR = 1e-2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileVariable:
+    """One variable of a discrete network in a file.
+
+    Attributes
+    ----------
+    name : str
+        Identifier in the file.
+    states : tuple of str
+        Names of the states in code order.
+    parents : tuple of str
+        Identifiers of the parents.
+    table : ndarray of shape (n_states(parent_1), ..., n_states), float64
+        P(variable | parents) in the order of `parents`.
+    properties : mapping of str to str
+        What gomea-bn adds to restore the variable: "name", and "edges" or "levels", or nothing. "types" are the types
+        of levels that are not all text.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    parents: tuple[str, ...]
+    table: NDArray[np.float64]
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def file_variables(
+    network: NetworkLike,
+    names: Sequence[str],
+    bins: Callable[[list[float]], list[str]],
+    clean: Callable[[str], str],
+) -> list[FileVariable]:
+    """Return the variables of a network in column order, as a file holds them.
+
+    A variable with one bin or level gets a second state of probability 0, since other programs need two.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    names : sequence of str
+        Identifiers of the variables, without duplicates.
+    bins : callable
+        Function that names the bins of increasing cuts.
+    clean : callable
+        Function that turns a level into a legal state name.
+    """
+    identifier = dict(zip(network.names, names, strict=True))
+    states: dict[str, tuple[str, ...]] = {}
+    for name in network.names:
+        if name in network.cut_points:
+            chosen = bins(network.cut_points[name].tolist())
+        else:
+            chosen = distinct_names(map(str, network.levels[name]), clean)
+        if len(chosen) == 1:
+            chosen = [*chosen, PADDING if chosen[0] != PADDING else f"x_{PADDING}"]
+        states[name] = tuple(chosen)
+    variables = []
+    for name in network.names:
+        parents = network.parents(name)
+        shape = [len(states[member]) for member in (*parents, name)]
+        variables.append(
+            FileVariable(
+                identifier[name],
+                states[name],
+                tuple(identifier[parent] for parent in parents),
+                padded_table(network.tables[name], shape),
+                _properties(network, name),
+            )
+        )
+    return variables
+
+
+def _properties(network: NetworkLike, name: str) -> dict[str, str]:
+    """Return what restores a variable."""
+    key, words = state_property(network, name)
+    properties = {"name": quote(name, safe=""), key: words}
+    types = [type(level).__name__ for level in network.levels.get(name, ())]
+    if set(types) - {"str"}:
+        properties["types"] = " ".join(types)
+    return properties
+
+
+def state_property(network: NetworkLike, name: str) -> tuple[str, str]:
+    """Return "edges" and the ends of the bins to the last bit, or "levels" and the percent-encoded levels.
+
+    An empty level is "%".
+    """
+    if name in network.cut_points:
+        low, high = network.support[name]
+        return "edges", " ".join(map(repr, [low, *network.cut_points[name].tolist(), high]))
+    return "levels", " ".join(quote(str(level), safe="") or "%" for level in network.levels[name])
+
+
+def padded_table(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np.float64]:
+    """Return the table with added second states: probability 0 for them, uniform rows where a parent has one."""
+    if table.shape == tuple(shape):
+        return table
+    padded = np.full(shape, 1.0 / shape[-1])
+    padded[tuple(slice(0, size) for size in table.shape[:-1])] = 0.0
+    padded[tuple(slice(0, size) for size in table.shape)] = table
+    return padded
+
+
+def bin_names(cuts: Sequence[float], below: str, between: str, above: str, alone: str) -> list[str]:
+    """Return names of bins with the fewest digits (at least 4) that keep the cuts apart.
+
+    Parameters
+    ----------
+    cuts : sequence of float
+        Inner cuts, increasing.
+    below, between, above : str
+        Forms of the first, the inner and the last bins, for example "up to {}", "{} to {}" and "above {}".
+    alone : str
+        Name of a single bin.
+    """
+    if not cuts:
+        return [alone]
+    texts = [repr(cut) for cut in cuts]
+    for digits in range(4, 17):
+        short = [f"{cut:.{digits}g}" for cut in cuts]
+        if all(float(low) < float(high) for low, high in pairwise(short)):
+            texts = short
+            break
+    # pyAgrum reads no "+" in labels
+    texts = [text.replace("+", "") for text in texts]
+    middle = [between.format(low, high) for low, high in pairwise(texts)]
+    return [below.format(texts[0]), *middle, above.format(texts[-1])]
+
+
+def distinct_names(
+    names: Iterable[str], clean: Callable[[str], str], *, fold_case: bool = False
+) -> list[str]:
+    """Return one legal identifier per name, without duplicates; a name that is legal already stays as it is.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Any texts, with or without duplicates.
+    clean : callable
+        Function that turns a text into a legal one, and leaves a legal one as it is.
+    fold_case : bool
+        Whether identifiers must differ by more than case.
+    """
+    original = list(names)
+    cleaned = [clean(name) for name in original]
+    identifiers = list(cleaned)
+    taken: set[str] = set()
+    # number of the last duplicate of a text, so that many duplicates take linear time
+    counts: dict[str, int] = {}
+    # legal names first, so that no changed name takes theirs
+    for position in sorted(range(len(original)), key=lambda i: cleaned[i] != original[i]):
+        text = cleaned[position]
+        count = counts.get(cleaned[position], 1)
+        while (text.lower() if fold_case else text) in taken:
+            count += 1
+            text = clean(f"{cleaned[position]}_{count}")
+        counts[cleaned[position]] = count
+        taken.add(text.lower() if fold_case else text)
+        identifiers[position] = text
+    return identifiers
+
+
+def plain_text(text: str) -> str:
+    """Return a text without line ends, control characters and outer or repeated blanks, never empty."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printable.split()) or "_"
+
+
+def ascii_text(text: str) -> str:
+    """Return a text without accents, whose other characters outside of ASCII are "_"."""
+    letters = (letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    return "".join(letter if letter.isascii() else "_" for letter in letters)
+
+
+def one_line(text: str, most: int = 60) -> str:
+    """Return the beginning of a text for a message, with control characters escaped."""
+    return repr(text[:most])[1:-1]
+
+
+def table_of_numbers(words: Sequence[str], shape: Sequence[int], name: str) -> NDArray[np.float64]:
+    """Return the table that numbers of a file fill, the last axis fastest; rows are checked by `checked_table`.
+
+    Nothing is allocated for a table that the numbers do not fill.
+
+    Raises
+    ------
+    GomeaBnError
+        For words that are not numbers, for another number of them than the table has cells, and for wrong rows.
+    """
+    if len(shape) > _MOST_AXES:
+        raise GomeaBnError(
+            f"probability of '{one_line(name)}': {len(shape) - 1} parents are more than {_MOST_AXES - 1}, the limit."
+        )
+    if prod(shape) != len(words):
+        raise GomeaBnError(
+            f"probability of '{one_line(name)}': wanted {prod(shape):,} numbers for states of {list(shape)}, got "
+            f"{len(words):,}."
+        )
+    try:
+        values = np.array([float(word) for word in words])
+    except ValueError as error:
+        raise GomeaBnError(f"probability of '{one_line(name)}': {error}.") from error
+    return checked_table(values.reshape(shape), name)
+
+
+def checked_table(table: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """Return a table with rows that sum to 1; rows that sum to 1 within 0.01, as in rounded files, are scaled.
+
+    Raises
+    ------
+    GomeaBnError
+        For rows with numbers that are negative or not finite, and for rows that do not sum to 1.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = table.sum(axis=-1, keepdims=True)
+        is_wrong = ~(np.abs(sums - 1) <= _ROUNDED_SUM_ERROR) | (table < 0).any(axis=-1, keepdims=True)
+    if is_wrong.any():
+        row = np.argwhere(is_wrong)[0][:-1].tolist()
+        raise GomeaBnError(
+            f"probability of '{one_line(name)}': a row has a negative number or does not sum to 1 (states of the "
+            f"parents {row}, counted from 0)."
+            if row
+            else f"probability of '{one_line(name)}': a row has a negative number or does not sum to 1."
+        )
+    return np.where(np.abs(sums - 1) > _EXACT_SUM_ERROR, table / sums, table)
+
+
+def network_of(variables: Sequence[FileVariable], *, restore: bool = True) -> DiscretizedBayesNet:
+    """Return the network of the variables of a file, in their order.
+
+    Parameters
+    ----------
+    variables : sequence of FileVariable
+        The variables; parents may come after their children.
+    restore : bool
+        Whether variables with the properties of gomea-bn get their original names, levels and bins. All others are
+        discrete with the names of their states as levels.
+
+    Raises
+    ------
+    GomeaBnError
+        If there is no variable, and for properties that do not fit the states of their variable.
+    """
+    if not variables:
+        raise GomeaBnError("the file has no variable.")
+    position_of = {variable.name: position for position, variable in enumerate(variables)}
+    restored = [_Restored(variable, restore) for variable in variables]
+    name_of = {variable.name: of.name for variable, of in zip(variables, restored, strict=True)}
+    cards = {variable.name: of.card for variable, of in zip(variables, restored, strict=True)}
+    edges: list[tuple[str, str]] = []
+    tables: dict[str, NDArray[np.float64]] = {}
+    for variable in variables:
+        name, parents = name_of[variable.name], variable.parents
+        edges += [(name_of[parent], name) for parent in parents]
+        order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
+        # without the second state that other programs need and that never occurs
+        states_that_occur = tuple(slice(0, cards[member]) for member in (*parents, variable.name))
+        tables[name] = variable.table[states_that_occur].transpose([*order, len(parents)])
+    return DiscretizedBayesNet(
+        [of.name for of in restored],
+        edges,
+        cut_points={of.name: of.edges[1:-1] for of in restored if of.edges},
+        support={of.name: (of.edges[0], of.edges[-1]) for of in restored if of.edges},
+        levels={of.name: of.levels for of in restored if not of.edges},
+        tables=tables,
+    )
+
+
+class _Restored:
+    """The name, and the ends of the bins or the levels, of a variable of a file."""
+
+    def __init__(self, variable: FileVariable, restore: bool) -> None:
+        self.name = variable.name
+        self.edges: list[float] = []
+        self.levels: list[Any] = list(variable.states)
+        self.card = len(variable.states)
+        properties = variable.properties if restore else {}
+        key = "edges" if "edges" in properties else "levels"
+        if not {"name", key} <= properties.keys():
+            return
+        self.name = unquote(properties["name"])
+        words = properties[key].split()
+        self.card = len(words) - (key == "edges")
+        if self.card < 1 or max(2, self.card) != max(2, len(variable.states)):
+            raise GomeaBnError(
+                f"variable '{variable.name}' has {len(variable.states)} states, but its property {key} makes "
+                f"{self.card}."
+            )
+        if key == "edges":
+            self.edges = [_number(word, variable.name) for word in words]
+            return
+        texts = [unquote(word) if word != "%" else "" for word in words]
+        types = properties.get("types", "").split()
+        if len(types) == len(texts):
+            self.levels = [_level(text, kind, variable.name) for text, kind in zip(texts, types, strict=True)]
+        else:
+            # the levels 1 and "1" have the same text, but different labels
+            has_duplicates = len(set(texts)) < len(texts)
+            self.levels = list(variable.states)[: self.card] if has_duplicates else texts
+
+
+def _number(word: str, name: str) -> float:
+    try:
+        return float(word)
+    except ValueError as error:
+        raise GomeaBnError(
+            f"variable '{name}': its property edges must hold numbers, got {word!r:.60}."
+        ) from error
+
+
+def _level(text: str, kind: str, name: str) -> str | int | float | bool:
+    """Return a level of one of the types that a file names."""
+    read: dict[str, Callable[[str], str | int | float | bool]] = {
+        "str": str,
+        "int": int,
+        "float": float,
+        "bool": lambda word: word == "True",
+    }
+    try:
+        return read[kind](text)
+    except (KeyError, ValueError) as error:
+        raise GomeaBnError(
+            f"variable '{name}': its property types must fit its levels, got {kind!r:.20} for {text!r:.60}."
+        ) from error

@@ -1,0 +1,112 @@
+"""The formats of files of networks: their names, endings, writers and readers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.runtime.text_files import decoded, file_bytes, named_source, prefixed_errors
+from gomea_bn.texts import listed
+
+if TYPE_CHECKING:
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["FORMATS", "FileFormat", "export", "format_of", "network_from_file", "readable_endings"]
+
+_MOST_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format of files of networks.
+
+    Attributes
+    ----------
+    endings : tuple of str
+        Endings of its files without the dot, the usual one first.
+    programs : str
+        What reads such files, in words.
+    reader : str
+        Module and function of `gomea_bn.network.formats` that return the variables of a file, "module.function"; ""
+        for JSON, which has a reader of its own, and for formats that are only written.
+    is_xml : bool
+        Whether the reader takes bytes, whose encoding the file declares, instead of text.
+    """
+
+    endings: tuple[str, ...]
+    programs: str
+    reader: str = ""
+    is_xml: bool = False
+
+
+FORMATS = {
+    "json": FileFormat(("json",), "gomea-bn, exact"),
+    "bif": FileFormat(("bif",), "pyAgrum, pgmpy, bnlearn, WEKA", "bif_reader.bif_variables"),
+    "dot": FileFormat(("dot",), "Graphviz, the graph only"),
+    "xdsl": FileFormat(("xdsl",), "GeNIe, SMILE", "xdsl.xdsl_variables", is_xml=True),
+    "net": FileFormat(("net",), "HUGIN", "net.net_variables"),
+    "xmlbif": FileFormat(
+        ("xmlbif", "bifxml", "xml"), "SamIam, JavaBayes", "xmlbif.xmlbif_variables", is_xml=True
+    ),
+    "uai": FileFormat(("uai",), "solvers of the UAI competitions", "uai.uai_variables"),
+}
+"""Formats by name; the method `to_...` of networks with this name writes each."""
+
+
+def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str | None:
+    """Return the name of the format that belongs to the ending of a path, or None.
+
+    With `compressed` an ending may be followed by .gz.
+    """
+    name = os.path.basename(str(path)).lower()
+    if compressed:
+        name = name.removesuffix(".gz")
+    _, dot, ending = name.rpartition(".")
+    if not dot:
+        return None
+    return next((key for key, form in FORMATS.items() if ending in form.endings), None)
+
+
+def readable_endings() -> list[str]:
+    """Return the endings of files that can be read, with their dots."""
+    return [
+        f".{ending}"
+        for name, form in FORMATS.items()
+        if form.reader or name == "json"
+        for ending in form.endings
+    ]
+
+
+def export(network: NetworkLike, path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Write a network to a file; see `DiscretizedBayesNet.export`."""
+    check_choice("format", format, tuple(FORMATS), optional=True)
+    chosen = format or format_of(path)
+    if chosen is None:
+        endings = listed(f".{ending}" for form in FORMATS.values() for ending in form.endings)
+        raise GomeaBnError(
+            f"'{os.fspath(path)}' must end in one of {endings}.", ['pass format="bif", for example']
+        )
+    getattr(network, f"to_{chosen}")(path)
+
+
+def network_from_file(path: str | os.PathLike[str], format: str | None = None) -> DiscretizedBayesNet:
+    """Return the network of a file; see `DiscretizedBayesNet.from_file`."""
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.formats.discrete import network_of
+
+    chosen = format or format_of(path, compressed=True) or "json"
+    check_choice("format", chosen, [name for name, form in FORMATS.items() if form.reader or name == "json"])
+    form = FORMATS[chosen]
+    if chosen == "json":
+        return DiscretizedBayesNet.from_json(path)
+    module, _, function = form.reader.partition(".")
+    variables_of: Any = getattr(import_module(f"gomea_bn.network.formats.{module}"), function)
+    where = named_source(path)
+    content = file_bytes(path, f"a {chosen.upper()} file", max_bytes=_MOST_BYTES)
+    source = content if form.is_xml else decoded(content, where)
+    with prefixed_errors(where):
+        return network_of(variables_of(source))

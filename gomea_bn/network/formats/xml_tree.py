@@ -1,0 +1,97 @@
+"""Reading XML of unknown origin: a tree of elements that know their line, without entities."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["Element", "child_text", "xml_tree"]
+
+_DEEPEST = 100
+_LONGEST_DEFAULT = 200
+
+
+class Element(ElementTree.Element):
+    """An element of XML.
+
+    Attributes
+    ----------
+    line : int
+        Line of its start, counted from 1.
+    """
+
+    line: int = 0
+
+
+def xml_tree(content: bytes, root: str) -> Element:
+    """Return the root element of XML.
+
+    Document types are read, since files of other programs have them, but entities are refused: a few of them can make
+    a small file expand to gigabytes.
+
+    Parameters
+    ----------
+    content : bytes
+        XML in the encoding that it declares.
+    root : str
+        Required name of the root element.
+
+    Raises
+    ------
+    GomeaBnError
+        For content that is not XML, has another root, declares entities, or nests elements too deeply.
+    """
+    builder = ElementTree.TreeBuilder(element_factory=Element)
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def fail(message: str) -> NoReturn:
+        raise GomeaBnError(f"line {parser.CurrentLineNumber}: {message}.")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            fail(f"elements are nested more than {_DEEPEST} deep")
+        if depth == 1 and tag != root:
+            fail(f"wanted the root element {root}, got {tag!r:.60}")
+        element = builder.start(tag, attributes)
+        assert isinstance(element, Element)
+        element.line = parser.CurrentLineNumber
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag)
+
+    def refuse_entity(name: str, *_: object) -> None:
+        fail(f"it declares the entity {name!r:.60}; remove it, since files with entities are not read")
+
+    def check_default(element: str, _attribute: str, _kind: str, default: str | None, _required: int) -> None:
+        if default is not None and len(default) > _LONGEST_DEFAULT:
+            fail(f"an attribute of {element!r:.60} has a default of more than {_LONGEST_DEFAULT} characters")
+
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = builder.data
+    parser.EntityDeclHandler = refuse_entity
+    parser.AttlistDeclHandler = check_default
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if isinstance(error, GomeaBnError):
+            raise
+        raise GomeaBnError(f"it is not XML: {error}.") from error
+    tree = builder.close()
+    assert isinstance(tree, Element)
+    return tree
+
+
+def child_text(element: ElementTree.Element, tag: str) -> str:
+    """Return the text of the first child with a tag, without outer blanks; "" if there is none."""
+    child = element.find(tag)
+    return "" if child is None else (child.text or "").strip()

@@ -1,0 +1,231 @@
+"""The commands `predict`, `impute` and `query` give the answers of the library, and say what they assumed."""
+
+import io
+import json
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import invoke, ok, refused
+
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.cli.statements import read_statements
+
+
+@pytest.fixture(scope="module")
+def network(rows):
+    return DiscretizedBayesNet.from_table(
+        rows, [("a", "b"), ("b", "c")], {"a": [-0.5, 0.5], "b": [-0.4, 0.6]}, pseudo_count="auto"
+    )
+
+
+@pytest.fixture(scope="module")
+def gaps(rows):
+    """Return the rows with an id, 20 % of the cells missing and one value outside the support."""
+    rng = np.random.default_rng(8)
+    frame = rows.mask(rng.random(rows.shape) < 0.2)
+    frame["d"] = frame["d"].astype("Int64")
+    frame.insert(0, "id", [f"r{i}" for i in range(len(rows))])
+    frame.loc[0, "a"] = 50.0
+    frame.loc[9, "id"] = None
+    return frame
+
+
+@pytest.fixture
+def files(network, gaps, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    network.to_json("net.json")
+    gaps.to_csv("gaps.csv", index=False)
+    return tmp_path
+
+
+def outside(call, *arguments, **options):
+    """Return what a method of a network answers; it warns of the value outside the support."""
+    with pytest.warns(UserWarning, match="outside the support"):
+        return call(*arguments, **options)
+
+
+def test_predict_writes_the_answers_of_the_library(files, network, gaps):
+    result = ok("predict", "net.json", "gaps.csv", "--target", "c", "--keep", "id,a", "-o", "out.csv")
+    assert "Values outside the support count as in the nearest bin: 1 value of 'a'" in result.stderr
+    columns = gaps[["a", "b", "d"]].isna()
+    n_cells, n_rows = int(columns.to_numpy().sum()), int(columns.any(axis=1).sum())
+    assert f"{n_cells} missing cells in {n_rows} of 150 rows: they are summed out (a " in result.stderr
+    written = pd.read_csv("out.csv")
+    assert written.columns.tolist() == ["id", "a", "c predicted"]
+    assert written["id"].fillna("").tolist() == gaps["id"].fillna("").tolist()
+    assert written["c predicted"].tolist() == outside(network.predict, gaps, "c").tolist()
+
+
+def test_probabilities_and_intervals_have_one_column_each(files, network, gaps):
+    printed = pd.read_csv(
+        io.StringIO(ok("predict", "net.json", "gaps.csv", "--target", "d", "--proba").stdout)
+    )
+    assert printed.columns.tolist() == ["d=0", "d=1", "d=2"]
+    np.testing.assert_array_equal(printed, outside(network.predict_proba, gaps, "d"))
+    arguments = ("predict", "net.json", "gaps.csv", "--target", "b", "--interval", "0.8", "-o", "out.parquet")
+    ok(*arguments)
+    written = pd.read_parquet("out.parquet")
+    assert written.columns.tolist() == ["b mean", "b median", "b 10%", "b 90%"]
+    np.testing.assert_allclose(written, outside(network.predict_interval, gaps, "b", [0.1, 0.9]))
+    printed = pd.read_csv(
+        io.StringIO(ok("predict", "net.json", "gaps.csv", "--target", "b", "--how", "median").stdout)
+    )
+    np.testing.assert_array_equal(printed["b predicted"], outside(network.predict, gaps, "b", "median"))
+
+
+def test_the_target_need_not_be_in_the_data(files, network, gaps):
+    gaps.drop(columns="c").to_csv("less.csv", index=False)
+    printed = pd.read_csv(io.StringIO(ok("predict", "net.json", "less.csv", "--target", "c").stdout))
+    assert printed["c predicted"].tolist() == outside(network.predict, gaps, "c").tolist()
+
+
+@pytest.mark.parametrize("how", ["draw", "mode", "mean"])
+def test_impute_fills_missing_cells_only(files, network, gaps, how):
+    result = ok("impute", "net.json", "gaps.csv", "--how", how, "--seed", 3, "-o", "full.csv")
+    assert f"they are filled ({how}) (a " in result.stderr
+    written, expected = pd.read_csv("full.csv"), outside(network.impute, gaps, how, random_state=3)
+    assert written.columns.tolist() == gaps.columns.tolist()
+    assert "Missing cells of id stay: the network does not have these columns." in result.stderr
+    for name in "abcd":
+        assert written[name].tolist() == expected[name].tolist()
+        observed = gaps[name].notna()
+        assert written.loc[observed, name].tolist() == gaps.loc[observed, name].tolist()
+    # integer levels stay integers
+    assert ",0.0\n" not in (files / "full.csv").read_text()
+
+
+def test_impute_names_the_seed_that_repeats_it(files):
+    first = ok("impute", "net.json", "gaps.csv", "-o", "one.csv")
+    seed = first.stderr.split("Drawing with --seed ")[1].split(".")[0]
+    ok("impute", "net.json", "gaps.csv", "-o", "two.csv", "--seed", seed)
+    assert (files / "one.csv").read_text() == (files / "two.csv").read_text()
+
+
+def test_query_prints_the_answer_of_the_library(files, network):
+    answer = network.query(["c", "d"], {"a": (None, 0.25), "b": 0.1})
+    result = ok("query", "net.json", "--target", "c", "--target", "d", "--given", "a in ..0.25", "b=0.1")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "P(c, d | a in ..0.25, b=0.1)"
+    assert len(lines) == 3 + len(answer)
+    for line, (states, probability) in zip(lines[3:], answer.items(), strict=True):
+        assert line.split() == [*map(str, states), f"{probability:.4f}"]
+    record = json.loads(
+        ok(
+            "query", "net.json", "--target", "a", "--given", "c in {high}", "--given", "d in {0, 2}", "--json"
+        ).stdout
+    )
+    answer = network.query("a", {"c": {"high"}, "d": {0, 2}})
+    assert [cell["probability"] for cell in record["distribution"]] == answer.tolist()
+    assert record["distribution"][1]["a"] == [-0.5, 0.5]
+    assert record["given"] == ["c in {high}", "d in {0, 2}"]
+
+
+def test_query_tells_interventions_from_evidence(files, network):
+    result = ok("query", "net.json", "--target", "a", "--do", "b=2", "--given", "d=1", "--json")
+    expected = network.do({"b": 2.0}).query("a", {"d": 1})
+    assert [cell["probability"] for cell in json.loads(result.stdout)["distribution"]] == expected.tolist()
+    changed = ok("query", "net.json", "--target", "c", "--do", "b=2", "--json")
+    expected_c = network.do({"b": 2.0}).query("c")
+    assert [cell["probability"] for cell in json.loads(changed.stdout)["distribution"]] == expected_c.tolist()
+    assert np.abs(expected_c.to_numpy() - network.query("c").to_numpy()).max() > 0.1
+    observed = network.query("a", {"d": 1, "b": 2.0})
+    assert np.abs(expected.to_numpy() - observed.to_numpy()).max() > 0.1
+    assert "only if the edges are causes" in result.stderr
+    assert (
+        "P(a | do(b=2), d=1)"
+        in ok("query", "net.json", "--target", "a", "--do", "b=2", "--given", "d=1").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("e=1", "unknown variable 'e'"),
+        ("a", "must be NAME=VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}, got 'a'"),
+        ("a=", "must be NAME=VALUE"),
+        ("a=low", "'a' is continuous and needs a number, got 'low'"),
+        ("a=inf", "needs a number"),
+        ("a in {1,2}", "'a' is continuous and needs an interval"),
+        ("a in 5..2", "smaller end first"),
+        ("a in ..", "needs an interval"),
+        ("c=hig", "'c' has no level 'hig'; its levels are high, low. Did you mean 'high'?"),
+        ("c in 1..2", "'c' needs a set of levels, 'c in {a,b}'"),
+        ("d=7", "its levels are 0, 1, 2"),
+    ],
+)
+def test_wrong_statements_are_named(files, statement, message):
+    assert message in refused(2, "query", "net.json", "--target", "b", "--given", statement)
+
+
+def test_statements_find_names_with_operators_and_typed_levels():
+    names = ["a", "a=b", "x in y", "n"]
+    network = DiscretizedBayesNet(
+        names,
+        [],
+        cut_points={"a": []},
+        support={"a": (0.0, 1.0)},
+        levels={"a=b": (1, "1", 2.5), "x in y": ("p,q", "r"), "n": (1.5, 2.0)},
+        tables={"a": [1.0], "a=b": [0.2, 0.3, 0.5], "x in y": [0.5, 0.5], "n": [0.5, 0.5]},
+    )
+    stated = read_statements("--given", ["a=b = 1", "a=0.5", 'x in y in {"p,q", r}', "n=2"], network)
+    assert stated == {"a=b": "1", "a": 0.5, "x in y": {"p,q", "r"}, "n": 2.0}
+    assert read_statements("--given", ["a in -1..-0.5"], network) == {"a": (-1.0, -0.5)}
+    with pytest.raises(GomeaBnError, match="names 'a' twice"):
+        read_statements("--given", ["a=0.5", "a=0.6"], network)
+
+
+def test_wrong_use_is_refused_before_anything_is_written(files):
+    predict, impute = ("predict", "net.json", "gaps.csv"), ("impute", "net.json", "gaps.csv")
+    assert "unknown variable 'e'" in refused(2, *predict, "--target", "e")
+    assert "'c' is discrete" in refused(2, *predict, "--target", "c", "--interval", 0.9)
+    assert "only one of" in refused(2, *predict, "--target", "b", "--interval", 0.9, "--proba")
+    assert "between 0 and 1, got 90" in refused(2, *predict, "--target", "b", "--interval", 90)
+    assert "--keep" in refused(2, *predict, "--target", "b", "--keep", "ids")
+    assert "--how must be draw, mode or mean" in refused(2, *impute, "--how", "median")
+    assert "must end in .csv or .parquet" in refused(2, *impute, "-o", "out.xlsx")
+    assert "since the command reads it (DATA)" in refused(2, *impute, "-o", "gaps.csv")
+    assert "since the command reads it (NETWORK)" in refused(
+        2, "impute", "net.csv", "gaps.csv", "-o", "net.csv"
+    )
+    assert "its folder must exist" in refused(1, *impute, "-o", "none/out.csv")
+    assert "none.json' does not exist" in refused(3, "impute", "none.json", "gaps.csv")
+    assert "--do must set 'b' to one value" in refused(
+        2, "query", "net.json", "--target", "a", "--do", "b in 1..2"
+    )
+    assert "both name 'b'" in refused(
+        2, "query", "net.json", "--target", "a", "--do", "b=1", "--given", "b=1"
+    )
+    assert "both target and evidence" in refused(2, "query", "net.json", "--target", "a", "--given", "a=1")
+    assert sorted(path.name for path in files.iterdir()) == ["gaps.csv", "net.json"]
+
+
+def test_data_that_do_not_fit_are_named_by_column(files, gaps):
+    gaps.drop(columns="b").to_csv("less.csv", index=False)
+    assert "no column 'b'" in refused(3, "predict", "net.json", "less.csv", "--target", "c")
+    gaps.assign(c="medium").to_csv("other.csv", index=False)
+    message = invoke("impute", "net.json", "other.csv", "--how", "mode", "-o", "out.csv")
+    assert message.exit_code == 3
+    assert "Column 'c' has unknown level 'medium'" in message.stderr
+    assert not (files / "out.csv").exists()
+
+
+def test_an_interrupt_writes_nothing(files, monkeypatch):
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(DiscretizedBayesNet, "impute", interrupted)
+    result = invoke("impute", "net.json", "gaps.csv", "--seed", 1, "-o", "full.csv")
+    assert result.exit_code == 130
+    assert "Interrupted; nothing was written." in result.stderr
+    assert not (files / "full.csv").exists()
+
+
+def test_reading_options_apply(files, gaps):
+    gaps.to_csv("semicolon.csv", index=False, sep=";", decimal=",", na_rep="-999")
+    arguments = ("predict", "net.json", "semicolon.csv", "--target", "c", "--sep", ";", "--decimal", ",")
+    assert (
+        ok(*arguments, "--na-values", "-999").stdout
+        == ok("predict", "net.json", "gaps.csv", "--target", "c").stdout
+    )

@@ -1,0 +1,82 @@
+"""The command `fit` counts the tables of a graph and cuts that the user gives."""
+
+import pytest
+from command_line import ok, refused
+
+from gomea_bn import DiscretizedBayesNet
+from gomea_bn.discretization.cut_files import write_cut_file
+
+EDGES = [("a", "b"), ("b", "c")]
+CUTS = {"a": [0.0], "b": [-0.5, 0.5]}
+
+
+@pytest.fixture
+def files(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_text("parent,child\na,b\nb,c\n")
+    write_cut_file("cuts.json", CUTS)
+    return tmp_path
+
+
+def test_fit_is_from_table(files, rows):
+    result = ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json")
+    expected = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]], EDGES, CUTS, pseudo_count="auto")
+    assert DiscretizedBayesNet.from_json("own.json") == expected
+    assert result.stdout.startswith(expected.summary())
+    assert "Left out, since the graph does not have these columns: d." in result.stderr
+    arguments = ("--cut-points", "a=0", "--cut-points", "b=-0.5,0.5", "--pseudo-count", 2)
+    ok("fit", "edges.csv", "rows.csv", *arguments, "-o", "two.json")
+    counted = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]], EDGES, CUTS, pseudo_count=2.0)
+    assert DiscretizedBayesNet.from_json("two.json") == counted
+
+
+@pytest.mark.parametrize("ending", ["json", "bif", "xdsl", "net", "xmlbif"])
+def test_the_graph_may_come_from_a_file_with_cuts(files, rows, ending):
+    first = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]].head(60), EDGES, CUTS)
+    first.export(f"graph.{ending}")
+    ok("fit", f"graph.{ending}", "rows.csv", "--cut-points", "a=0.25", "-o", "own.xdsl")
+    fitted = DiscretizedBayesNet.from_file("own.xdsl")
+    expected = DiscretizedBayesNet.from_table(
+        rows[["a", "b", "c"]], EDGES, {**CUTS, "a": [0.25]}, pseudo_count="auto"
+    )
+    assert fitted.edges == expected.edges
+    assert fitted.tables["b"].tolist() == expected.tables["b"].tolist()
+
+
+def test_the_graph_may_be_a_dot_file(files):
+    (files / "g.dot").write_text("digraph { a -> b -> c }")
+    for graph in ("g.dot", "edges.csv"):
+        ok("fit", graph, "rows.csv", "--cuts", "cuts.json", "-o", f"{graph}.json")
+    assert DiscretizedBayesNet.from_json("g.dot.json") == DiscretizedBayesNet.from_json("edges.csv.json")
+
+
+def test_missing_cells_count_where_a_family_has_none(files, rows):
+    gaps = rows.copy()
+    gaps.loc[::7, "b"] = None
+    gaps.to_csv("gaps.csv", index=False)
+    fit = ("fit", "edges.csv", "gaps.csv", "--cuts", "cuts.json", "-o", "own.json")
+    ok(*fit)
+    assert "missing" in refused(3, *fit, "--missing", "error", "--drop", "d")
+    ok(*fit, "--missing", "drop")
+    expected = DiscretizedBayesNet.from_table(
+        gaps.dropna()[["a", "b", "c"]], EDGES, CUTS, pseudo_count="auto"
+    )
+    assert DiscretizedBayesNet.from_json("own.json") == expected
+
+
+def test_fit_says_what_is_missing(files):
+    fit = ("fit", "edges.csv", "rows.csv")
+    assert "must end in one of .json" in refused(2, *fit, "-o", "own.pickle")
+    assert "since the command reads it (GRAPH)" in refused(2, *fit, "-o", "edges.csv")
+    assert "since the command reads it (--cuts)" in refused(2, *fit, "--cuts", "cuts.json", "-o", "cuts.json")
+    assert "the graph has no column 'd'" in refused(2, *fit, "--cut-points", "d=1", "-o", "own.json")
+    assert "its folder must exist" in refused(1, *fit, "-o", "none/own.json")
+    for arguments, message in (
+        ((*fit, "--drop", "d"), "Continuous columns need cuts: a, b."),
+        ((*fit, "--drop", "d", "--cut-points", "a=0", "--kind", "a=discrete"), "'a' cannot be discrete"),
+        ((*fit, "--drop", "d", "--cut-points", "a=99", "--cut-points", "b=0"), "99"),
+        ((*fit, "--drop", "c,d"), "no column 'c'"),
+        (("fit", "none.csv", "rows.csv"), "none.csv"),
+    ):
+        assert message in refused(3, *arguments, "-o", "own.json")
+    assert not (files / "own.json").exists()
