@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor

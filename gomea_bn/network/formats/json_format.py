@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.runtime.json_files import check_format, field_of, read_json
@@ -28,8 +29,8 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
     """Return a network as JSON text, and write it to `path` if given.
 
     The text has one entry per variable in column order: name, kind, support and cut_points or levels, parents, table
-    (nested lists: one level per parent in order, then the variable), and shape if the variable has one. Numbers are
-    written so that reading them gives the same float64.
+    (nested lists: one level per parent in order, then the variable), shape if the variable has one, and values if their
+    kind is known: integer, step, ordered. Numbers are written so that reading them gives the same float64.
     """
     cuts, support, levels, tables = network.cut_points, network.support, network.levels, network.tables
     shapes = network.shapes
@@ -45,6 +46,8 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
         else:
             entry["kind"] = "discrete"
             entry["levels"] = list(levels[name])
+        if name in network.value_kinds:
+            entry["values"] = network.value_kinds[name].to_content()
         entry["parents"] = list(network.parents(name))
         entry["table"] = tables[name].tolist()
         variables.append(entry)
@@ -102,6 +105,7 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         "levels": {},
         "tables": {},
         "shapes": {},
+        "value_kinds": {},
     }
     for position, entry in enumerate(variables):
         if not isinstance(entry, dict):
@@ -118,6 +122,10 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         if "shape" in entry:
             with prefixed_errors(where):
                 parts["shapes"][name] = Shape.from_content(entry["shape"])
+        # files of earlier versions have none
+        if "values" in entry:
+            with prefixed_errors(where):
+                parts["value_kinds"][name] = ValueKind.from_content(entry["values"])
         edges += [(parent, name) for parent in field_of(entry, "parents", list, where)]
         parts["tables"][name] = field_of(entry, "table", list, where)
     pseudo_count = content.get("pseudo_count")

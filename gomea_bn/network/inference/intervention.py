@@ -40,5 +40,6 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
         tables=tables,
         shapes=network.shapes,
         pseudo_count=network.pseudo_count,
+        value_kinds=network.value_kinds,
         metadata={**network.metadata, "do": labels},
     )
