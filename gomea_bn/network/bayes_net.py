@@ -421,6 +421,12 @@ class DiscretizedBayesNet(Questions, Exports):
             drawn[name] = own_values(self, name, drawn[name], values)
         return pd.DataFrame({own_name(self, name, values): drawn[name] for name in self._names})
 
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from gomea_bn.plots.html import network_html
+
+        return network_html(self)
+
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
         """Return the network of a JSON file, or of JSON text, which begins with a brace."""
