@@ -105,8 +105,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             options["density"] = "bins" if table.n_missing else "averaged"
         is_chosen = self.structure == AUTO
         n_inner = len(self._candidates) * _N_FOLDS if is_chosen else 0
-        n_final = 1 if self.n_networks == 1 else 1 + self.n_networks
-        budget = Budget(options["max_seconds"], n_inner + n_final)
+        budget = Budget(options["max_seconds"], n_inner + self.n_networks)
         self.target_ = target
         if is_chosen:
             folds = _folds(table, target, np.random.default_rng(seed))
@@ -125,8 +124,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         self.densities_: list[Density] = [density_of(learner)]
         if self.n_networks > 1:
             rest = BayesNetLearner(**{**options, "max_seconds": budget.seconds})
-            ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks, random_state=seed).fit(table)
-            self.densities_ = list(getattr(ensemble, "averaged_", ensemble.networks_))
+            ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
+            self.densities_ += getattr(ensemble, "averaged_", ensemble.networks_)
 
     def _loss(self, density: Density, held_out: Table) -> float:
         """Return the mean loss of a network on held-out rows."""
@@ -198,8 +197,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         1997). "leaf": the class has no children. "auto": the one of "augmented", "root" and "free" with the smallest
         log loss in three-fold cross-validation over the training rows.
     n_networks : int
-        Number of networks whose probabilities are averaged. 1: `network_` alone. More: that many networks from parts of
-        the rows, as of `BayesNetEnsemble`.
+        Number of networks whose probabilities are averaged: `network_`, and further ones from parts of the rows, as of
+        `BayesNetEnsemble`.
     random_state : int, numpy Generator, RandomState or None
         Seed of the searches and of the folds.
 
