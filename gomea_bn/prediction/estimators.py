@@ -51,6 +51,7 @@ __all__ = ["BayesNetClassifier", "BayesNetRegressor"]
 
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
+_DEFAULTS = {"density": "averaged", "curves": "auto"}
 
 
 class _Predictor(BaseEstimator):  # type: ignore[misc]
@@ -101,8 +102,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         )
         # the table has these kinds already
         options["kinds"] = None
-        if self.learner is None:
-            options["density"] = "bins" if table.n_missing else "averaged"
+        if self.learner is None and not table.n_missing:
+            options |= _DEFAULTS
         is_chosen = self.structure == AUTO
         n_inner = len(self._candidates) * _N_FOLDS if is_chosen else 0
         budget = Budget(options["max_seconds"], n_inner + self.n_networks)
@@ -189,7 +190,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
-        default options and ``density="averaged"``, or ``density="bins"`` for tables with missing values.
+        ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
@@ -305,7 +306,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
-        default options and ``density="averaged"``, or ``density="bins"`` for tables with missing values.
+        ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the one of "leaf", "free" and "root"
         with the smallest continuous ranked probability score in three-fold cross-validation over the training rows.
