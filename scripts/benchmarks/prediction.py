@@ -110,7 +110,11 @@ def our_regressor(options: dict[str, Any], seconds: float) -> Fitted:
 def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Return the options of an estimator; those that it does not have are the learner's."""
     own = {name: options[name] for name in ("structure", "n_networks") if name in options}
-    of_learner = {"density": "averaged", "curves": "auto", **{n: v for n, v in options.items() if n not in own}}
+    of_learner = {
+        "density": "averaged",
+        "curves": "auto",
+        **{n: v for n, v in options.items() if n not in own},
+    }
     return {**own, "learner": BayesNetLearner(max_seconds=seconds, **of_learner), "random_state": 0}
 
 
@@ -177,7 +181,7 @@ def discretized(
     rows, others = {}, {}
     for position, name in enumerate(x.columns):
         if name in numbers:
-            of_rows, of_others = (np.searchsorted(points[name], frame[name]) for frame in (x, new))
+            of_rows, of_others = (np.searchsorted(points.get(name, []), frame[name]) for frame in (x, new))
         else:
             of_rows, of_others = (frame[name].cat.codes.to_numpy() for frame in (x, new))
         present, counts = np.unique(of_rows, return_counts=True)
