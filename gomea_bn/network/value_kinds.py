@@ -163,12 +163,13 @@ def own_values(
     return numbers.astype(np.int64) if kind.is_integer and not is_mean else numbers
 
 
-def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical:
+def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical[Any]:
     """Return codes of a discrete variable as a categorical with all its levels, ordered if its column is."""
     import pandas as pd
 
     is_ordered = network.value_kinds.get(name, ValueKind()).is_ordered
-    return pd.Categorical.from_codes(codes, pd.Index(list(network.levels[name])), ordered=is_ordered)
+    levels: Any = pd.Index(list(network.levels[name]))
+    return pd.Categorical.from_codes(codes, levels, ordered=is_ordered)
 
 
 def _on_grid(

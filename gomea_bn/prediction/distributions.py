@@ -59,7 +59,7 @@ class Cells:
         cumulated = np.cumsum(probabilities, axis=1)
         # rounding must not leave a row without such a value
         reaches = cumulated >= np.minimum(level, cumulated[:, -1:])
-        return self.values[np.argmax(reaches & (cumulated > 0), axis=1)]
+        return np.asarray(self.values[np.argmax(reaches & (cumulated > 0), axis=1)])
 
 
 def level_probabilities(density: Density, frame: pd.DataFrame, target: str) -> NDArray[np.float64]:
@@ -104,11 +104,11 @@ def _by_parts(
     positions = column_positions(frame, others)
     has_gap = frame.iloc[:, [positions[name] for name in others]].isna().any(axis=1).to_numpy()
     if has_gap.any():
-        rows = frame[has_gap]
+        incomplete = frame[has_gap]
         result[has_gap] = (
-            level_probabilities(averaged.network, rows, target)
+            level_probabilities(averaged.network, incomplete, target)
             if cells is None
-            else cell_probabilities(averaged.network, rows, target, cells)
+            else cell_probabilities(averaged.network, incomplete, target, cells)
         )
     logs = np.zeros(len(values))
     if cells is not None:

@@ -109,7 +109,7 @@ def our_regressor(options: dict[str, Any], seconds: float) -> Fitted:
 
 def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Return the options of an estimator; those that it does not have are the learner's."""
-    own = {name: options[name] for name in ("structure", "n_networks") if name in options}
+    own: dict[str, Any] = {name: options[name] for name in ("structure", "n_networks") if name in options}
     of_learner = {
         "density": "averaged",
         "curves": "auto",
@@ -180,10 +180,15 @@ def discretized(
         points = {name: np.unique(np.quantile(x[name], [0.2, 0.4, 0.6, 0.8])) for name in numbers}
     rows, others = {}, {}
     for position, name in enumerate(x.columns):
-        if name in numbers:
-            of_rows, of_others = (np.searchsorted(points.get(name, []), frame[name]) for frame in (x, new))
-        else:
-            of_rows, of_others = (frame[name].cat.codes.to_numpy() for frame in (x, new))
+        of_rows, of_others = (
+            np.asarray(
+                np.searchsorted(points.get(name, []), frame[name])
+                if name in numbers
+                else frame[name].cat.codes,
+                np.int64,
+            )
+            for frame in (x, new)
+        )
         present, counts = np.unique(of_rows, return_counts=True)
         if len(present) > 1:
             known = np.isin(of_others, present)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -165,7 +166,12 @@ def test_wrong_options_are_refused(network: DiscretizedBayesNet) -> None:
         network.sample(3, values="whole")
     with pytest.raises(GomeaBnError, match="values must be"):
         network.sample(3, values="whole", evidence={"town": "A"})
-    parts = {"cut_points": {}, "support": {}, "levels": {"a": [0, 1]}, "tables": {"a": [0.5, 0.5]}}
+    parts: dict[str, Any] = {
+        "cut_points": {},
+        "support": {},
+        "levels": {"a": [0, 1]},
+        "tables": {"a": [0.5, 0.5]},
+    }
     for kinds in ({"b": ValueKind()}, {"a": 3}, {"a": ValueKind(is_integer=True)}):
         with pytest.raises(GomeaBnError, match="value_kinds"):
             DiscretizedBayesNet(["a"], [], **parts, value_kinds=untyped(kinds))

@@ -152,7 +152,8 @@ def test_several_networks_are_averaged() -> None:
     model = BayesNetClassifier(learner(), structure="root", n_networks=3, random_state=1).fit(x, y)
     assert len(model.densities_) == 3
     assert model.densities_[0] is model.network_
-    parts = [network.predict_proba(x, "bought").to_numpy() for network in model.densities_]
+    networks: list[Any] = model.densities_
+    parts = [network.predict_proba(x, "bought").to_numpy() for network in networks]
     np.testing.assert_allclose(model.predict_proba(x), np.mean(parts, axis=0))
 
 
