@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gomea_bn.metrics.comparison import compare
     from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.prediction.estimators import BayesNetClassifier, BayesNetRegressor
     from gomea_bn.problems.base import KernelProblem, register_problem
     from gomea_bn.problems.continuous import RealKernelProblem
     from gomea_bn.problems.cuts.shape import Shape
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AveragedBayesNet": "gomea_bn.network.averaged",
+    "BayesNetClassifier": "gomea_bn.prediction.estimators",
     "BayesNetEnsemble": "gomea_bn.learning.ensemble",
     "BayesNetLearner": "gomea_bn.learning.learner",
+    "BayesNetRegressor": "gomea_bn.prediction.estimators",
     "Custom": "gomea_bn.linkage.models",
     "DiscretizedBayesNet": "gomea_bn.network.bayes_net",
     "ElitistArchive": "gomea_bn.algorithms.archive",
@@ -91,8 +94,10 @@ __all__ = [
     "MOGOMEA",
     "RVGOMEA",
     "AveragedBayesNet",
+    "BayesNetClassifier",
     "BayesNetEnsemble",
     "BayesNetLearner",
+    "BayesNetRegressor",
     "Custom",
     "DiscretizedBayesNet",
     "ElitistArchive",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["counted", "listed", "percent", "shown_name"]
+__all__ = ["counted", "listed", "percent", "shown_name", "text_width"]
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -23,6 +24,21 @@ def listed(items: Iterable[object], most: int | None = None) -> str:
 def percent(share: float) -> str:
     """Return a share as "49 %", with one decimal below 10 %."""
     return f"{100 * share:.{0 if round(100 * share, 1) >= 10 else 1}f} %"
+
+
+def text_width(text: str) -> float:
+    """Return the approximate width in pixels of a text in a font of 12.5 pixels."""
+    return sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 13.0
+    if letter in "mwMW@%":
+        return 10.8
+    if letter in "fijlrtI.,:;'|!()[] ":
+        return 4.4
+    return 8.6 if letter.isupper() else 7.1
 
 
 def shown_name(name: str) -> str:

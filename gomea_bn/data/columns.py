@@ -72,6 +72,8 @@ class Column:
         Rule that decided the kind, in words.
     ordered : bool
         Whether the levels come from an ordered pandas categorical.
+    is_integer : bool
+        Whether the values of a continuous column were stored as integers, or are dates without a time.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Column:
     levels: tuple[Level, ...] | None
     reason: str
     ordered: bool = False
+    is_integer: bool = False
 
     @property
     def is_continuous(self) -> bool:

@@ -16,7 +16,7 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["UNITS", "as_numbers", "source_name", "with_dates"]
+__all__ = ["UNITS", "as_numbers", "from_numbers", "source_name", "with_dates"]
 
 DAYS, SECONDS, HOURS = "days since 1970-01-01", "seconds", "hours"
 UNITS = (DAYS, SECONDS, HOURS)
@@ -137,6 +137,31 @@ def as_numbers(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] 
     if types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
         return _from_objects(series, name)
     return None
+
+
+def from_numbers(numbers: NDArray[np.float64], name: str) -> Any:
+    """Return numbers in the unit that a name ends in as dates, durations or times of day, to the microsecond.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n,), float64
+        Days, seconds or hours, without NaN.
+    name : str
+        Name that ends in one of `UNITS` in brackets.
+
+    Returns
+    -------
+    DatetimeIndex, TimedeltaIndex, or ndarray of datetime.time
+    """
+    import pandas as pd
+
+    if name.endswith(f"[{HOURS}]"):
+        microseconds = np.clip(np.rint(numbers * 3.6e9), 0, 86_400 * 10**6 - 1)
+        times = pd.Timestamp("1970-01-01") + pd.to_timedelta(microseconds.astype(np.int64), unit="us")
+        return np.array([time.time() for time in times], dtype=object)
+    scale = 86_400e6 if name.endswith(f"[{DAYS}]") else 1e6
+    durations = pd.to_timedelta(np.rint(numbers * scale).astype(np.int64), unit="us")
+    return pd.Timestamp("1970-01-01") + durations if name.endswith(f"[{DAYS}]") else durations
 
 
 def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:

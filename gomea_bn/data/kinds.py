@@ -47,7 +47,8 @@ def decided_column(
         _check_levels(series, name, levels, max_levels, reason)
         reason += f"; {len(levels)} levels"
     values.flags.writeable = False
-    return Column(name, values, levels, reason, levels is not None and _has_order(series))
+    is_integer = levels is None and stored == "integer"
+    return Column(name, values, levels, reason, levels is not None and _has_order(series), is_integer)
 
 
 def empty_column(name: str, n_rows: int) -> Column:

@@ -120,6 +120,12 @@ class Table:
             }
         )
 
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from gomea_bn.plots.html import table_html
+
+        return table_html(self)
+
     def describe(
         self,
         override: str = "kinds={'name': 'continuous' or 'discrete'}",

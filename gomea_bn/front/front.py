@@ -430,6 +430,12 @@ class Front:
     def __iter__(self) -> Iterator[Candidate]:
         return (Candidate(self, index) for index in range(len(self)))
 
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from gomea_bn.plots.html import front_html
+
+        return front_html(self)
+
     def __repr__(self) -> str:
         return f"Front({len(self)} networks, objectives {', '.join(self.names)})"
 

@@ -396,6 +396,12 @@ class BayesNetLearner(LearnerParameters):
         """Return `n_samples` rows drawn from the learned network."""
         return self._density().sample(n_samples, random_state)
 
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from gomea_bn.plots.html import learner_html
+
+        return learner_html(self)
+
     def _density(self) -> DiscretizedBayesNet | AveragedBayesNet:
         """Return the network whose density is that of the learner."""
         network = self._fitted()

@@ -356,6 +356,12 @@ class AveragedBayesNet(AveragedExports):
 
         return to_text(self._network, cut_gains, self)
 
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from gomea_bn.plots.html import averaged_html
+
+        return averaged_html(self)
+
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
         from gomea_bn.network.formats.averaged_json import to_json

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MISSING_CODE, Level, column_positions, encode_levels, numeric_values
-from gomea_bn.errors import GomeaBnError, check_integer, nearest
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.exports import Exports
 from gomea_bn.network.graph import topological_order
@@ -24,6 +24,15 @@ from gomea_bn.network.tables import (
     draw_in_bins,
     family_index,
     smoothed_table,
+)
+from gomea_bn.network.value_kinds import (
+    VALUES,
+    ValueKind,
+    check_value_kinds,
+    level_column,
+    own_name,
+    own_values,
+    value_kinds_of,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +79,9 @@ class DiscretizedBayesNet(Questions, Exports):
     pseudo_count : float or "auto", optional
         Smoothing with which the tables were counted, see `from_table`. It is only recorded; equal networks have equal
         ones.
+    value_kinds : mapping of str to ValueKind, optional
+        Kinds of the values of variables, such as integers, for rows that are drawn and cells that are filled. They do
+        not count for equality.
     metadata : mapping, optional
         Further values that JSON can hold. They do not count for equality.
 
@@ -93,6 +105,7 @@ class DiscretizedBayesNet(Questions, Exports):
         "_support",
         "_table_parents",
         "_tables",
+        "_value_kinds",
     )
 
     _cards: tuple[int, ...]
@@ -108,6 +121,7 @@ class DiscretizedBayesNet(Questions, Exports):
     _support: dict[str, tuple[float, float]]
     _table_parents: tuple[tuple[int, ...], ...]
     _tables: dict[str, NDArray[np.float64]]
+    _value_kinds: dict[str, ValueKind]
 
     def __init__(
         self,
@@ -122,6 +136,7 @@ class DiscretizedBayesNet(Questions, Exports):
         curve_edges: Iterable[tuple[str, str]] = (),
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
+        value_kinds: Mapping[str, ValueKind] | None = None,
     ) -> None:
         names = checks.check_names(names)
         continuous = [name for name in names if name in cut_points]
@@ -155,6 +170,7 @@ class DiscretizedBayesNet(Questions, Exports):
             "_pseudo_count": checks.check_pseudo_count(pseudo_count),
             "_metadata": checks.check_metadata(metadata),
             "_log_terms": None,
+            "_value_kinds": check_value_kinds(value_kinds, names, cuts),
         }.items():
             object.__setattr__(self, slot, value)
 
@@ -236,6 +252,7 @@ class DiscretizedBayesNet(Questions, Exports):
             "curve_edges": curve_edges,
             "pseudo_count": weight,
             "metadata": metadata,
+            "value_kinds": value_kinds_of(columns),
         }
         network = cls(names, edges, tables=tables, **parts)
         if not table.n_missing:
@@ -299,6 +316,11 @@ class DiscretizedBayesNet(Questions, Exports):
     def tables(self) -> dict[str, NDArray[np.float64]]:
         """P(name | `table_parents`) by variable, float64 (card(parent_1), ..., card(name)), read-only."""
         return dict(self._tables)
+
+    @property
+    def value_kinds(self) -> dict[str, ValueKind]:
+        """Kinds of values by variable; variables without an entry are real numbers or unordered levels."""
+        return dict(self._value_kinds)
 
     @property
     def pseudo_count(self) -> PseudoCount | None:
@@ -386,10 +408,12 @@ class DiscretizedBayesNet(Questions, Exports):
         random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
         *,
         evidence: Mapping[str, object] | None = None,
+        values: str = "own",
     ) -> pd.DataFrame:
         """Return rows drawn from the network, given evidence if there is some.
 
-        A continuous value is uniform inside its bin, or distributed as its variable's shape.
+        A continuous value is uniform inside its bin, or distributed as its variable's shape. Then it is rounded to the
+        kind of its column.
 
         Parameters
         ----------
@@ -399,19 +423,25 @@ class DiscretizedBayesNet(Questions, Exports):
             Seed; the same integer gives the same rows.
         evidence : mapping of str to value, optional
             What all rows agree with, as of `query`. A number stands in all rows; values of an interval vary inside it.
+        values : {"own", "grid", "numbers"}
+            "own": integers for integer columns, dates for dates, under the name of their column. "grid": real numbers
+            are also rounded to the step that their column was measured with, such as 0.1. "numbers": all continuous
+            values as drawn. A rounded value stays in its bin if the bin has a value of the grid.
 
         Returns
         -------
         DataFrame
-            Columns in the order of `names`; discrete variables are pandas categoricals with all their levels.
+            Columns in the order of `names`; discrete variables are pandas categoricals with all their levels, ordered
+            if those of the column are.
         """
         import pandas as pd
 
         if evidence:
             from gomea_bn.network.inference.completion import sample_given
 
-            return sample_given(self, n, evidence, random_state=random_state)
+            return sample_given(self, n, evidence, random_state=random_state, values=values)
         check_integer("n", n, 0)
+        check_choice("values", values, VALUES)
         generator = checks.random_generator(random_state)
         codes = [np.zeros(n, dtype=np.int32) for _ in self._names]
         drawn: dict[str, Any] = {}
@@ -426,8 +456,16 @@ class DiscretizedBayesNet(Questions, Exports):
             elif name in self._cuts:
                 drawn[name] = draw_in_bins(codes[position], self._cuts[name], self._support[name], generator)
             else:
-                drawn[name] = pd.Categorical.from_codes(codes[position], pd.Index(list(self._levels[name])))
-        return pd.DataFrame({name: drawn[name] for name in self._names})
+                drawn[name] = level_column(self, name, codes[position])
+                continue
+            drawn[name] = own_values(self, name, drawn[name], values)
+        return pd.DataFrame({own_name(self, name, values): drawn[name] for name in self._names})
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        from gomea_bn.plots.html import network_html
+
+        return network_html(self)
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
@@ -536,6 +574,7 @@ class DiscretizedBayesNet(Questions, Exports):
             "curve_edges": self.curve_edges,
             "pseudo_count": self._pseudo_count,
             "metadata": self.metadata,
+            "value_kinds": self._value_kinds,
         }
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.columns import Level
     from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.network.value_kinds import ValueKind
     from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["NetworkLike", "WithEdges"]
@@ -51,6 +52,10 @@ class NetworkLike(WithEdges, Protocol):
     @property
     def tables(self) -> Mapping[str, NDArray[np.float64]]:
         """P(name | table_parents) by variable."""
+
+    @property
+    def value_kinds(self) -> Mapping[str, ValueKind]:
+        """Kinds of values, such as integers, by variable."""
 
     @property
     def pseudo_count(self) -> PseudoCount | None:
@@ -93,5 +98,5 @@ class NetworkLike(WithEdges, Protocol):
     def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
         """Return ln p(variable | parents) of rows without missing cells, by variable."""
 
-    def sample(self, n: int, random_state: int | None = None) -> pd.DataFrame:
+    def sample(self, n: int, random_state: int | None = None, *, values: str = "own") -> pd.DataFrame:
         """Return rows drawn from the network."""

@@ -150,7 +150,8 @@ class Questions:
         Returns
         -------
         Series of shape (n_rows,)
-            Numbers, or a pandas categorical with the levels.
+            Values of the column's own kind: integers and dates, apart from means, which are not rounded, and a
+            categorical with the levels, ordered if those of the column are.
         """
         from gomea_bn.network.inference.answers import predict
 
@@ -263,7 +264,8 @@ class Questions:
         Returns
         -------
         DataFrame
-            A copy. A continuous column with missing cells becomes float64.
+            A copy. A continuous column with missing cells becomes float64, or int64 if its values are integers and
+            "mean" does not fill it. A column of dates becomes datetime64.
 
         Raises
         ------

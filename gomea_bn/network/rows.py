@@ -10,6 +10,7 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.value_kinds import ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,10 +57,11 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
     positions = column_positions(frame, network.names)
     columns = []
     for name in network.names:
-        series = frame.iloc[:, positions[name]]
+        series, kind = frame.iloc[:, positions[name]], network.value_kinds.get(name, ValueKind())
         if name in network.levels:
             levels = network.levels[name]
-            columns.append(Column(name, encode_levels(series, name, levels), levels, "as in the network"))
+            codes = encode_levels(series, name, levels)
+            columns.append(Column(name, codes, levels, "as in the network", kind.is_ordered))
             continue
         values = numeric_values(series, name)
         low, high = float(values.min()), float(values.max())
@@ -71,5 +73,5 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
                 f"Column '{name}' has values from {low:g} to {high:g}, which the network's cut point {outside[0]:g} is "
                 "outside of; give the rows that the network was learned from."
             )
-        columns.append(Column(name, values, None, "as in the network"))
+        columns.append(Column(name, values, None, "as in the network", is_integer=kind.is_integer))
     return Table(tuple(columns), len(frame), ())

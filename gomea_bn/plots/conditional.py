@@ -108,7 +108,7 @@ def conditional_densities(
         raise GomeaBnError("quantiles must have at least one number between 0 and 1, got none.")
     for quantile in quantiles:
         check_number("quantiles", quantile, 0.0, 1.0)
-    rows = network.sample(_N_DRAWN, 0) if free else None
+    rows = _numbers_drawn(network) if free else None
     steps: list[tuple[dict[str, Any], float | None]] = [({}, None)]
     if rows is not None:
         values |= {parent: _typical(shown, parent, rows) for parent in free}
@@ -120,6 +120,13 @@ def conditional_densities(
         ConditionalDensity(condition, quantile, distribution(network, variable, condition))
         for condition, quantile in conditions
     ]
+
+
+def _numbers_drawn(network: Network) -> pd.DataFrame:
+    """Return rows drawn from a network, with dates as numbers."""
+    if isinstance(network, AveragedBayesNet):
+        return network.sample(_N_DRAWN, 0)
+    return network.sample(_N_DRAWN, 0, values="numbers")
 
 
 def plot_conditional_density(

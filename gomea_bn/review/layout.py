@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.plots.layers import chains, ordered
 from gomea_bn.review.routes import points_on, routes
+from gomea_bn.texts import text_width
 
 __all__ = ["Layout", "consensus_arcs", "layout"]
 
@@ -82,18 +82,7 @@ def layout(
 
 def box_width(name: str) -> float:
     """Return the width of a variable's box in pixels; the page shortens names that are longer."""
-    return min(max(sum(map(_letter_width, name)) + _BADGE, _NARROWEST), _WIDEST)
-
-
-def _letter_width(letter: str) -> float:
-    """Return the approximate width in pixels of a letter in a font of 12.5 pixels."""
-    if unicodedata.east_asian_width(letter) in "WF":
-        return 13.0
-    if letter in "mwMW@%":
-        return 10.8
-    if letter in "fijlrtI.,:;'|!()[] ":
-        return 4.4
-    return 8.6 if letter.isupper() else 7.1
+    return min(max(text_width(name) + _BADGE, _NARROWEST), _WIDEST)
 
 
 def consensus_arcs(

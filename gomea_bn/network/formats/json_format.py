@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.runtime.json_files import check_format, field_of, read_json
@@ -27,10 +28,10 @@ FORMAT_VERSION = 1
 def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
     """Return a network as JSON text, and write it to `path` if given.
 
-    The text has one entry per variable in column order: name, kind, support and cut_points or levels, parents,
-    table_parents if the table leaves some out, table (nested lists: one level per parent in order, then the variable),
-    and shape if the variable has one. Numbers are
-    written so that reading them gives the same float64.
+    The text has one entry per variable in column order: name, kind, support and cut_points or levels, values if their
+    kind is known (integer, step, ordered), parents, table_parents if the table leaves some out, table (nested lists:
+    one level per parent in order, then the variable), and shape if the variable has one. Numbers are written so that
+    reading them gives the same float64.
     """
     cuts, support, levels, tables = network.cut_points, network.support, network.levels, network.tables
     shapes = network.shapes
@@ -46,6 +47,8 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
         else:
             entry["kind"] = "discrete"
             entry["levels"] = list(levels[name])
+        if name in network.value_kinds:
+            entry["values"] = network.value_kinds[name].to_content()
         entry["parents"] = list(network.parents(name))
         # most networks have none, and earlier versions can read those
         if len(of_table := network.table_parents(name)) < len(network.parents(name)):
@@ -107,6 +110,7 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         "levels": {},
         "tables": {},
         "shapes": {},
+        "value_kinds": {},
     }
     for position, entry in enumerate(variables):
         if not isinstance(entry, dict):
@@ -123,6 +127,10 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         if "shape" in entry:
             with prefixed_errors(where):
                 parts["shapes"][name] = Shape.from_content(entry["shape"])
+        # files of earlier versions have none
+        if "values" in entry:
+            with prefixed_errors(where):
+                parts["value_kinds"][name] = ValueKind.from_content(entry["values"])
         parents = field_of(entry, "parents", list, where)
         edges += [(parent, name) for parent in parents]
         if "table_parents" in entry:

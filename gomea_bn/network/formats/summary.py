@@ -18,9 +18,19 @@ if TYPE_CHECKING:
     from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["to_text"]
+__all__ = ["counts_text", "to_text"]
 
 _SHOWN_BINS = 6
+
+
+def counts_text(network: NetworkLike) -> str:
+    """Return the numbers of variables, edges, bins and free probabilities of a network in words."""
+    n_bins = sum(len(cuts) + 1 for cuts in network.cut_points.values())
+    return (
+        f"{counted(len(network.names), 'variable')} ({len(network.cut_points)} continuous, "
+        f"{len(network.levels)} discrete), {counted(len(network.edges), 'edge')}, {counted(n_bins, 'bin')}, "
+        f"{counted(network.n_parameters, 'free probability', 'free probabilities')}"
+    )
 
 
 def to_text(
@@ -49,13 +59,7 @@ def to_text(
         If the gains of a variable are not one per cut.
     """
     edges = network.edges
-    n_bins = sum(len(cuts) + 1 for cuts in network.cut_points.values())
-    lines = [
-        f"{counted(len(network.names), 'variable')} ({len(network.cut_points)} continuous, "
-        f"{len(network.levels)} discrete), {counted(len(edges), 'edge')}, {counted(n_bins, 'bin')}, "
-        f"{counted(network.n_parameters, 'free probability', 'free probabilities')}",
-        "",
-    ]
+    lines = [counts_text(network), ""]
     shown_names = {name: shown_name(name) for name in network.names}
     width = max(map(len, shown_names.values()))
     for name in network.names:

@@ -21,6 +21,7 @@ from gomea_bn.network.inference.engine import (
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Reader, holds_statements, refuse_stated
+from gomea_bn.network.value_kinds import level_column, own_name, own_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,10 +124,11 @@ def predict(
     engine = engine_for(network, method, n_draws, random_state)
     tables = _of_target(reader, network, frame, target, engine).tables
     if target in reader.levels:
-        codes = tables.argmax(axis=1)
-        levels: Any = pd.Index(list(reader.levels[target]))
-        return pd.Series(pd.Categorical.from_codes(codes, levels), index=frame.index, name=target)
-    return pd.Series(reader.point(target, tables, how or "mean"), index=frame.index, name=target)
+        levels = level_column(network, target, tables.argmax(axis=1))
+        return pd.Series(levels, index=frame.index, name=target)
+    numbers = reader.point(target, tables, how or "mean")
+    points = own_values(network, target, numbers, is_mean=how in (None, "mean"))
+    return pd.Series(points, index=frame.index, name=own_name(network, target))
 
 
 def predict_interval(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions
+from gomea_bn.data.dates import source_name
 from gomea_bn.errors import check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.inference.engine import (
@@ -18,6 +19,7 @@ from gomea_bn.network.inference.engine import (
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Pieces, Reader, refuse_stated
+from gomea_bn.network.value_kinds import VALUES, ValueKind, level_column, own_name, own_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,8 +74,9 @@ def impute(
     for v, name in enumerate(network.names):
         if is_missing[:, v].any():
             column = frame.iloc[:, places[name]]
-            filled_column: Any = values.get(name)
-            if filled_column is None:
+            if name in values:
+                filled_column = _with_numbers(network, name, column, values[name], how)
+            else:
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
             result.isetitem(places[name], filled_column)
     return result
@@ -87,11 +90,13 @@ def sample_given(
     random_state: Seed = None,
     method: str = "exact",
     n_draws: int = N_DRAWS,
+    values: str = "own",
 ) -> pd.DataFrame:
     """Return rows drawn from P(all variables | evidence); see `DiscretizedBayesNet.sample`."""
     import pandas as pd
 
     check_integer("n", n, 0)
+    check_choice("values", values, VALUES)
     reader = Reader(network)
     generator = random_generator(random_state)
     stated = reader.stated(dict(evidence))
@@ -102,16 +107,20 @@ def sample_given(
         refuse_stated(evidence, None if method == "exact" else n_draws)
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
+        label = own_name(network, name, values)
         if name in reader.levels:
-            levels = pd.Index(list(reader.levels[name]))
-            columns[name] = pd.Categorical.from_codes(codes[:, v], levels)
+            columns[label] = level_column(network, name, codes[:, v])
         elif name in stated.values:
-            columns[name] = np.full(n, stated.values[name])
+            # what a user states is not rounded
+            exact = np.full(n, stated.values[name])
+            is_whole = float(stated.values[name]).is_integer()
+            columns[label] = own_values(network, name, exact, values, is_mean=not is_whole)
         else:
             shares = generator.random(n)
             if name in stated.pieces:
                 shares = _shares_in_pieces(stated.pieces[name], codes[:, v], shares, generator)
-            columns[name] = reader.bins[name].values(codes[:, v], shares)
+            numbers = reader.bins[name].values(codes[:, v], shares)
+            columns[label] = own_values(network, name, numbers, values)
     return pd.DataFrame(columns)
 
 
@@ -123,6 +132,30 @@ def _shares_in_pieces(
     drawn = (generator.random(len(codes)) * cumulated[-1] >= cumulated).sum(axis=0)
     drawn = np.minimum(drawn, len(pieces.weights) - 1)
     return np.asarray(pieces.starts[drawn, codes] + shares * pieces.shares[drawn, codes], np.float64)
+
+
+def _with_numbers(
+    network: NetworkLike, name: str, column: pd.Series[Any], numbers: NDArray[np.float64], how: str
+) -> Any:
+    """Return a continuous column with numbers in its missing cells, of the kind of the column.
+
+    Integers stay integers unless means fill them. A column of dates stays one; text of dates becomes dates.
+    """
+    import pandas as pd
+
+    is_missing = column.isna().to_numpy(dtype=bool)
+    if source_name(name) == name and network.value_kinds.get(name, ValueKind()).is_integer and how != "mean":
+        observed = numbers[~is_missing]
+        filled = numbers.copy()
+        filled[is_missing] = own_values(network, name, numbers[is_missing])
+        is_whole = bool((observed == np.floor(observed)).all())
+        return filled.astype(np.int64) if is_whole else filled
+    if source_name(name) == name or str(column.name) == name:
+        return numbers
+    filled_cells = own_values(network, name, numbers[is_missing], is_mean=how == "mean")
+    result = pd.Series(own_values(network, name, numbers, is_mean=True), index=column.index, name=column.name)
+    result[is_missing] = filled_cells
+    return result
 
 
 def _with_levels(

@@ -41,5 +41,6 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
         shapes=network.shapes,
         curve_edges=[(parent, child) for parent, child in network.curve_edges if child not in values],
         pseudo_count=network.pseudo_count,
+        value_kinds=network.value_kinds,
         metadata={**network.metadata, "do": labels},
     )

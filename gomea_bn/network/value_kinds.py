@@ -1,0 +1,196 @@
+"""Kinds of the values of columns, such as integers and dates, and drawn or computed numbers as such values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import Column
+from gomea_bn.data.dates import from_numbers, source_name
+from gomea_bn.errors import GomeaBnError, check_flag, check_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = [
+    "VALUES",
+    "ValueKind",
+    "check_value_kinds",
+    "level_column",
+    "measuring_step",
+    "own_name",
+    "own_values",
+    "value_kinds_of",
+]
+
+VALUES = ("own", "grid", "numbers")
+"""Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
+
+_MOST_DECIMALS = 6
+# relative error of decimal fractions as float64
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class ValueKind:
+    """What the values of a column are, apart from being numbers or levels.
+
+    Attributes
+    ----------
+    is_integer : bool
+        Whether a continuous column was stored as integers.
+    step : float or None
+        Step of the grid that a continuous column was measured on: all values are the smallest one plus multiples of it.
+    is_ordered : bool
+        Whether the levels of a discrete column are ordered.
+    """
+
+    is_integer: bool = False
+    step: float | None = None
+    is_ordered: bool = False
+
+    @classmethod
+    def of(cls, column: Column) -> ValueKind:
+        """Return the kind of the values of a column of a table."""
+        if not column.is_continuous:
+            return cls(is_ordered=column.ordered)
+        return cls(column.is_integer, measuring_step(column.observed))
+
+    @classmethod
+    def from_content(cls, content: Any) -> ValueKind:
+        """Return the kind that a JSON value describes; raises `GomeaBnError` for any other value."""
+        names = {"integer": "is_integer", "step": "step", "ordered": "is_ordered"}
+        if not isinstance(content, Mapping) or not set(content) <= set(names):
+            raise GomeaBnError(f"values must be an object with {', '.join(names)}, got {content!r:.80}.")
+        kind = cls(**{names[key]: value for key, value in content.items()})
+        check_flag("values: integer", kind.is_integer)
+        check_flag("values: ordered", kind.is_ordered)
+        check_number("values: step", kind.step, 0, above=True, optional=True)
+        return kind
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the kind as a JSON value, without what is absent."""
+        content = {"integer": self.is_integer, "step": self.step, "ordered": self.is_ordered}
+        return {key: value for key, value in content.items() if value}
+
+
+def measuring_step(values: NDArray[np.float64]) -> float | None:
+    """Return the largest decimal step between all values, or None if they need more than six decimals."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        scaled = np.unique(values) * 10.0**decimals
+        whole = np.rint(scaled)
+        if np.abs(whole).max() >= 2**53:
+            return None
+        if (np.abs(scaled - whole) <= _ROUNDING * np.maximum(np.abs(scaled), 1)).all():
+            step = int(np.gcd.reduce((whole - whole[0]).astype(np.int64)))
+            return step / 10**decimals if step else None
+    return None
+
+
+def value_kinds_of(columns: Mapping[str, Column]) -> dict[str, ValueKind]:
+    """Return the kinds of columns by name, without those of real numbers and unordered levels."""
+    kinds = {name: ValueKind.of(column) for name, column in columns.items()}
+    return {name: kind for name, kind in kinds.items() if kind != ValueKind()}
+
+
+def check_value_kinds(
+    kinds: Mapping[str, ValueKind] | None, names: tuple[str, ...], continuous: Mapping[str, Any]
+) -> dict[str, ValueKind]:
+    """Return the kinds by variable in column order; raises `GomeaBnError` for unknown variables and wrong kinds."""
+    for name, kind in (kinds or {}).items():
+        if name not in names:
+            raise GomeaBnError(f"value_kinds: unknown variable {name!r}.")
+        if not isinstance(kind, ValueKind):
+            raise GomeaBnError(f"value_kinds['{name}'] must be a ValueKind, got {type(kind).__name__}.")
+        if kind.is_ordered and name in continuous:
+            raise GomeaBnError(f"value_kinds['{name}'] must not be ordered: the variable is continuous.")
+        if (kind.is_integer or kind.step is not None) and name not in continuous:
+            raise GomeaBnError(f"value_kinds['{name}'] must not be integers or have a step: it is discrete.")
+    return {name: kinds[name] for name in names if kinds and name in kinds}
+
+
+def own_name(network: NetworkLike, name: str, values: str = "own") -> str:
+    """Return the name of the column that a variable comes from: the unit of dates is left out of it."""
+    source = source_name(name)
+    return name if values == "numbers" or source in network.names else source
+
+
+def own_values(
+    network: NetworkLike,
+    name: str,
+    numbers: NDArray[np.float64],
+    values: str = "own",
+    *,
+    is_mean: bool = False,
+) -> Any:
+    """Return numbers of a continuous variable as values of its column's own kind.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    name : str
+        Name of a continuous variable.
+    numbers : ndarray of shape (n,), float64
+        Values in the units of the network, without NaN.
+    values : {"own", "grid", "numbers"}
+        "own": integers of an integer column, and dates, durations and times of day. "grid": also the nearest multiples
+        of the step that the column was measured with. "numbers": the numbers themselves.
+    is_mean : bool
+        Whether the numbers are means, which are not rounded.
+
+    Returns
+    -------
+    ndarray, DatetimeIndex or TimedeltaIndex of shape (n,)
+        A rounded value stays in the bin of its number if that bin has a value of the grid.
+    """
+    if values == "numbers":
+        return numbers
+    kind = network.value_kinds.get(name, ValueKind())
+    step = kind.step if values == "grid" else None
+    if step is None and kind.is_integer:
+        step = 1.0
+    if step is not None and not is_mean:
+        numbers = _on_grid(numbers, network.cut_points[name], network.support[name], step)
+    if source_name(name) != name:
+        return from_numbers(numbers, name)
+    return numbers.astype(np.int64) if kind.is_integer and not is_mean else numbers
+
+
+def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical[Any]:
+    """Return codes of a discrete variable as a categorical with all its levels, ordered if its column is."""
+    import pandas as pd
+
+    is_ordered = network.value_kinds.get(name, ValueKind()).is_ordered
+    levels: Any = pd.Index(list(network.levels[name]))
+    return pd.Categorical.from_codes(codes, levels, ordered=is_ordered)
+
+
+def _on_grid(
+    numbers: NDArray[np.float64],
+    cuts: NDArray[np.float64],
+    support: tuple[float, float],
+    step: float,
+) -> NDArray[np.float64]:
+    """Return the nearest values of a grid that lie in the same bins (a, b] as the numbers, float64 (n,)."""
+    low = support[0]
+    edges = np.array([low, *cuts.tolist(), support[1]])
+    # places on the grid; a value equal to a cut belongs to the lower bin, and its place is whole up to rounding
+    ends = (edges - low) / step
+    is_whole = np.abs(ends - np.rint(ends)) <= 1e-9 * np.maximum(np.abs(ends), 1)
+    highest = np.where(is_whole, np.rint(ends), np.floor(ends))
+    lowest = highest[:-1] + 1
+    lowest[0] = 0
+    codes = np.clip(np.searchsorted(edges, numbers, side="left") - 1, 0, len(cuts))
+    nearest = np.rint((numbers - low) / step)
+    has_value = lowest <= highest[1:]
+    inside = np.clip(nearest, lowest[codes], np.maximum(highest[1:], lowest)[codes])
+    places = np.where(has_value[codes], inside, nearest)
+    # decimal fractions are rounded as they are written
+    return np.asarray(np.round(low + places * step, _MOST_DECIMALS))

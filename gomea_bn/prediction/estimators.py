@@ -1,0 +1,438 @@
+"""`BayesNetClassifier` and `BayesNetRegressor`: one column predicted by a discretized Bayesian network."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.frames import frame_of
+from gomea_bn.data.headers import column_names
+from gomea_bn.data.sources import source_table
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
+from gomea_bn.learning.ensemble import BayesNetEnsemble
+from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.options import seed_of
+from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.prediction.distributions import (
+    Cells,
+    Density,
+    cell_probabilities,
+    crps,
+    level_probabilities,
+)
+from gomea_bn.prediction.structures import (
+    AUTO,
+    STRUCTURES,
+    Budget,
+    chosen_structure,
+    density_of,
+    structured,
+)
+from gomea_bn.texts import counted, listed
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+except ImportError as error:
+    raise GomeaBnError(
+        "BayesNetClassifier and BayesNetRegressor need scikit-learn 1.6 or later: pip install 'gomea-bn[predict]'."
+    ) from error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BayesNetClassifier", "BayesNetRegressor"]
+
+_N_FOLDS = 3
+_DEFAULT_TARGET = "target"
+_DEFAULTS = {"density": "averaged", "curves": "auto"}
+
+
+class _Predictor(BaseEstimator):  # type: ignore[misc]
+    """What classifier and regressor share: reading rows, the choice of the structure, and learning."""
+
+    _candidates: tuple[str, ...]
+    _kind: str
+
+    def __init__(
+        self,
+        learner: BayesNetLearner | None = None,
+        *,
+        structure: str = AUTO,
+        n_networks: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.structure = structure
+        self.n_networks = n_networks
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _learn(self, frame: pd.DataFrame, y: Any, target: str, n_levels: int = 0) -> None:
+        """Learn the networks from the features and the values of the target, and set the fitted attributes."""
+        check_choice("structure", self.structure, (AUTO, *STRUCTURES))
+        check_integer("n_networks", self.n_networks, 1)
+        if self.learner is not None and not isinstance(self.learner, BayesNetLearner):
+            raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {self.learner!r:.80}.")
+        if target in map(str, frame.columns):
+            raise GomeaBnError(
+                f"X has a column '{target}', which is the name of the target.", ["rename the column or y"]
+            )
+        seed = seed_of(self.random_state)
+        options = (self.learner or BayesNetLearner()).get_params(deep=False)
+        options["kinds"] = {**(options["kinds"] or {}), target: self._kind}
+        options["random_state"] = seed
+        table = source_table(
+            frame.reset_index(drop=True).assign(**{target: y}),
+            kinds=options["kinds"],
+            missing=options["missing"],
+            max_levels=max(options["max_levels"], n_levels),
+        )
+        # the table has these kinds already
+        options["kinds"] = None
+        if self.learner is None and not table.n_missing:
+            options |= _DEFAULTS
+        is_chosen = self.structure == AUTO
+        n_inner = len(self._candidates) * _N_FOLDS if is_chosen else 0
+        budget = Budget(options["max_seconds"], n_inner + self.n_networks)
+        self.target_ = target
+        if is_chosen:
+            folds = _folds(table, target, np.random.default_rng(seed))
+            self.structure_, self.losses_ = chosen_structure(
+                options, table, target, self._candidates, folds, budget, self._loss
+            )
+        else:
+            self.structure_, self.losses_ = self.structure, {}
+        options = structured(options, table, target, self.structure_)
+        learner = budget.fitted(options, table)
+        self.table_, self.network_ = table, learner.network_
+        self.seed_ = seed
+        self.__dict__.pop("averaged_", None)
+        if hasattr(learner, "averaged_"):
+            self.averaged_: AveragedBayesNet = learner.averaged_
+        self.densities_: list[Density] = [density_of(learner)]
+        if self.n_networks > 1:
+            rest = BayesNetLearner(**{**options, "max_seconds": budget.seconds})
+            ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
+            self.densities_ += getattr(ensemble, "averaged_", ensemble.networks_)
+
+    def _loss(self, density: Density, held_out: Table) -> float:
+        """Return the mean loss of a network on held-out rows."""
+        raise NotImplementedError
+
+    def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
+        """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
+        import pandas as pd
+
+        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+            validate_data(self, X, y, reset=reset, skip_check_array=True)
+            frame = frame_of(X)
+            if not len(frame):
+                raise GomeaBnError("X must have at least one row, got none.")
+            return frame
+        checked = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            dtype=None,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2 if reset else 1,
+        )
+        array = checked[0] if reset else checked
+        return pd.DataFrame(array, columns=column_names(array.shape[1])).infer_objects()
+
+    def _rows(self, X: Any) -> pd.DataFrame:
+        """Return new rows; levels that no training row has are missing values, with a warning."""
+        check_is_fitted(self)
+        frame = self._features(X)
+        unknown = {}
+        replaced: dict[Any, Any] = {}
+        for label in frame.columns:
+            levels = self.network_.levels.get(str(label))
+            if levels is None:
+                continue
+            values = frame[label].astype(object)
+            is_unknown = (values.notna() & ~values.isin(list(levels))).to_numpy()
+            if is_unknown.any():
+                unknown[str(label)] = f"{counted(int(is_unknown.sum()), 'value')} of '{label}'"
+                replaced[label] = values.mask(is_unknown)
+        if unknown:
+            warnings.warn(
+                f"Levels that no training row has count as missing: {listed(list(unknown.values()), 5)}.",
+                GomeaBnWarning,
+                stacklevel=4,
+            )
+            frame = frame.assign(**replaced)
+        return frame
+
+
+class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
+    """Classify rows by a discretized Bayesian network over the features and the class.
+
+    The classes of a row have the probabilities P(class | features of the row). Features may be of any kind; missing
+    cells are summed out.
+
+    Parameters
+    ----------
+    learner : BayesNetLearner, optional
+        Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
+        `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
+        ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
+    structure : {"auto", "free", "root", "augmented", "leaf"}
+        Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
+        the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
+        between features (an augmented naive Bayes; Friedman, Geiger & Goldszmidt, "Bayesian network classifiers",
+        1997). "leaf": the class has no children. "auto": the one of "augmented", "root" and "free" with the smallest
+        log loss in three-fold cross-validation over the training rows.
+    n_networks : int
+        Number of networks whose probabilities are averaged: `network_`, and further ones from parts of the rows, as of
+        `BayesNetEnsemble`.
+    random_state : int, numpy Generator, RandomState or None
+        Seed of the searches and of the folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the classes, sorted.
+    network_ : DiscretizedBayesNet
+        Network learned from all rows, over the features and the class.
+    averaged_ : AveragedBayesNet
+        Averaged network of `network_`; only with ``density="averaged"``.
+    densities_ : list of DiscretizedBayesNet or AveragedBayesNet
+        Networks that predict; their probabilities are averaged.
+    structure_ : str
+        Structure of the network.
+    losses_ : dict of str to float
+        Log loss of every structure in the inner cross-validation; empty if the structure was given.
+    target_ : str
+        Name of the class in the network: the name of `y`, otherwise "target".
+    table_ : Table
+        Rows that the network was learned from.
+    seed_ : int
+        Seed that repeats the fit, unless a time limit ended a search.
+    n_features_in_, feature_names_in_
+        Number of features, and their names if X is a data frame.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gomea_bn import BayesNetClassifier, BayesNetLearner
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> learner = BayesNetLearner(max_seconds=None, max_evaluations=2000)
+    >>> classifier = BayesNetClassifier(learner, structure="root", random_state=1).fit(X, y)
+    >>> classifier.score(X, y) > 0.9
+    True
+    """
+
+    _candidates = ("augmented", "root", "free")
+    _kind = "discrete"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the network.
+
+        Parameters
+        ----------
+        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
+            Features. The columns of an array are named x0, x1, ...
+        y : array-like of shape (n_rows,)
+            Classes: text, whole numbers or bools.
+
+        Raises
+        ------
+        GomeaBnError
+            For a single class, and as `BayesNetLearner.fit`.
+        ValueError
+            As scikit-learn for arrays of a wrong shape, and for classes that are real numbers.
+        """
+        import pandas as pd
+
+        frame = self._features(X, y=y, reset=True)
+        labels = _target_values(y, len(frame))
+        check_classification_targets(labels)
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise GomeaBnError(f"y must have at least two classes, got the single class {classes[0]!r}.")
+        codes = np.searchsorted(classes, labels)
+        column = pd.Categorical.from_codes(codes, pd.Index(classes.tolist(), dtype=object))
+        self._learn(frame, column, _target_name(y), len(classes))
+        self.classes_ = classes
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return P(class | features), float64 (n_rows, n_classes), with the classes in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
+            Rows, with missing cells or without.
+        """
+        frame = self._rows(X)
+        parts = [level_probabilities(density, frame, self.target_) for density in self.densities_]
+        return np.asarray(np.mean(parts, axis=0), np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of every row, (n_rows,), of the type of `classes_`."""
+        codes = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def _loss(self, density: Density, held_out: Table) -> float:
+        codes = held_out.columns[held_out.names.index(self.target_)].values
+        probabilities = level_probabilities(density, held_out.to_frame(), self.target_)
+        of_class = probabilities[np.arange(len(codes)), codes]
+        return float(-np.log(np.maximum(of_class, np.finfo(np.float64).tiny)).mean())
+
+
+class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
+    """Predict a number by a discretized Bayesian network over the features and the number.
+
+    The prediction for a row is the mean of the distribution of the target given the features. The distribution itself
+    gives quantiles. Features may be of any kind; missing cells are summed out.
+
+    Parameters
+    ----------
+    learner : BayesNetLearner, optional
+        Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
+        `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
+        ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
+    structure : {"auto", "free", "root", "augmented", "leaf"}
+        Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the one of "leaf", "free" and "root"
+        with the smallest continuous ranked probability score in three-fold cross-validation over the training rows.
+    n_networks, random_state
+        As of `BayesNetClassifier`.
+
+    Attributes
+    ----------
+    network_, averaged_, densities_, structure_, losses_, target_, table_, seed_, n_features_in_, feature_names_in_
+        As of `BayesNetClassifier`.
+    cells_ : Cells
+        Values of the target that quantiles are taken from: those of the training rows, at most 200 of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gomea_bn import BayesNetLearner, BayesNetRegressor
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).normal(scale=0.3, size=300)
+    >>> learner = BayesNetLearner(max_seconds=None, max_evaluations=2000, density="averaged")
+    >>> regressor = BayesNetRegressor(learner, structure="free", random_state=1).fit(X, y)
+    >>> regressor.score(X, y) > 0.85
+    True
+    """
+
+    _candidates = ("leaf", "free", "root")
+    _kind = "continuous"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the network.
+
+        Parameters
+        ----------
+        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
+            Features. The columns of an array are named x0, x1, ...
+        y : array-like of shape (n_rows,)
+            Numbers.
+
+        Raises
+        ------
+        GomeaBnError
+            For a target that is constant, missing or infinite, and as `BayesNetLearner.fit`.
+        ValueError
+            As scikit-learn for arrays of a wrong shape.
+        """
+        frame = self._features(X, y=y, reset=True)
+        try:
+            values = np.asarray(_target_values(y, len(frame)), np.float64)
+        except (TypeError, ValueError) as error:
+            raise GomeaBnError(f"y must hold numbers: {error}.") from error
+        if not np.isfinite(values).all():
+            raise GomeaBnError("y must not hold missing or infinite values.")
+        if values.min() == values.max():
+            raise GomeaBnError(f"y must have at least two different values, got {values[0]:g} in all rows.")
+        self.cells_ = Cells.of(values)
+        self._learn(frame, values, _target_name(y))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the mean of the target given the features of every row, float64 (n_rows,).
+
+        Parameters
+        ----------
+        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
+            Rows, with missing cells or without.
+        """
+        return np.asarray(self._probabilities(X) @ self.cells_.values)
+
+    def predict_interval(self, X: Any, quantiles: Sequence[float] = (0.05, 0.95)) -> pd.DataFrame:
+        """Return mean, median and quantiles of the target for every row.
+
+        Parameters
+        ----------
+        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
+            Rows, with missing cells or without.
+        quantiles : sequence of float
+            Probabilities from 0 to 1.
+
+        Returns
+        -------
+        DataFrame of float64
+            Columns "mean", "median", and "5%" and so on for the quantiles. Median and quantiles are values of `cells_`.
+        """
+        import pandas as pd
+
+        for position, level in enumerate(quantiles):
+            check_number(f"quantiles[{position}]", level, 0, 1)
+        probabilities = self._probabilities(X)
+        columns = {
+            "mean": probabilities @ self.cells_.values,
+            "median": self.cells_.quantiles(probabilities, 0.5),
+            **{f"{100 * level:g}%": self.cells_.quantiles(probabilities, level) for level in quantiles},
+        }
+        return pd.DataFrame(columns, index=getattr(X, "index", None))
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the cells of the target, float64 (n_rows, n_cells)."""
+        frame = self._rows(X)
+        parts = [cell_probabilities(density, frame, self.target_, self.cells_) for density in self.densities_]
+        return np.asarray(np.mean(parts, axis=0), np.float64)
+
+    def _loss(self, density: Density, held_out: Table) -> float:
+        values = held_out.columns[held_out.names.index(self.target_)].values
+        probabilities = cell_probabilities(density, held_out.to_frame(), self.target_, self.cells_)
+        return float(crps(self.cells_, probabilities, values).mean())
+
+
+def _target_values(y: Any, n_rows: int) -> NDArray[Any]:
+    """Return the target as an array (n_rows,)."""
+    values = column_or_1d(y, warn=True)
+    if len(values) != n_rows:
+        raise GomeaBnError(f"X and y must have the same number of rows, got {n_rows} and {len(values)}.")
+    return np.asarray(values)
+
+
+def _target_name(y: Any) -> str:
+    """Return the name of the target: that of a Series or of the only column of a frame, otherwise "target"."""
+    columns = getattr(y, "columns", None)
+    name = getattr(y, "name", None) if columns is None else columns[0]
+    return _DEFAULT_TARGET if name is None or not str(name).strip() else str(name)
+
+
+def _folds(table: Table, target: str, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return the fold of every row, int64 (n_rows,); the target is distributed alike in all folds."""
+    values = table.columns[table.names.index(target)].values
+    order = np.lexsort((generator.random(table.n_rows), values))
+    folds = np.empty(table.n_rows, np.int64)
+    folds[order] = np.arange(table.n_rows) % _N_FOLDS
+    return folds

@@ -1,0 +1,255 @@
+"""Classifier and regressor: what they learn, predict and refuse."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from gomea_bn import (
+    BayesNetClassifier,
+    BayesNetLearner,
+    BayesNetRegressor,
+    ExpertKnowledge,
+    GomeaBnError,
+)
+from gomea_bn.errors import GomeaBnWarning
+
+
+def learner(**options: Any) -> BayesNetLearner:
+    return BayesNetLearner(**{"max_seconds": None, "max_evaluations": 500, **options})
+
+
+def classes(n: int = 200) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return a class that depends on a number and a level, and a column of noise."""
+    rng = np.random.default_rng(2)
+    x = pd.DataFrame(
+        {"a": rng.normal(size=n), "b": rng.choice(["u", "v", "w"], n), "noise": rng.normal(size=n)}
+    )
+    y = np.where(x["a"] + (x["b"] == "v") + rng.normal(scale=0.2, size=n) > 0.5, "yes", "no")
+    return x, pd.Series(y, name="bought")
+
+
+def numbers(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    rng = np.random.default_rng(3)
+    x = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["u", "v"], n), "noise": rng.normal(size=n)})
+    y = 2 * x["a"] + 3 * (x["b"] == "v") + rng.normal(scale=0.3, size=n)
+    return x, y.rename("price")
+
+
+@pytest.fixture(scope="module")
+def classifier() -> BayesNetClassifier:
+    return BayesNetClassifier(learner(), structure="root", random_state=1).fit(*classes())
+
+
+@pytest.fixture(scope="module")
+def regressor() -> BayesNetRegressor:
+    return BayesNetRegressor(learner(density="averaged"), structure="free", random_state=1).fit(*numbers())
+
+
+def test_the_network_has_the_features_and_the_target(classifier: BayesNetClassifier) -> None:
+    x, y = classes()
+    assert classifier.network_.names == (*x.columns, "bought")
+    assert classifier.classes_.tolist() == ["no", "yes"]
+    assert classifier.feature_names_in_.tolist() == list(x.columns)
+    assert classifier.score(x, y) > 0.85
+    assert set(classifier.predict(x)) == {"no", "yes"}
+
+
+def test_probabilities_are_those_of_the_network(classifier: BayesNetClassifier) -> None:
+    x, _ = classes()
+    expected = classifier.network_.predict_proba(x, "bought").to_numpy()
+    np.testing.assert_allclose(classifier.predict_proba(x), expected)
+
+
+def test_averaged_probabilities_are_ratios_of_joint_densities() -> None:
+    x, y = classes()
+    model = BayesNetClassifier(learner(density="averaged"), structure="root", random_state=1).fit(x, y)
+    joint = np.column_stack(
+        [
+            np.exp(
+                model.averaged_.log_density(x.assign(bought=pd.Categorical([label] * len(x), ["no", "yes"])))
+            )
+            for label in ("no", "yes")
+        ]
+    )
+    np.testing.assert_allclose(model.predict_proba(x), joint / joint.sum(axis=1, keepdims=True), atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(x[::-1]), model.predict_proba(x)[::-1])
+
+
+def test_missing_cells_are_summed_out(classifier: BayesNetClassifier) -> None:
+    x, _ = classes()
+    gaps = x.assign(a=np.nan)
+    marginal = classifier.network_.predict_proba(gaps, "bought").to_numpy()
+    np.testing.assert_allclose(classifier.predict_proba(gaps), marginal)
+    averaged = BayesNetClassifier(learner(density="averaged"), structure="root", random_state=1).fit(
+        *classes()
+    )
+    mixed = x.copy()
+    mixed.loc[:9, "a"] = np.nan
+    answers = averaged.predict_proba(mixed)
+    np.testing.assert_allclose(answers[10:], averaged.predict_proba(x)[10:])
+    by_bins = averaged.network_.predict_proba(mixed[:10], "bought").to_numpy()
+    np.testing.assert_allclose(answers[:10], by_bins)
+
+
+def test_tables_with_missing_values_are_learned() -> None:
+    x, y = classes()
+    gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
+    model = BayesNetClassifier(learner(), structure="root", random_state=1).fit(gaps, y)
+    assert model.score(gaps, y) > 0.8
+
+
+def test_unknown_levels_count_as_missing(classifier: BayesNetClassifier) -> None:
+    x, _ = classes()
+    unknown = x.assign(b="never seen")
+    with pytest.warns(GomeaBnWarning, match=r"count as missing: 200 values of 'b'"):
+        answers = classifier.predict_proba(unknown)
+    np.testing.assert_allclose(answers, classifier.predict_proba(x.assign(b=None)))
+
+
+def test_structures_are_obeyed() -> None:
+    x, y = classes()
+    for structure in ("root", "augmented", "leaf"):
+        network = BayesNetClassifier(learner(), structure=structure).fit(x, y).network_
+        children, parents = network.children("bought"), network.parents("bought")
+        assert (structure == "leaf" and not children) or (structure != "leaf" and not parents), structure
+        if structure == "augmented":
+            assert children == tuple(x.columns)
+
+
+def test_the_structure_of_the_smallest_loss_is_chosen() -> None:
+    model = BayesNetClassifier(learner(), random_state=1).fit(*classes())
+    assert set(model.losses_) == {"augmented", "root", "free"}
+    assert model.losses_[model.structure_] == min(model.losses_.values())
+    again = BayesNetClassifier(learner(), random_state=1).fit(*classes())
+    assert again.losses_ == model.losses_
+    assert again.network_ == model.network_
+
+
+def test_structures_that_contradict_the_knowledge_are_left_out() -> None:
+    knowledge = ExpertKnowledge(required_edges=[("a", "bought")])
+    model = BayesNetClassifier(learner(knowledge=knowledge), random_state=1).fit(*classes())
+    assert set(model.losses_) == {"free"}
+    assert ("a", "bought") in model.network_.edges
+    with pytest.raises(GomeaBnError, match="bought"):
+        BayesNetClassifier(learner(knowledge=knowledge), structure="root").fit(*classes())
+
+
+def test_several_networks_are_averaged() -> None:
+    x, y = classes()
+    model = BayesNetClassifier(learner(), structure="root", n_networks=3, random_state=1).fit(x, y)
+    assert len(model.densities_) == 3
+    assert model.densities_[0] is model.network_
+    networks: list[Any] = model.densities_
+    parts = [network.predict_proba(x, "bought").to_numpy() for network in networks]
+    np.testing.assert_allclose(model.predict_proba(x), np.mean(parts, axis=0))
+
+
+def test_the_regressor_predicts_means_and_quantiles(regressor: BayesNetRegressor) -> None:
+    x, y = numbers()
+    assert regressor.score(x, y) > 0.9
+    answer = regressor.predict_interval(x, [0.1, 0.9])
+    assert list(answer.columns) == ["mean", "median", "10%", "90%"]
+    np.testing.assert_array_equal(answer["mean"], regressor.predict(x))
+    assert (answer["10%"] <= answer["median"]).all()
+    assert (answer["median"] <= answer["90%"]).all()
+    assert y.between(answer["10%"], answer["90%"]).mean() > 0.75
+    assert (answer["90%"] - answer["10%"]).mean() < 0.3 * np.ptp(y)
+    assert set(answer["median"]) <= set(y)
+    assert answer.index.equals(x.index)
+
+
+def test_a_regressor_of_bins_predicts_the_mean_of_the_network() -> None:
+    x, y = numbers()
+    model = BayesNetRegressor(learner(), structure="free", random_state=1).fit(x, y)
+    expected = model.network_.predict(x, "price").to_numpy()
+    assert np.abs(model.predict(x) - expected).max() < 0.05 * np.ptp(y)
+    gaps = x.assign(a=np.where(np.arange(len(x)) % 2, np.nan, x["a"]))
+    assert np.isfinite(model.predict(gaps)).all()
+
+
+def test_targets_get_names() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = BayesNetClassifier(learner(), structure="root").fit(x, y)
+    assert model.target_ == "target"
+    assert model.network_.names == ("x0", "x1", "x2", "x3", "target")
+    assert model.predict(x).dtype == y.dtype
+    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"])
+    with pytest.raises(GomeaBnError, match="X has a column 'a'"):
+        BayesNetClassifier(learner()).fit(frame, pd.Series(y, name="a"))
+
+
+def test_tools_of_scikit_learn_work() -> None:
+    x, y = classes()
+    model = BayesNetClassifier(learner(), structure="root", random_state=1)
+    assert clone(model).get_params()["learner__max_evaluations"] == 500
+    pipeline = make_pipeline(FunctionTransformer(), model)
+    assert cross_val_score(pipeline, x, y, cv=3).mean() > 0.8
+    grid = {"structure": ["root", "leaf"], "learner__max_bins": [5]}
+    search = GridSearchCV(model, grid, cv=2, scoring="neg_log_loss").fit(x, y)
+    assert search.best_estimator_.learner.max_bins == 5
+    assert model.learner is not None
+    assert model.learner.max_bins == "auto"
+
+
+def test_a_pickled_estimator_predicts_the_same(regressor: BayesNetRegressor) -> None:
+    x, _ = numbers(30)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(regressor)).predict(x), regressor.predict(x))
+
+
+@pytest.mark.parametrize("estimator", [BayesNetClassifier(), BayesNetRegressor()])
+def test_predicting_before_fit_is_refused(estimator: Any) -> None:
+    with pytest.raises(NotFittedError):
+        estimator.predict(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure": "tan"}, "structure must be"),
+        ({"n_networks": 0}, "n_networks must be"),
+        ({"learner": 3}, "learner must be a BayesNetLearner"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        BayesNetClassifier(**options).fit(*classes(30))
+
+
+def test_wrong_targets_are_refused() -> None:
+    x, y = numbers(30)
+    with pytest.raises(GomeaBnError, match="single class"):
+        BayesNetClassifier().fit(x, ["a"] * 30)
+    with pytest.raises(ValueError, match="continuous"):
+        BayesNetClassifier().fit(x, y)
+    with pytest.raises(GomeaBnError, match="two different values"):
+        BayesNetRegressor().fit(x, np.ones(30))
+    with pytest.raises(GomeaBnError, match="y must hold numbers"):
+        BayesNetRegressor().fit(x, ["a", "b", "c"] * 10)
+    with pytest.raises(GomeaBnError, match="missing or infinite"):
+        BayesNetRegressor().fit(x, y.mask(y > 2))
+    with pytest.raises(GomeaBnError, match="30 and 20"):
+        BayesNetRegressor().fit(x, y[:20])
+
+
+def test_without_scikit_learn_the_message_names_the_extra() -> None:
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "import gomea_bn\n"
+        "try: gomea_bn.BayesNetClassifier\n"
+        "except gomea_bn.GomeaBnError as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'gomea-bn[predict]'" in run.stdout
