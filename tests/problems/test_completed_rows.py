@@ -13,6 +13,9 @@ from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer, Sc
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 
+# plain Python warns of the overflow of words that the compiled kernels need
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+
 CARDS = (2, 3, 2, 5)
 N_ROWS = 130
 METHODS = [("density-bd", "dirichlet"), ("density-bd", "bdeu"), ("density-bic", "dirichlet")]
