@@ -16,7 +16,7 @@ from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
 
-__all__ = ["LearnedNetwork", "learned_network", "with_tables"]
+__all__ = ["LearnedNetwork", "continued", "learned_network", "with_tables"]
 
 Edges = list[tuple[int, int]]
 
@@ -118,7 +118,7 @@ def with_tables(
         _limits_of_tables(limits, result),
         seed=seed + _SEED_OF_TABLES,
         n_threads=n_threads,
-        callback=_continued(callback, result),
+        callback=continued(callback, result),
     )
     of_tables = search.run((own, cuts))
     by_tables = tables.scorer.score(tables.families(of_tables.X))
@@ -152,7 +152,7 @@ def _limits_of_tables(limits: Limits, result: Result) -> Limits:
     return Limits(max_seconds=seconds, max_evaluations=evaluations, patience=limits.patience)
 
 
-def _continued(callback: Callback | None, result: Result) -> Callback | None:
+def continued(callback: Callback | None, result: Result) -> Callback | None:
     """Return a callback that adds the counts of an ended search, and its objective, to the progress of another one."""
     if callback is None:
         return None
