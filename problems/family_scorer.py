@@ -28,7 +28,15 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
-__all__ = ["Completion", "Family", "FamilyScorer", "LibraryGrowth", "ScoredVariable", "graph_families", "new_scratch"]
+__all__ = [
+    "Completion",
+    "Family",
+    "FamilyScorer",
+    "LibraryGrowth",
+    "ScoredVariable",
+    "graph_families",
+    "new_scratch",
+]
 
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20240219

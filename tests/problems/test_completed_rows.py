@@ -62,7 +62,7 @@ def slow_score(
             total += sum(math.lgamma(prior + c) - math.lgamma(prior) for c in cells)
             of_row = prior * CARDS[child]
             total -= math.lgamma(of_row + sum(cells)) - math.lgamma(of_row)
-    return (total - rule.edge_cost * len(parents)) / weight
+    return float((total - rule.edge_cost * len(parents)) / weight)
 
 
 @pytest.mark.parametrize(("method", "prior"), METHODS)
