@@ -28,7 +28,15 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
-__all__ = ["Family", "FamilyScorer", "LibraryGrowth", "ScoredVariable", "graph_families", "new_scratch"]
+__all__ = [
+    "Completion",
+    "Family",
+    "FamilyScorer",
+    "LibraryGrowth",
+    "ScoredVariable",
+    "graph_families",
+    "new_scratch",
+]
 
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20240219
@@ -79,6 +87,33 @@ class Family:
 
     child: tuple[int, int]
     parents: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How the rows of discrete columns were completed, each several times by draws.
+
+    The completions of a row count as one row. The price of a family is multiplied by the fourth root of the number of
+    rows per row in which all its members were observed.
+
+    Attributes
+    ----------
+    is_observed : ndarray of shape (n_variables, n_rows), bool
+        Which values were observed before.
+    n_completions : int
+        Number of completions of every row; a variable has ``n_rows * n_completions`` values.
+    """
+
+    is_observed: NDArray[np.bool_]
+    n_completions: int
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """Observed values as bits, uint64 (n_variables, n_words)."""
+        n_variables, n_rows = self.is_observed.shape
+        bits = np.zeros((n_variables, -(-n_rows // 64) * 64), np.bool_)
+        bits[:, :n_rows] = self.is_observed
+        return np.packbits(bits, axis=1).view(np.uint64)
 
 
 def graph_families(parents: Iterable[Iterable[int]]) -> list[Family]:
@@ -206,6 +241,8 @@ class FamilyScorer:
         Upper limit of the shared score cache.
     growth : LibraryGrowth, optional
         Room for policies that enter later.
+    completion : Completion, optional
+        Which values are completed; only for discrete columns, and not for the score of misfits.
     curves : CurveData, optional
         Makes the score of a family that of its table or of curves of its parents, whichever is better; see
         `curves.curve_data`.
@@ -235,6 +272,7 @@ class FamilyScorer:
         cache_bytes: int = 1 << 26,
         growth: LibraryGrowth | None = None,
         curves: CurveData | None = None,
+        completion: Completion | None = None,
     ) -> None:
         self.variables = tuple(variables)
         self.method = method
@@ -265,6 +303,9 @@ class FamilyScorer:
         self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
         self.is_shaped = np.zeros(int(self.view_offset[-1]), np.bool_)
         self.rows = self._rows(len(self.variables[0].values))
+        if completion is not None:
+            self.rule = rule._replace(completions=float(completion.n_completions))
+            self.rows = self.rows._replace(observed=completion.words)
         if curves is not None:
             self.rows = self.rows._replace(curves=curves_of_views(curves, self.view_offset))
         self.max_cardinality = max(
@@ -286,6 +327,7 @@ class FamilyScorer:
             parent_key=2 * keys[1] + 1,
             curves=no_curves(),
             has_missing=np.zeros(n_views, np.bool_),
+            observed=np.zeros((n_views, 0), np.uint64),
         )
         for v, variable in enumerate(self.variables):
             first = int(self.view_offset[v])

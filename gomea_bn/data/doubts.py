@@ -36,21 +36,27 @@ def doubts_about(table: Table) -> list[Note]:
 
 
 def _duplicate_rows(table: Table) -> Note | None:
-    """Return a warning if rows of measurements occur repeatedly, or if all rows were copied."""
+    """Return a warning if rows of measurements occur repeatedly, or if all rows were copied.
+
+    Only rows without missing values count, since few remaining values may be equal by chance.
+    """
     from pandas.util import hash_array
 
-    hashes = np.zeros(table.n_rows, np.uint64)
+    is_complete = ~np.logical_or.reduce([column.is_missing for column in table.columns])
+    n_rows = int(is_complete.sum())
+    hashes = np.zeros(n_rows, np.uint64)
     for column in table.columns:
-        hashes = hashes * np.uint64(_FACTOR) + hash_array(column.values)
+        hashes = hashes * np.uint64(_FACTOR) + hash_array(column.values[is_complete])
     counts = np.unique(hashes, return_counts=True)[1]
-    n_duplicates = table.n_rows - counts.size
+    n_duplicates = n_rows - counts.size
     has_numbers = any(column.is_continuous for column in table.columns)
     are_copies = counts.size >= _LEAST_REPEATED and gcd(*counts.tolist()) > 1
-    if not are_copies and not (has_numbers and n_duplicates > _MOST_DUPLICATES * table.n_rows):
+    if not are_copies and not (has_numbers and n_duplicates > _MOST_DUPLICATES * n_rows):
         return None
+    complete = "" if n_rows == table.n_rows else " without missing values"
     whole = f" Every row occurs {gcd(*counts.tolist())} times or a multiple of it." if are_copies else ""
     return Note(
-        f"{counted(n_duplicates, 'row')} of {table.n_rows:,} ({percent(n_duplicates / table.n_rows)}) "
+        f"{counted(n_duplicates, 'row')} of {n_rows:,}{complete} ({percent(n_duplicates / n_rows)}) "
         f"{'repeats' if n_duplicates == 1 else 'repeat'} an earlier one.{whole} They count as independent "
         "observations: copies make edges and cuts look surer than they are, and put the same row into training and "
         "test data.",

@@ -160,6 +160,7 @@ def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
         tables=chosen.tables,
         shapes=chosen.shapes,
         curve_edges=chosen.curve_edges,
+        value_kinds=chosen.value_kinds,
         pseudo_count=chosen.pseudo_count,
         metadata={**chosen.metadata, "decision": asdict(decision)},
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import LearningOptions, check_learning
@@ -337,7 +337,10 @@ def _fitted_member(
         # families are averaged over all rows, not over a part of them
         "density": "bins",
     }
-    return BayesNetLearner(**{**options, **changes}).fit(part)
+    with warnings.catch_warnings():
+        # their average needs fewer rows than one network
+        warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
+        return BayesNetLearner(**{**options, **changes}).fit(part)
 
 
 def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, int]) -> DiscretizedBayesNet:

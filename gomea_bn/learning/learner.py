@@ -14,8 +14,9 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
+from gomea_bn.learning.completed_rows import limits_before, on_completed_rows
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -40,6 +41,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import HistoryEntry, Result
 from gomea_bn.runtime.threads import thread_count
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +171,8 @@ class BayesNetLearner(LearnerParameters):
         Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it. It does not
-        repeat a run in which the time limit cut a discretizer short.
+        repeat a run in which the time limit cut a discretizer short, or ended the search of a table with missing
+        values.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -198,6 +201,13 @@ class BayesNetLearner(LearnerParameters):
     sets of rows are compared to decide on a parent, as node-averages do (Balov 2013; Bodewes and Scutari 2021), and
     the price of a parent grows as the rows that have it become fewer. Values may be missing completely at random, or
     dependent on columns in the same family. Without missing values the score is the usual one.
+
+    A quarter of the limits, at most 10,000 evaluations or 100 per pair of columns, stays for two short searches after
+    this one, which keep the cuts. The first finds a graph with many edges; draws from its network complete the rows.
+    The second finds the graph that scores best by expected counts, so that all families are compared on the same rows
+    (structural EM: Friedman 1998). What a parent costs there is multiplied by the fourth root of the number of all rows
+    per row in which the family was observed. `score_` is the score of this graph on available cases, and may be lower
+    than the last entry of `history_`.
 
     A constant column becomes a root with a single level: it has no edges, and `log_density` refuses rows with another
     value in it. `gomea_bn.read_table` warns of such columns.
@@ -274,6 +284,8 @@ class BayesNetLearner(LearnerParameters):
         effort = 0.0
         with with_live_table(self.verbose, self.callback) as live_callback:
             callback = reporting(live_callback, constant_score)
+            completes = table.n_missing > 0
+            of_search = limits_before(problem, limits) if completes else limits
             if options.asks_discretizer:
                 problem, result = DiscretizerSearch(
                     problem,
@@ -287,18 +299,30 @@ class BayesNetLearner(LearnerParameters):
                 ).run()
             elif problem.first_cuts:
                 search = StagedSearch(
-                    problem, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
+                    problem, algorithm, of_search, seed=seed, n_threads=n_threads, callback=callback
                 )
                 result = search.run()
                 effort = search.effort
             else:
                 result = algorithm.run(
-                    problem, limits, random_state=seed, n_jobs=n_threads, callback=callback
+                    problem, of_search, random_state=seed, n_jobs=n_threads, callback=callback
+                )
+            if completes:
+                result = on_completed_rows(
+                    problem,
+                    table,
+                    result,
+                    algorithm,
+                    limits,
+                    seed=seed,
+                    n_threads=n_threads,
+                    callback=callback,
                 )
             learned, result = with_tables(
                 problem, result, effort, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
             )
         self._keep(table, problem, learned, reported(result, constant_score), seed)
+        self._warn_of_many_probabilities(table.n_rows)
         if self.density == "averaged":
             self._average()
         return self
@@ -341,6 +365,22 @@ class BayesNetLearner(LearnerParameters):
         self.__dict__.pop("averaged_", None)
         self.history_: list[HistoryEntry] = result.history
         self._keep_search(table, problem.n_edge_genes, result, seed)
+
+    def _warn_of_many_probabilities(self, n_rows: int) -> None:
+        """Warn if the network has more free probabilities than rows, and name its largest table."""
+        network = self.network_
+        if network.n_parameters <= n_rows:
+            return
+        name = max(network.names, key=lambda name: network.tables[name].size)
+        warnings.warn(
+            GomeaBnWarning(
+                f"The network has {network.n_parameters:,} free probabilities, more than the "
+                f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
+                f"{counted(network.tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
+                ["allow fewer parents or smaller tables"],
+            ),
+            stacklevel=3,
+        )
 
     def _average(self) -> None:
         """Average the families of the learned network; Ctrl-C leaves the network alone, with a warning."""

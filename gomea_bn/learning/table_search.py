@@ -16,7 +16,7 @@ from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
 
-__all__ = ["LearnedNetwork", "learned_network", "with_tables"]
+__all__ = ["LearnedNetwork", "continued", "learned_network", "with_tables"]
 
 Edges = list[tuple[int, int]]
 
@@ -128,7 +128,7 @@ def with_tables(
         _limits_of_tables(limits, result, evaluations_of_effort(_EFFORT_SHARE * effort, tables.n_variables)),
         seed=seed + _SEED_OF_TABLES,
         n_threads=n_threads,
-        callback=_continued(callback, result),
+        callback=continued(callback, result, adds_evaluations=False),
     )
     of_tables = search.run((own, cuts))
     by_tables = tables.scorer.score(tables.families(of_tables.X))
@@ -162,8 +162,17 @@ def _limits_of_tables(limits: Limits, result: Result, evaluations: int) -> Limit
     return Limits(max_seconds=seconds, max_evaluations=evaluations)
 
 
-def _continued(callback: Callback | None, result: Result) -> Callback | None:
-    """Return a callback that reports the counts and the objective of an ended search while another one goes on."""
+def continued(callback: Callback | None, result: Result, *, adds_evaluations: bool = True) -> Callback | None:
+    """Return a callback that reports the counts and the objective of an ended search while another one goes on.
+
+    Parameters
+    ----------
+    callback : callable, optional
+    result : Result
+        Result of the ended search.
+    adds_evaluations : bool
+        Whether the evaluations of the other search count.
+    """
     if callback is None:
         return None
 
@@ -172,8 +181,8 @@ def _continued(callback: Callback | None, result: Result) -> Callback | None:
             replace(
                 progress,
                 seconds=result.exec_time + progress.seconds,
-                n_eval=result.n_eval,
-                n_generations=result.n_generations,
+                n_eval=result.n_eval + adds_evaluations * progress.n_eval,
+                n_generations=result.n_generations + adds_evaluations * progress.n_generations,
                 best=float(result.F[0]),
                 statistics=dict(Counter(result.statistics) + Counter(progress.statistics)),
             )

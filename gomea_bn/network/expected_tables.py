@@ -17,7 +17,7 @@ from gomea_bn.network.tables import smoothed_expectation
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["IncompleteRows", "expected_tables"]
+__all__ = ["IncompleteRows", "completed_codes", "expected_tables"]
 
 N_STEPS = 5
 """Number of steps."""
@@ -80,7 +80,7 @@ def expected_tables(
     generator = np.random.default_rng(_SEED)
     tables: dict[str, NDArray[np.float64]] = {}
     for _ in range(N_STEPS):
-        drawn = _completed(network, incomplete, generator)
+        drawn = completed_codes(network, incomplete, N_DRAWS, generator)
         completed = np.concatenate((observed[is_complete], drawn.reshape(-1, len(rows.cards))))
         is_possible = completed[:, 0] >= 0
         columns = list(np.ascontiguousarray(completed[is_possible].T))
@@ -101,13 +101,16 @@ def expected_tables(
     return tables
 
 
-def _completed(
-    network: NetworkLike, codes: NDArray[np.int32], generator: np.random.Generator
+def completed_codes(
+    network: NetworkLike, codes: NDArray[np.int32], n_draws: int, generator: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Return draws of all variables given the observed codes, int32 (n_rows, N_DRAWS, n_variables)."""
+    """Return draws of all variables given the observed codes, int32 (n_rows, n_draws, n_variables).
+
+    `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network.
+    """
     evidence = Evidence(codes, {})
     try:
-        return engine_for(network).draws(evidence, N_DRAWS, generator)
+        return engine_for(network).draws(evidence, n_draws, generator)
     except GomeaBnError:
         # the graph has too many paths for exact inference
-        return engine_for(network, "sampling", random_state=generator).draws(evidence, N_DRAWS, generator)
+        return engine_for(network, "sampling", random_state=generator).draws(evidence, n_draws, generator)

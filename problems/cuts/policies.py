@@ -73,11 +73,18 @@ def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np
     Cuts lie midway between neighbouring distinct values. A cut that would split rows of equal value moves to the gap
     with the nearest cumulative count (the lower of two); bins of zero width are merged.
     """
-    distinct, counts = np.unique(values, return_counts=True)
+    return _equal_frequency(*np.unique(values, return_counts=True), n_bins)
+
+
+def _equal_frequency(
+    distinct: NDArray[np.float64], counts: NDArray[np.int64], n_bins: int
+) -> NDArray[np.float64]:
+    """Return what `equal_frequency_cuts` returns, for distinct values, ascending, and how often each occurs."""
     if len(distinct) < 2:
         return np.empty(0)
-    below = np.cumsum(counts)[:-1]
-    rows_below = np.arange(1, n_bins) * (len(values) / n_bins)
+    cumulated = np.cumsum(counts)
+    below = cumulated[:-1]
+    rows_below = np.arange(1, n_bins) * (int(cumulated[-1]) / n_bins)
     first_at_least = np.searchsorted(below, rows_below)
     left = np.clip(first_at_least - 1, 0, len(below) - 1)
     right = np.clip(first_at_least, 0, len(below) - 1)
@@ -87,10 +94,19 @@ def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np
     return np.asarray(cuts[cuts > distinct[0]], np.float64)
 
 
-POLICY_FAMILIES: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float64]]] = {
-    "equal-frequency": equal_frequency_cuts,
-    "equal-width": equal_width_cuts,
+def _equal_width(
+    distinct: NDArray[np.float64], _counts: NDArray[np.int64], n_bins: int
+) -> NDArray[np.float64]:
+    return equal_width_cuts(distinct[[0, -1]], n_bins)
+
+
+# cuts from distinct values, ascending, how often each occurs, and the number of bins
+_CUTS_OF_FAMILY: dict[str, Callable[[NDArray[np.float64], NDArray[np.int64], int], NDArray[np.float64]]] = {
+    "equal-frequency": _equal_frequency,
+    "equal-width": _equal_width,
 }
+POLICY_FAMILIES = tuple(_CUTS_OF_FAMILY)
+"""Names of the families of policies."""
 
 
 def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> tuple[Policy, ...]:
@@ -100,14 +116,14 @@ def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> t
     ----------
     values : ndarray of shape (n_rows,), float64
     family : str
-        A key of `POLICY_FAMILIES`.
+        One of `POLICY_FAMILIES`.
     max_bins : int
         Largest number of bins, at least 2 and at most 255.
     """
-    cut = POLICY_FAMILIES[family]
-    # every policy sorts again, which is quick for sorted values
-    values = np.sort(values)
-    distinct_cuts = {tuple(cut(values, k)): None for k in range(2, max_bins + 1)}
+    cut = _CUTS_OF_FAMILY[family]
+    # the rows are sorted once for all policies
+    distinct, counts = np.unique(values, return_counts=True)
+    distinct_cuts = {tuple(cut(distinct, counts, k)): None for k in range(2, max_bins + 1)}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 
 

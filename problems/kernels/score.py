@@ -15,6 +15,7 @@ from gomea_bn.problems.kernels.available_cases import (
 )
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
 from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels.bits import bit_count
 
 __all__ = ["BLOCK", "MOST_MEMBERS", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
 
@@ -29,6 +30,8 @@ LEAST_GAIN = 1e-10
 BLOCK = 2048
 # members with several values of a family whose configurations 64-bit integers can number
 MOST_MEMBERS = 64
+# the price of a family on completed rows grows by this power of the number of rows per observed row
+_PRICE_POWER = 0.25
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
@@ -43,6 +46,8 @@ class RowData(NamedTuple):
     parent_key: NDArray[np.uint64]  # (n_views,)
     curves: CurveData
     has_missing: NDArray[np.bool_]  # (n_views,) whether some codes are MISSING
+    # (n_views, n_words) which rows had a value before they were completed, a bit per row; no words without completion
+    observed: NDArray[np.uint64]
 
 
 class ScoreRule(NamedTuple):
@@ -57,6 +62,7 @@ class ScoreRule(NamedTuple):
     edge_cost: float = 0.0  # nats per parent
     # whether gains on the rows without missing values are multiplied to the number of all rows
     extrapolates: bool = True
+    completions: float = 1.0  # completions of every row, which count as one row together
 
 
 class ScoreScratch(NamedTuple):
@@ -257,6 +263,50 @@ def score_counts(
 
 
 @kernel
+def expected_score(
+    counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule, weight: float
+) -> float:
+    """Return the score of `score_counts` for counts that are multiplied by a weight."""
+    total = 0.0
+    prior = rule.prior
+    if rule.kind == BDEU:
+        prior = rule.prior / configurations / r
+    for j in range(n_observed):
+        of_row = 0.0
+        for k in range(j * r, (j + 1) * r):
+            if counts[k] > 0:
+                expected = weight * counts[k]
+                of_row += expected
+                if rule.kind == LIKELIHOOD:
+                    total += expected * log(expected)
+                else:
+                    total += lgamma(prior + expected) - lgamma(prior)
+        if of_row > 0.0:
+            if rule.kind == LIKELIHOOD:
+                total -= of_row * log(of_row)
+            else:
+                total -= lgamma(r * prior + of_row) - lgamma(r * prior)
+    if rule.kind == LIKELIHOOD:
+        total -= rule.weight * configurations * (r - 1)
+    return total
+
+
+@kernel
+def _completed_weight(rows: RowData, rule: ScoreRule, views: NDArray[np.int64], n_views: int) -> float:
+    """Return the weight of a family's counts on completed rows: the fourth root of the share of its observed rows.
+
+    In these rows all its members had values before the rows were completed.
+    """
+    n_observed = 0
+    for word in range(rows.observed.shape[1]):
+        common = rows.observed[views[0], word]
+        for v in range(1, n_views):
+            common &= rows.observed[views[v], word]
+        n_observed += bit_count(common)
+    return (max(n_observed, 1) * rule.completions / rows.codes.shape[1]) ** _PRICE_POWER
+
+
+@kernel
 def n_configurations(rows: RowData, views: NDArray[np.int64], n_views: int) -> float:
     """Return the number of parent configurations of a family, whose child's view comes last."""
     configurations = 1.0
@@ -385,6 +435,10 @@ def family_score(
         observed = np.int64(configurations)
     else:
         observed = count_sparse(rows.codes, views, rows.cardinality, n_views, scratch)
+    if rows.observed.shape[1] > 0:
+        weight = _completed_weight(rows, rule, views, n_views)
+        score = expected_score(scratch.counts, observed, configurations, r, rule, weight / rule.completions)
+        return (score - rule.edge_cost * (n_views - 1)) / weight
     score = score_counts(scratch.counts, observed, configurations, r, rule)
     return score + rows.constant[views[n_views - 1]] - rule.edge_cost * (n_views - 1)
 

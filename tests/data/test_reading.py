@@ -236,6 +236,18 @@ def test_duplicate_rows_are_reported() -> None:
     assert warned(gaps, missing="keep")[1] == []
 
 
+def test_rows_that_are_equal_where_they_have_values_are_no_duplicates() -> None:
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60), "c": [0, 1] * 30})
+    gaps = rows.assign(a=rows["a"].where(rows.index >= 40), b=rows["b"].where(rows.index >= 20))
+    assert warned(gaps, missing="keep")[1] == []
+    # rows 40 and above are complete
+    twice = pd.concat([gaps, gaps.tail(5)], ignore_index=True)
+    assert "5 rows of 25 without missing values (20 %) repeat" in warned(twice, missing="keep")[1][0]
+    nowhere = rows.assign(a=rows["a"].where(rows["c"] == 0), b=rows["b"].where(rows["c"] == 1).round(0))
+    assert warned(nowhere, missing="keep")[1] == []
+
+
 def test_names_that_are_data_are_reported(tmp_path: Path) -> None:
     iris = load_iris(as_frame=True).frame.assign(target=lambda f: f["target"].map({0: "s", 1: "v", 2: "g"}))
     path = tmp_path / "iris.csv"

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner, read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    ParetoBayesNetLearner,
+    read_table,
+)
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
 
 
 def chain(n_rows=1500, seed=0):
@@ -124,3 +134,76 @@ def test_a_step_counts_expected_rows():
     assert tables["a"] == pytest.approx([0.4, 0.6], abs=1e-6)
     assert tables["b"][1, 1] == pytest.approx(0.75, abs=0.1)
     assert tables["b"][0] == pytest.approx([1.0, 0.0], abs=1e-6)
+
+
+# ---------------------------------------------------------------- the search on completed rows
+
+
+def edges_of(network):
+    return {frozenset(edge) for edge in network.edges}
+
+
+def test_completed_rows_take_away_edges_that_other_rows_seemed_to_show():
+    # y is a copy of x, so that w seems to depend on either, and on other rows for each of the two
+    rng = np.random.default_rng(4)
+    x = rng.random(1500) < 0.4
+    y = np.where(rng.random(1500) < 0.02, ~x, x)
+    w = np.where(rng.random(1500) < 0.15, ~y, y)
+    frame = pd.DataFrame({"x": x, "y": y, "w": w}).astype(int).astype("Int64")
+    gaps = with_gaps(frame, 0.35, seed=3)
+    learned = learner().fit(gaps)
+    assert edges_of(learned.network_) == {frozenset("xy"), frozenset("yw")}
+
+
+def test_both_searches_respect_limits_knowledge_and_seed():
+    gaps = with_gaps(chain(500))
+    knowledge = ExpertKnowledge(required_edges=[("z", "x")], forbidden_edges=[("x", "y"), ("y", "x")])
+    first, second = (learner(knowledge=knowledge, max_evaluations=700).fit(gaps) for _ in range(2))
+    assert ("z", "x") in first.network_.edges
+    assert frozenset("xy") not in edges_of(first.network_)
+    assert first.n_eval_ <= 700
+    assert first.network_ == second.network_
+    assert first.score_ == second.score_
+
+
+def test_the_score_is_that_of_the_network_on_available_cases():
+    gaps = with_gaps(chain(500))
+    learned = learner().fit(gaps)
+    options = LearningOptions.of(learned, learned.table_.n_rows)
+    problem = learning_problem(learned.table_, options)
+    names = learned.table_.names
+    places = {name: v for v, name in enumerate(names)}
+    policies = [
+        problem.scorer.enter(v, learned.network_.cut_points[name]) if name != "z" else 0
+        for v, name in enumerate(names)
+    ]
+    edges = [(places[parent], places[child]) for parent, child in learned.network_.edges]
+    families = problem.families(problem.genotype(edges, policies))
+    wanted = problem.scorer.score(families).sum() + problem.scorer.constant_score
+    assert learned.score_ == pytest.approx(wanted, abs=1e-6)
+
+
+def test_ctrl_c_and_callbacks_end_all_searches():
+    gaps = with_gaps(chain(500))
+    stopped = learner(max_evaluations=5000, callback=lambda progress: progress.n_eval > 300).fit(gaps)
+    assert stopped.stopped_by_ == "callback"
+    assert stopped.n_eval_ < 5000
+    late = learner(max_evaluations=2000, callback=lambda progress: progress.n_eval > 1600).fit(gaps)
+    assert 1600 < late.n_eval_ <= 2000
+
+
+# ---------------------------------------------------------------- more probabilities than rows
+
+
+def test_networks_with_more_probabilities_than_rows_are_reported():
+    rows = chain(40)
+    knowledge = ExpertKnowledge(required_edges=[("x", "z"), ("y", "z")])
+    cuts = {"x": [-1, -0.5, 0, 0.5, 1], "y": [-1, -0.5, 0, 0.5, 1]}
+    options = {"knowledge": knowledge, "cut_points": cuts, "max_evaluations": 50}
+    with pytest.warns(GomeaBnWarning, match=r"free probabilities, more than the 40 rows.*'z', with 72 cells"):
+        network = learner(**options).fit(rows).network_
+    assert network.n_parameters > 40
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GomeaBnWarning)
+        assert learner(max_evaluations=50).fit(rows).network_.n_parameters <= 40
+        BayesNetEnsemble(learner(**options), n_networks=2, random_state=3).fit(rows)

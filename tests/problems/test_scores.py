@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,16 @@ def test_cuts_equal_their_twins(values: list[float], n_bins: int) -> None:
     x = np.array(values)
     assert equal_frequency_cuts(x, n_bins).tolist() == slow_equal_frequency(values, n_bins)
     assert equal_width_cuts(x, n_bins) == pytest.approx(slow_equal_width(values, n_bins), abs=1e-12)
+
+
+@given(TIED_VALUES, st.integers(2, 12), st.sampled_from([equal_frequency_cuts, equal_width_cuts]))
+def test_a_library_has_the_cuts_of_every_number_of_bins(
+    values: list[float], max_bins: int, cut: Callable[[NDArray[np.float64], int], NDArray[np.float64]]
+) -> None:
+    x = np.array(values)
+    family = "equal-frequency" if cut is equal_frequency_cuts else "equal-width"
+    wanted = {tuple(cut(x, n_bins).tolist()) for n_bins in range(2, max_bins + 1)}
+    assert {tuple(p.cut_points.tolist()) for p in policy_library(x, family, max_bins)} == wanted
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40), st.integers(2, 12))

@@ -1,0 +1,180 @@
+"""Search for the graph on completed rows, after a search on the rows that have values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.table import Table
+from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges
+from gomea_bn.learning.table_search import continued
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.expected_tables import completed_codes
+from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredVariable
+from gomea_bn.problems.kernels.available_cases import MISSING
+from gomea_bn.problems.kernels.score import ScoreRule
+from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.limits import Callback, Limits, Result
+
+__all__ = ["limits_before", "on_completed_rows"]
+
+# share of the limits of a search that stays for completed rows
+_SHARE = 0.25
+# most evaluations of each of the two searches, and per gene
+_MOST_EVALUATIONS = 5_000
+_MOST_PER_GENE = 50
+_MOST_COMPLETIONS = 5
+# rows of a table and their completions, beyond which every row is completed once
+_MOST_ROWS = 50_000
+_STOPPED = ("interrupt", "callback")
+
+
+@dataclass(frozen=True, slots=True)
+class _Codes:
+    """The rows as bins or levels: codes, uint8 (n_variables, n_rows), and their numbers, int64 (n_variables,)."""
+
+    codes: NDArray[np.uint8]
+    cards: NDArray[np.int64]
+
+
+def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
+    """Return the limits of the search before `on_completed_rows`, given those of both together."""
+    seconds, evaluations = limits.max_seconds, limits.max_evaluations
+    if evaluations is not None:
+        evaluations = max(evaluations - min(int(_SHARE * evaluations), 2 * _evaluations(problem)), 1)
+    return replace(
+        limits, max_seconds=None if seconds is None else (1 - _SHARE) * seconds, max_evaluations=evaluations
+    )
+
+
+def on_completed_rows(
+    problem: StructureProblem,
+    table: Table,
+    result: Result,
+    algorithm: GOMEA,
+    limits: Limits,
+    *,
+    seed: int,
+    n_threads: int,
+    callback: Callback | None,
+) -> Result:
+    """Return the result of a search with the graph that scores best on completed rows; the cuts stay.
+
+    Dependences that a graph lacks are lost when the rows are completed by draws from its network. A first search
+    therefore looks for a graph with many edges, under the Akaike information criterion on available cases. Draws from
+    its network complete the rows. The second search scores graphs by expected counts, so that all families are compared
+    on the same rows (the structural EM algorithm: Friedman 1998). What a parent costs is multiplied by the fourth root
+    of the number of all rows per row in which the family was observed.
+
+    Parameters
+    ----------
+    problem : StructureProblem
+        Problem of the search.
+    table : Table
+        Rows with missing values.
+    result : Result
+        Result of the search under `limits_before`. Its objective becomes that of the new graph on available cases.
+    algorithm : GOMEA
+    limits : Limits
+        Limits of all searches together.
+    seed, n_threads, callback
+        As of `StagedSearch`.
+    """
+    if result.stopped_by in _STOPPED or not problem.n_edge_genes:
+        return result
+    views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
+    rows = _Codes(problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views])
+    own = learned_edges(problem, result.X)
+    results = [result]
+
+    def searched(of_rows: StructureProblem, step: int) -> list[tuple[int, int]]:
+        found = algorithm.run(
+            of_rows,
+            _limits_left(problem, limits, results, 2 - step),
+            random_state=np.random.SeedSequence([seed, step]),
+            n_jobs=n_threads,
+            callback=continued(callback, _total(results)),
+            initial=of_rows.genotype(own, [0] * of_rows.n_nodes)[None],
+        )
+        results.append(found)
+        return of_rows.edges(found.X)
+
+    generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
+    dense = searched(_coded_problem(problem, rows, generous), 0)
+    if results[-1].stopped_by in _STOPPED:
+        return _total(results)
+    network = DiscretizedBayesNet.from_table(
+        table,
+        [(table.names[parent], table.names[child]) for parent, child in dense],
+        learned_cut_points(problem, result.X),
+        pseudo_count="auto",
+    )
+    completed_rows, completion = _completed_rows(network, rows, np.random.default_rng([seed, 2]))
+    edges = searched(_coded_problem(problem, completed_rows, problem.scorer.rule, completion), 1)
+    genotype = problem.genotype(edges, problem.policy_indices(result.X).tolist())
+    objective = -float(problem.scorer.score(problem.families(genotype)).sum())
+    return replace(_total(results), X=genotype, F=np.array([objective]))
+
+
+def _evaluations(problem: StructureProblem) -> int:
+    """Return the largest number of evaluations of either search."""
+    return max(_MOST_EVALUATIONS, _MOST_PER_GENE * problem.n_edge_genes)
+
+
+def _limits_left(problem: StructureProblem, limits: Limits, results: list[Result], n_left: int) -> Limits:
+    """Return the limits of the next search, which leaves equal shares to those after it."""
+    spent = _total(results)
+    evaluations = _evaluations(problem)
+    if limits.max_evaluations is not None:
+        evaluations = max(min(evaluations, (limits.max_evaluations - spent.n_eval) // n_left), 1)
+    seconds = (
+        None if limits.max_seconds is None else max((limits.max_seconds - spent.exec_time) / n_left, 1e-6)
+    )
+    return Limits(max_seconds=seconds, max_evaluations=evaluations)
+
+
+def _total(results: list[Result]) -> Result:
+    """Return the first result with the counts of all."""
+    return replace(
+        results[0],
+        n_eval=sum(result.n_eval for result in results),
+        n_eval_full=sum(result.n_eval_full for result in results),
+        exec_time=sum(result.exec_time for result in results),
+        n_generations=sum(result.n_generations for result in results),
+    )
+
+
+def _coded_problem(
+    problem: StructureProblem, rows: _Codes, rule: ScoreRule, completion: Completion | None = None
+) -> StructureProblem:
+    """Return the problem of the graph alone, for rows as codes."""
+    variables = [
+        ScoredVariable(variable.name, codes, card)
+        for variable, codes, card in zip(problem.scorer.variables, rows.codes, rows.cards.tolist())
+    ]
+    return StructureProblem(
+        FamilyScorer(variables, problem.scorer.method, rule, completion=completion),
+        problem.edge_rules,
+        random_repair=problem.rules.random_order,
+        initial_indegree=problem.initial_indegree,
+        pairs=problem.pairs,
+    )
+
+
+def _completed_rows(
+    network: DiscretizedBayesNet, rows: _Codes, generator: np.random.Generator
+) -> tuple[_Codes, Completion]:
+    """Return the possible rows, completed some times by draws from a network, and how they were completed."""
+    n_rows = rows.codes.shape[1]
+    n_completions = min(max(_MOST_ROWS // n_rows, 1), _MOST_COMPLETIONS)
+    is_observed = rows.codes != MISSING
+    observed = np.where(is_observed, rows.codes.astype(np.int32), np.int32(-1))
+    drawn = completed_codes(network, np.ascontiguousarray(observed.T), n_completions, generator)
+    is_possible = drawn[:, 0, 0] >= 0
+    codes = drawn[is_possible].astype(np.uint8).transpose(2, 0, 1).reshape(len(rows.cards), -1)
+    completion = Completion(is_observed[:, is_possible], n_completions)
+    return _Codes(np.ascontiguousarray(codes), rows.cards), completion
