@@ -78,8 +78,14 @@ def write_run_folder(
     GomeaBnError
         If the folder cannot be made or written.
     """
+    # JSON and DOT keep the edges that the BIF file leaves out
+    of_tables = network.without_curve_edges()
     texts = dict(
-        zip(FILES, (network.to_json(), network.to_bif(), network.to_dot(), _record_text(record)), strict=True)
+        zip(
+            FILES,
+            (network.to_json(), of_tables.to_bif(), network.to_dot(), _record_text(record)),
+            strict=True,
+        )
     )
     if averaged is not None:
         texts[AVERAGED_FILE] = averaged.to_json()

@@ -20,8 +20,9 @@ __all__ = ["LearnedNetwork", "continued", "learned_network", "with_tables"]
 
 Edges = list[tuple[int, int]]
 
-# effort of the search for tables, as a share of that of the search before it
+# effort of the search for tables: a share of that of the search before it, at least this number, but no more than all
 _EFFORT_SHARE = 0.1
+_LEAST_EFFORT = 300.0
 # seconds that this search may take even if the clock is over
 _LEAST_SECONDS = 0.5
 # its seconds after Ctrl-C or a callback has ended the search before it
@@ -122,10 +123,11 @@ def with_tables(
     ]
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(network.edges)
+    allowed = max(_EFFORT_SHARE * effort, min(effort, _LEAST_EFFORT))
     search = StagedSearch(
         tables,
         algorithm,
-        _limits_of_tables(limits, result, evaluations_of_effort(_EFFORT_SHARE * effort, tables.n_variables)),
+        _limits_of_tables(limits, result, evaluations_of_effort(allowed, tables.n_variables)),
         seed=seed + _SEED_OF_TABLES,
         n_threads=n_threads,
         callback=continued(callback, result, adds_evaluations=False),
