@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.cli.running import printed_warnings
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import FORMATS, format_of, network_from_file
 from gomea_bn.runtime.json_files import read_json
@@ -159,7 +160,8 @@ def network_text(network: DiscretizedBayesNet, ending: str, *, cpdag: bool = Fal
     """Return a network as text in one of the formats `WRITERS`; `cpdag` is an option of "dot"."""
     if cpdag:
         return network.to_dot(cpdag=True)
-    return str(getattr(network, f"to_{ending}")())
+    with printed_warnings():
+        return str(getattr(network, f"to_{ending}")())
 
 
 def ending_of(path: Path) -> str:

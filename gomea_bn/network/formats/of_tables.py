@@ -33,10 +33,7 @@ def for_export(network: NetworkLike, target: str) -> NetworkLike:
         GomeaBnWarning(
             f"The export to {target} holds probability tables, so it leaves out "
             f"{counted(len(left_out), 'edge')} that only curves need: {edges}.",
-            [
-                "use to_json, which keeps everything",
-                "export network.without_curve_edges(), which gives the same without a warning",
-            ],
+            ["write JSON, which keeps everything"],
         ),
         stacklevel=4,
     )
