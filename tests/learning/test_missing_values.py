@@ -48,7 +48,8 @@ def test_the_default_learns_from_available_cases():
     assert {frozenset(edge) for edge in learned.network_.edges} == {frozenset("xy"), frozenset("yz")}
     test = chain(4000, seed=2)
     whole = learner().fit(frame).network_.score(test)
-    complete = learner(missing="drop").fit(gaps).network_.score(test)
+    # tables with missing values have no curves
+    complete = learner(missing="drop", curves="none").fit(gaps).network_.score(test)
     score = learned.network_.score(test)
     assert complete < score
     assert score > whole - 0.1
