@@ -63,8 +63,8 @@ def test_densities_samples_and_answers_are_those_of_the_tables(
 ) -> None:
     assert np.array_equal(network.log_density(frame), tables.log_density(frame))
     assert network.sample(50, 1).equals(tables.sample(50, 1))
-    answers = [each.query("b", {"c": 2.0}).to_numpy() for each in (network, tables)]
-    assert np.array_equal(*answers)
+    first, second = (each.query("b", {"c": 2.0}).to_numpy() for each in (network, tables))
+    assert np.array_equal(first, second)
     assert np.array_equal(marginal(network, "d").probabilities, marginal(tables, "d").probabilities)
     with_gap = frame.head(20).assign(a=np.nan)
     assert np.array_equal(network.log_density(with_gap), tables.log_density(with_gap))
