@@ -94,3 +94,16 @@ def test_one_gaussian_is_the_normal_density_of_mean_and_covariance():
     expected = -0.5 * distances - np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(covariance)[1]
     assert one["gaussians"] == pytest.approx(expected)
     assert best["method"] in ("mixture of 1 Gaussians", "mixture of 2 Gaussians")
+
+
+def test_a_linear_gaussian_network_of_two_columns_is_one_gaussian():
+    pytest.importorskip("pybnesian")
+    frame = collinear_table(300, 0, False).frame[["A", "B"]]
+    train, test = frame[:200], frame[200:]
+    records = large_tables.continuous_networks(train, test)
+    assert records[0]["n edges"] == 1
+    (gaussian, _) = large_tables.gaussians(train, test, (1, 2))
+    np.testing.assert_allclose(records[0]["gaussians"], gaussian["gaussians"], atol=0.05)
+    for record in records[1:]:
+        assert record["method"] == "pybnesian semiparametric, 1,000 rows"
+        assert len(record["gaussians"]) == 100
