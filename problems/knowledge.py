@@ -95,7 +95,9 @@ class EdgeRules:
                     broken.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
         for child in range(n):
             parents = [i for i, j in present if j == child]
-            cells = prod(float(cardinality[k]) for k in [child, *parents] if k == child or (k, child) in in_tables)
+            cells = prod(
+                float(cardinality[k]) for k in [child, *parents] if k == child or (k, child) in in_tables
+            )
             if len(parents) > self.max_indegree:
                 broken.append(f"{names[child]!r} has {len(parents)} parents, more than {self.max_indegree}")
             if cells > self.max_table_cells:
