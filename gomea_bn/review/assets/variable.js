@@ -261,7 +261,9 @@ function tableParts() {
   const left = [...model.curveEdges[view.selected]].map(arcOf).filter(([, to]) => to === view.variable);
   const names = left.map(([from]) => model.data.variables[from].name).join(", ");
   const without = left.length ? ` The table leaves out ${names}: the column follows a curve of it.` : "";
-  const given = entry.p.length ? `Probability of each ${noun}, given the parents.` : "One row, without parents.";
+  const given = entry.p.length
+    ? `Probability of each ${noun}, given the parents.`
+    : "One row, without parents.";
   const caption = given + without;
   const table = make(
     "table",
