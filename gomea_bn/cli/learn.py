@@ -298,6 +298,8 @@ def report(learner: BayesNetLearner) -> str:
             f"The clock ended the discretizer in {late} of {learner.statistics_['discretizer_runs']} runs, so another "
             "run may give another network."
             if late
+            else "The clock ended the search of a table with missing values, so another run may give another network."
+            if learner.stopped_by_ == "max_seconds" and learner.table_.n_missing
             else f"The same data and options with {again} give this network again."
         )
     )

@@ -16,7 +16,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.line_fit import FittedLine, LineRows, best_line, mixture_weight
-from gomea_bn.learning.line_scales import least_scale, line_scale
+from gomea_bn.learning.line_scales import least_scale, line_scale, most_log_density
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
@@ -302,7 +302,12 @@ class _Averaging:
             candidates = [
                 self._line(name, parents, discrete, scales, columns) for scales in (on_shapes, in_own)
             ]
-            in_units = bool(candidates[1][1].sum() > candidates[0][1].sum())
+            most = most_log_density(columns.values(name))
+            means = [float(of_line.mean()) for _, of_line in candidates]
+            possible = [mean for mean in means if mean <= most]
+            if not possible:
+                continue
+            in_units = means[1] == max(possible)
             line, of_line = candidates[in_units]
             weight = mixture_weight(left_out[name], of_line)
             if _gain(left_out[name], of_line, weight) > _LEAST_GAIN:
@@ -346,7 +351,10 @@ class _Averaging:
     def _unit_scale(self, name: str) -> UnitScale:
         """Return the scale of a column in own units: its mean is 0, and its standard deviation 1."""
         values = self._values(name)
-        return UnitScale(float(values.mean()), float(values.std()) or 1.0, self.network.support[name])
+        # squares of very large or small values would overflow or vanish
+        unit = float(np.abs(values).max()) or 1.0
+        centre, spread = float((values / unit).mean()) * unit, float((values / unit).std()) * unit
+        return UnitScale(centre, spread or 1.0, self.network.support[name])
 
     def _groups(self, discrete: tuple[str, ...]) -> tuple[NDArray[np.int64], int]:
         """Return the configuration of discrete variables in every row, and the number of configurations."""

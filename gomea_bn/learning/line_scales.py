@@ -11,7 +11,7 @@ from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
 
-__all__ = ["least_scale", "line_scale"]
+__all__ = ["least_scale", "line_scale", "most_log_density"]
 
 # steps of the knots on the scale, and the fewest distinct values between two knots
 _N_STEPS = MOST_PIECES - 4
@@ -63,10 +63,31 @@ def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
     distinct, position, counts = np.unique(values, return_inverse=True, return_counts=True)
     edges = ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
     by_ranks = np.log(np.diff(edges))[position]
-    gaps = np.diff(distinct)
-    widths = (np.concatenate((gaps[:1], gaps)) + np.concatenate((gaps, gaps[-1:]))) / 2
-    by_slope = np.log(widths)[position] + scale.log_slope(values, scale.of_values(values))
+    by_slope = np.log(_steps(distinct))[position] + scale.log_slope(values, scale.of_values(values))
     return max(float(np.exp(max(by_ranks.mean(), by_slope.mean()))), _LEAST_SCALE)
+
+
+def most_log_density(values: NDArray[np.float64]) -> float:
+    """Return the largest mean log density that lines may have in a column of repeated values, in its units.
+
+    It is that of rows that are spread evenly over their steps, as of `least_scale`; infinity if hardly a value repeats.
+    The probability scale is steep at the ends of a range, where many equal rows would gain density without bound.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,), float64
+        The column, with at least two distinct values.
+    """
+    distinct, position = np.unique(values, return_inverse=True)
+    if len(values) <= _FEW_TIES * len(distinct):
+        return float("inf")
+    return -float(np.log(_steps(distinct))[position].mean())
+
+
+def _steps(distinct: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the widths of the values that are nearer to each distinct value than to others, float64 (n_distinct,)."""
+    gaps = np.diff(distinct)
+    return np.asarray((np.concatenate((gaps[:1], gaps)) + np.concatenate((gaps, gaps[-1:]))) / 2, np.float64)
 
 
 def _shape_of_ranks(values: NDArray[np.float64], distinct: NDArray[np.float64]) -> Shape:

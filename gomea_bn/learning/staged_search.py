@@ -140,7 +140,8 @@ class StagedSearch:
             return cuts
         for v, first in self.first_cuts.items():
             candidate = first[turn % len(first)]
-            if len(candidate) > len(cuts[v]):
+            # the bins of one variable must fit into a table
+            if len(cuts[v]) < len(candidate) < self.problem.max_table_cells:
                 cuts[v] = candidate
         return cuts
 

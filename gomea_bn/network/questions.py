@@ -282,7 +282,8 @@ class Questions:
         A variable that is set has no parents any more, and its bin or level is certain; all other tables stay (Pearl,
         "Causality", 2009, section 3.2). The answer of `query` to the new network is the effect of the intervention
         only if every edge stands for a cause. Learning from rows does not show that: several directions of the same
-        edges describe the rows equally well (`cpdag`). Edges are causal only if you say so.
+        edges describe the rows equally well (`cpdag`). Edges are causal only if you say so. Answers come from the
+        tables, so they lack the effect along edges that only curves need (`curve_edges`); a warning names these.
 
         Parameters
         ----------

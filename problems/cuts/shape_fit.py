@@ -162,7 +162,8 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     masses = weights @ np.array([component.masses for component in components])
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
     # lines between distant knots would hold more than the mixture does in the tails
-    heights *= masses / masses.sum() * (n_smooth / n_rows) / (np.diff(knots) * heights.sum(axis=0) / 2)
+    # widths of edges, since knots lose digits next to the middle of a wide range
+    heights *= masses / masses.sum() * (n_smooth / n_rows) / (np.diff(edges) / span * heights.sum(axis=0) / 2)
     points = {
         float(value): float(count / n_rows)
         for value, count in zip(all_distinct[is_point], all_counts[is_point], strict=True)

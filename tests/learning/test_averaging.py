@@ -315,6 +315,20 @@ def test_columns_with_point_masses_have_no_line_but_may_be_part_of_one() -> None
     assert np.isfinite(averaged.log_density(sampled)).all()
 
 
+@pytest.mark.parametrize("levels", [2, 3, 5])
+def test_columns_of_few_values_gain_no_density_by_lines(levels: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1_600)
+    grid = np.clip(np.round(x + 0.3 * rng.normal(size=1_600) + levels / 2), 0, levels - 1)
+    frame = pd.DataFrame({"x": x, "grid": grid / (levels - 1)})
+    train, fresh = frame[:600], frame[600:]
+    network = network_of(train, [("x", "grid")], shaped=True)
+    lines, bins = (average_families(network, train, line=line) for line in ("auto", "none"))
+    densities = [averaged.log_density_terms(fresh)["grid"].mean() for averaged in (lines, bins)]
+    # no more than rows that are spread evenly over their steps
+    assert densities[0] <= max(np.log(levels - 1) + 0.05, densities[1])
+
+
 def test_columns_are_on_the_scales_on_which_lines_predict_best() -> None:
     rng = np.random.default_rng(6)
     x, z = rng.gamma(1.5, size=400), rng.normal(size=400)

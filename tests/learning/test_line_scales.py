@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
-from gomea_bn.learning.line_scales import least_scale, line_scale
+from gomea_bn.learning.line_scales import least_scale, line_scale, most_log_density
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.line_scales import ProbabilityScale
@@ -156,3 +156,12 @@ def test_rounded_values_of_a_skewed_column_buy_no_density(decimals: int, factor:
     of_rows = averaged.log_density_terms(pd.DataFrame({"x": values, "y": values}))["y"]
     # all that is known of a value is the interval that rounds to it, however many equal rows end the range
     assert of_rows.mean() < decimals * math.log(10)
+
+
+def test_the_largest_density_is_that_of_rows_that_are_spread_over_their_steps() -> None:
+    values = np.array([0.0] * 6 + [1.0] * 3 + [3.0])
+    # steps: 1, (1 + 2) / 2 and 2
+    expected = -(6 * np.log(1.0) + 3 * np.log(1.5) + np.log(2.0)) / 10
+    assert most_log_density(values) == pytest.approx(expected)
+    assert most_log_density(2 * values + 7) == pytest.approx(expected - np.log(2))
+    assert most_log_density(np.arange(20.0)) == np.inf

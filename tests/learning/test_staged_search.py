@@ -185,3 +185,14 @@ def test_cuts_that_enter_a_full_library_replace_the_last_policy_that_is_not_in_u
     assert problem.scorer.library(0)[0] is first
     with pytest.raises(GomeaBnError, match="cannot leave"):
         problem.scorer.leave(0, 0)
+
+
+@pytest.mark.parametrize("max_table_cells", [2, 4])
+def test_first_cuts_keep_to_small_tables(max_table_cells: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=300)})
+    knowledge = ExpertKnowledge(max_table_cells=max_table_cells)
+    learner = BayesNetLearner(max_evaluations=2_000, max_seconds=None, random_state=1, knowledge=knowledge)
+    network = learner.fit(frame).network_
+    assert max(table.size for table in network.tables.values()) <= max_table_cells

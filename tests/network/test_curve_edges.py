@@ -74,6 +74,8 @@ def test_an_intervention_removes_the_curve_edges_of_what_it_sets(network: Discre
     after = network.do({"c": 0.5})
     assert after.edges == [("a", "d"), ("c", "d")]
     assert after.curve_edges == [("a", "d")]
+    with pytest.warns(GomeaBnWarning, match="leave out b → c, so answers .* lack the effect along this edge"):
+        network.do({"b": 0.5})
 
 
 def test_files_and_pickles_keep_curve_edges(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.inference.evidence import Reader
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -31,6 +33,16 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
         labels[name] = network.bin_labels(name)[code]
     if not values:
         raise GomeaBnError("values must name at least one variable, got none.")
+    without_effect = [f"{parent} → {child}" for parent, child in network.curve_edges if parent in values]
+    if without_effect:
+        warnings.warn(
+            GomeaBnWarning(
+                f"Tables leave out {listed(without_effect, 5)}, so answers after the intervention lack the effect "
+                f"along {'this edge' if len(without_effect) == 1 else 'these edges'}.",
+                ['learn with curves="none" for tables of all parents'],
+            ),
+            stacklevel=3,
+        )
     return DiscretizedBayesNet(
         network.names,
         [(parent, child) for parent, child in network.edges if child not in values],

@@ -458,3 +458,11 @@ def test_values_repeat_if_there_are_more_than_eleven_rows_for_ten_values(
     counts = np.ones(2001, np.int64)
     counts[: round(2001 * (rows_per_value - 1))] = 2
     assert resolution(distinct, counts) == share
+
+
+@pytest.mark.parametrize("far", [1e12, 1e15])
+def test_outliers_on_both_sides_leave_a_distribution(far: float) -> None:
+    values = np.random.default_rng(0).normal(size=300)
+    values[3], values[5] = far, -far
+    shape = fit_shape(values).shape
+    assert shape.distribution(np.array([far]))[0] == pytest.approx(1.0, abs=1e-6)
