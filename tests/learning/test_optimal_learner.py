@@ -171,13 +171,14 @@ def test_interrupt_keeps_a_network(rows):
     assert same(learner, quick(learner.n_eval_).fit(rows))
 
 
-def test_deadline_holds_on_a_large_table():
+@pytest.mark.parametrize(("curves", "preparation"), [("none", 1.5), ("auto", 3.0)])
+def test_deadline_holds_on_a_large_table(curves, preparation):
     frame = random_network(10, random_state=2).sample(50_000, 2)
     BayesNetLearner(max_evaluations=2).fit(frame.iloc[:50])  # compiling is not part of it
     for seconds in (0.3, 0.9):
         # the limit does not include the preparation of the columns
-        with at_most(seconds + 1.0):
-            learner = BayesNetLearner(max_seconds=seconds, random_state=1, n_jobs=1).fit(frame)
+        with at_most(seconds + preparation):
+            learner = BayesNetLearner(max_seconds=seconds, curves=curves, random_state=1, n_jobs=1).fit(frame)
         assert learner.stopped_by_ == "max_seconds"
 
 
