@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtr
-from scipy.stats import t as student
 
-from gomea_bn.network.family_line import LineTerms, log_line_density
+from gomea_bn.network.family_line import LineTerms, log_line_density, log_student
 from gomea_bn.network.line_scales import LineScale
 
 __all__ = [
@@ -251,7 +250,7 @@ def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[
     Their scale is that of the greatest likelihood, by expectation and maximisation.
     """
     best = _Tail(freedom, 1.0)
-    most = float(student.logpdf(residuals, freedom).sum())
+    most = float(log_student(residuals, freedom).sum())
     squares = residuals**2
     for heavier in heavy_tails:
         if heavier >= freedom:
@@ -260,7 +259,7 @@ def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[
         for _ in range(_TAIL_STEPS):
             variance = float(np.mean((heavier + 1) * squares / (heavier + squares / variance)))
         scale = float(np.sqrt(max(variance, _LEAST_VARIANCE)))
-        likelihood = float((student.logpdf(residuals / scale, heavier) - np.log(scale)).sum())
+        likelihood = float((log_student(residuals / scale, heavier) - np.log(scale)).sum())
         if likelihood > most:
             best, most = _Tail(heavier, scale), likelihood
     return best

@@ -115,11 +115,10 @@ def with_tables(
         return network, result
     scores = problem.scorer.score(problem.families(result.X))
     is_required = ~problem.edge_rules.allowed[:, :, 0]
-    own = [
+    start = [
         (parent, child)
-        for parent, child in problem.edges(result.X)
-        if (parent, child) in network.edges
-        and (not follows[child] or is_required[min(parent, child), max(parent, child)])
+        for parent, child in network.edges
+        if not follows[child] or is_required[min(parent, child), max(parent, child)]
     ]
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(network.edges)
@@ -132,16 +131,16 @@ def with_tables(
         n_threads=n_threads,
         callback=continued(callback, result, adds_evaluations=False),
     )
-    of_tables = search.run((own, cuts))
+    of_tables = search.run((start, cuts))
     by_tables = tables.scorer.score(tables.families(of_tables.X))
     names = [variable.name for variable in problem.scorer.variables]
-    gains = dict(zip(names, np.maximum(scores - by_tables, 0.0).tolist(), strict=True))
+    gains = np.maximum(scores - by_tables, 0.0).tolist()
     learned = replace(
         network,
-        table_edges=[edge for edge in learned_edges(tables, of_tables.X) if edge in set(network.edges)],
+        table_edges=learned_edges(tables, of_tables.X),
         cuts=learned_cut_points(tables, of_tables.X),
         shapes=learned_shapes(tables, of_tables.X),
-        record={"curves": {names[v]: {"nats": gains[names[v]]} for v in np.flatnonzero(follows).tolist()}},
+        record={"curves": {names[v]: {"nats": gains[v]} for v in np.flatnonzero(follows).tolist()}},
     )
     counts = {"evaluations_of_tables": of_tables.n_eval}
     return learned, replace(

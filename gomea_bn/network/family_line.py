@@ -14,7 +14,7 @@ from scipy.special import gammaln, stdtr, stdtrit
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.line_scales import LineScale
 
-__all__ = ["FamilyLine", "LineTerms", "joint_groups", "log_line_density", "log_mixture"]
+__all__ = ["FamilyLine", "LineTerms", "joint_groups", "log_line_density", "log_mixture", "log_student"]
 
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
@@ -38,16 +38,20 @@ def log_line_density(
         loses its probability to rounding.
     freedom : ndarray of shape (n,), float64, or float
         Degrees of freedom.
-    scale : ProbabilityScale
+    scale : LineScale
         Scale of the column.
     """
     means = np.clip(means, scale.low, scale.high)
-    half = np.asarray(freedom) / 2
-    squares = ((z - means) / scales) ** 2 / freedom
-    constant = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(pi * np.asarray(freedom)) - np.log(scales)
     mass = stdtr(freedom, (scale.high - means) / scales) - stdtr(freedom, (scale.low - means) / scales)
-    logs = constant - (half + 0.5) * np.log1p(squares) - np.log(np.maximum(mass, _LEAST_MASS))
+    logs = log_student((z - means) / scales, freedom) - np.log(scales) - np.log(np.maximum(mass, _LEAST_MASS))
     return np.asarray(logs, np.float64)
+
+
+def log_student(t: NDArray[np.float64], freedom: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return the log density of Student's t distribution with scale 1 around 0, float64 (n,)."""
+    half = np.asarray(freedom) / 2
+    constant = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(pi * np.asarray(freedom))
+    return np.asarray(constant - (half + 0.5) * np.log1p(t**2 / freedom), np.float64)
 
 
 def joint_groups(codes: Sequence[NDArray[Any]], n_levels: Sequence[int], n_rows: int) -> NDArray[np.int64]:

@@ -81,6 +81,10 @@ class Questions:
             For unknown names, values or levels, evidence of probability 0, and exact answers that need tables of more
             than 2**25 numbers.
 
+        Notes
+        -----
+        Answers come from the tables. They lack what flows along edges that only curves need, `curve_edges`.
+
         Examples
         --------
         >>> from gomea_bn.simulation.random_networks import random_network
