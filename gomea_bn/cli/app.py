@@ -20,9 +20,10 @@ from gomea_bn.cli.fit import fit
 from gomea_bn.cli.front import front
 from gomea_bn.cli.info import info
 from gomea_bn.cli.learn import learn
-from gomea_bn.cli.output import WRONG_USE, say
+from gomea_bn.cli.output import INTERRUPTED, WRONG_USE, say
 from gomea_bn.cli.refine import refine
 from gomea_bn.cli.show import show
+from gomea_bn.runtime.interrupts import signal_exit_code, treat_as_interrupts
 
 __all__ = ["main"]
 
@@ -47,6 +48,7 @@ class _OneLineErrors(TyperGroup):
             # names may hold characters that the encoding of the terminal lacks
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
+        treat_as_interrupts()
         try:
             code = run()
         except Exception as error:
@@ -56,7 +58,8 @@ class _OneLineErrors(TyperGroup):
                 raise
             say(f"Error: {' '.join(message().split())} (--help tells more)")
             code = getattr(error, "exit_code", WRONG_USE)
-        sys.exit(code if isinstance(code, int) else 0)
+        code = code if isinstance(code, int) else 0
+        sys.exit(signal_exit_code() or code if code in (0, INTERRUPTED) else code)
 
 
 main = typer.Typer(

@@ -48,7 +48,7 @@ from gomea_bn.cli.options import (
     written_options,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
-from gomea_bn.cli.running import announcement, compile_first, limit, printed_warnings, read_data
+from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted, listed, shown_name
@@ -149,8 +149,9 @@ def learn(
 ) -> None:
     """Learn a network from DATA and print it.
 
-    Ctrl-C ends the search and keeps the best network so far. Exit codes: 0 done, 1 not written, 2 wrong use,
-    3 data unusable, 130 interrupted before there was a network.
+    Ctrl-C ends the search and keeps the best network so far. SIGTERM and SIGHUP do the same. Exit codes: 0 done,
+    1 not written, 2 wrong use, 3 data unusable, 130 interrupted before there was a network, 143 and 129 ended by
+    SIGTERM and SIGHUP.
     """
     try:
         from gomea_bn.learning.learner import BayesNetLearner
@@ -243,24 +244,25 @@ def _learn(
         learner.fit(table)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
-    record = run_record(learner, data, source_sha256, compile_seconds=seconds)
-    problem: GomeaBnError | None = None
-    averaged = _averaged(learner)
-    try:
-        written = write_run_folder(out, learner.network_, record, averaged) if out is not None else []
-    except GomeaBnError as error:
-        problem = error
-    if as_json:
-        content = {"run": record, "network": json.loads(learner.network_.to_json())}
-        if averaged is not None:
-            content["averaged"] = json.loads(averaged.to_json())
-        typer.echo(json.dumps(content))
-    else:
-        say(report(learner), to_error=False)
-    if problem is not None:
-        fail(problem, FAILED)
-    if written:
-        tell("Wrote " + ", ".join(map(str, written)) + ".")
+    with finishing("the report and the files"):
+        record = run_record(learner, data, source_sha256, compile_seconds=seconds)
+        problem: GomeaBnError | None = None
+        averaged = _averaged(learner)
+        try:
+            written = write_run_folder(out, learner.network_, record, averaged) if out is not None else []
+        except GomeaBnError as error:
+            problem = error
+        if as_json:
+            content = {"run": record, "network": json.loads(learner.network_.to_json())}
+            if averaged is not None:
+                content["averaged"] = json.loads(averaged.to_json())
+            typer.echo(json.dumps(content))
+        else:
+            say(report(learner), to_error=False)
+        if problem is not None:
+            fail(problem, FAILED)
+        if written:
+            tell("Wrote " + ", ".join(map(str, written)) + ".")
 
 
 def report(learner: BayesNetLearner) -> str:

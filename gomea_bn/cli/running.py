@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import isinf
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, spelling
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.runtime.interrupts import delayed_interrupts, signal_exit_code
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +117,7 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
         say("Interrupted while compiling; nothing was written.")
         sys.stderr.flush()
         # a plain exit waits for the thread of the compiler
-        os._exit(INTERRUPTED)
+        os._exit(signal_exit_code() or INTERRUPTED)
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
@@ -127,26 +126,12 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
 @contextmanager
 def finishing(task: str) -> Iterator[None]:
     """Delay the first Ctrl-C until the end of the block, with a message; a second one interrupts at once."""
-    former = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or former == signal.SIG_IGN:
-        yield
-        return
-    noted = False
 
-    def note(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal noted
-        if noted:
-            raise KeyboardInterrupt
-        noted = True
-        # a signal handler cannot write to a stream that is being written to
-        with suppress(RuntimeError):
-            say(f"Interrupted: finishing {task} first; a second Ctrl-C abandons that.")
+    def announce() -> None:
+        say(f"Interrupted: finishing {task} first; a second Ctrl-C abandons that.")
 
-    signal.signal(signal.SIGINT, note)
-    try:
+    with delayed_interrupts(announce):
         yield
-    finally:
-        signal.signal(signal.SIGINT, former)
 
 
 def announcement(learner: Any, out: Path | None) -> str:

@@ -39,6 +39,7 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import HistoryEntry, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import counted
@@ -307,21 +308,30 @@ class BayesNetLearner(LearnerParameters):
                 result = algorithm.run(
                     problem, of_search, random_state=seed, n_jobs=n_threads, callback=callback
                 )
-            if completes:
-                result = on_completed_rows(
+            # Ctrl-C must not lose what the search has found
+            with delayed_interrupts():
+                if completes:
+                    result = on_completed_rows(
+                        problem,
+                        table,
+                        result,
+                        algorithm,
+                        limits,
+                        seed=seed,
+                        n_threads=n_threads,
+                        callback=callback,
+                    )
+                learned, result = with_tables(
                     problem,
-                    table,
                     result,
+                    effort,
                     algorithm,
                     limits,
                     seed=seed,
                     n_threads=n_threads,
                     callback=callback,
                 )
-            learned, result = with_tables(
-                problem, result, effort, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
-            )
-        self._keep(table, problem, learned, reported(result, constant_score), seed)
+                self._keep(table, problem, learned, reported(result, constant_score), seed)
         self._warn_of_many_probabilities(table.n_rows)
         if self.density == "averaged":
             self._average()

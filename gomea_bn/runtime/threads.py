@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from time import perf_counter
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.runtime.interrupts import noting_interrupts
 
 __all__ = ["StopFlag", "Workers", "thread_count"]
 
@@ -59,24 +58,14 @@ class StopFlag:
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
         """Raise the flag at the first Ctrl-C; a second one interrupts at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        former = signal.getsignal(signal.SIGINT)
-        if former == signal.SIG_IGN:
-            yield
-            return
 
-        def note(_signal: int, _frame: FrameType | None) -> None:
+        def note() -> None:
             if self.reason == "interrupt":
                 raise KeyboardInterrupt
             self.raise_for("interrupt")
 
-        signal.signal(signal.SIGINT, note)
-        try:
+        with noting_interrupts(note):
             yield
-        finally:
-            signal.signal(signal.SIGINT, former)
 
 
 class Workers:

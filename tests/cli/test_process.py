@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from command_line import COMMAND, heavy_imports_of_help, read_until, searching
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
@@ -63,6 +64,18 @@ def test_ctrl_c_keeps_the_best_so_far(table, rows, tmp_path):
         max_seconds=None, patience=None, max_evaluations=evaluations, random_state=5, n_jobs=1
     ).fit(rows)
     assert again.network_ == DiscretizedBayesNet.from_json(out / "network.json")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_ending_signals_keep_the_best_so_far(table, tmp_path, number, code):
+    out = tmp_path / "run"
+    process = searching("learn", table, "--max-seconds", "120", "--patience", "0", "--out", out)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=600)
+    assert process.returncode == code, stderr
+    assert "Interrupted: this is the best network found so far." in stderr
+    assert json.loads((out / "run.json").read_text())["stopped_by"] == "interrupt"
+    assert DiscretizedBayesNet.from_json(out / "network.json").names
 
 
 def test_a_terminal_gets_the_live_table(table):

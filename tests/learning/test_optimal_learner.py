@@ -15,7 +15,7 @@ from processor_time import at_most
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
-from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
 from gomea_bn.learning.refinement import refine_boundaries
 from gomea_bn.problems.cuts.interval_dp import CutLimits
@@ -169,6 +169,21 @@ def test_interrupt_keeps_a_network(rows):
     assert learner.stopped_by_ == "interrupt"
     assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
     assert same(learner, quick(learner.n_eval_).fit(rows))
+
+
+def test_an_interrupt_after_the_search_loses_nothing(rows, monkeypatch):
+    of_rows = DiscretizedBayesNet.from_table
+
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return of_rows(*arguments, **options)
+
+    monkeypatch.setattr(DiscretizedBayesNet, "from_table", interrupted)
+    former = signal.getsignal(signal.SIGINT)
+    learner = quick(500).fit(rows)
+    assert signal.getsignal(signal.SIGINT) is former
+    assert learner.stopped_by_ == "max_evaluations"
+    assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
 
 
 @pytest.mark.parametrize(("curves", "preparation"), [("none", 1.5), ("auto", 3.0)])

@@ -20,6 +20,7 @@ from typing import Any
 from gomea_bn import __version__
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.experiments.runner.experiment import Measured, Row, Task, plain, task_key
+from gomea_bn.runtime.interrupts import noting_interrupts
 
 __all__ = ["attempt", "connected", "run_tasks"]
 
@@ -125,16 +126,15 @@ def _interrupted_later() -> Iterator[None]:
         return
     # its start unblocks Ctrl-C, so it starts first
     resource_tracker.ensure_running()
-    noted: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))
+    noted: list[bool] = []
     masks = hasattr(signal, "pthread_sigmask")
-    former_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
-    try:
-        yield
-    finally:
-        if masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, former_mask)
-        signal.signal(signal.SIGINT, former)
+    with noting_interrupts(lambda: noted.append(True)):
+        former_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+        try:
+            yield
+        finally:
+            if masks:
+                signal.pthread_sigmask(signal.SIG_SETMASK, former_mask)
     if noted:
         raise KeyboardInterrupt
 
