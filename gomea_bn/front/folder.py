@@ -11,7 +11,6 @@ import re
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -22,7 +21,7 @@ from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.runtime.atomic_files import check_folder
 from gomea_bn.runtime.json_files import field_of, has_format, read_json
-from gomea_bn.runtime.text_files import named_source, prefixed_errors
+from gomea_bn.runtime.text_files import named_source, prefixed_errors, unpacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,10 +230,7 @@ class _StoredNetworks:
 
     def _unpacked(self) -> list[bytes]:
         """Return one JSON text per network."""
-        try:
-            lines = gzip.decompress(self._packed).splitlines()
-        except (OSError, EOFError, zlib.error) as error:
-            raise GomeaBnError(f"File '{self._path}' is not compressed by gzip: {error}.") from error
+        lines = unpacked(self._packed, named_source(self._path)).splitlines()
         if len(lines) != self._count:
             raise GomeaBnError(
                 f"File '{self._path}' must hold {self._count} networks, one per line, got {len(lines)}."

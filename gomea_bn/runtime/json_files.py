@@ -51,7 +51,7 @@ def read_json(
     form, version : str, int
         Required values of the keys "format" and "format_version".
     max_bytes : int, optional
-        Largest source that is read; no limit if not given.
+        Largest source that is read; by default files have the limit `text_files.most_bytes()`, and text has none.
     advice : str
         A sentence for sources of another format.
 

@@ -7,12 +7,43 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["decoded", "file_bytes", "file_text", "named_source", "prefixed_errors"]
+__all__ = [
+    "SIZE_VARIABLE",
+    "decoded",
+    "file_bytes",
+    "file_text",
+    "most_bytes",
+    "named_source",
+    "prefixed_errors",
+    "unpacked",
+]
+
+SIZE_VARIABLE = "GOMEA_BN_MAX_FILE_BYTES"
+"""Environment variable with the largest number of bytes that is read of a network, a front or a decision."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_MOST_BYTES = 2**30
+_MOST_DIGITS = 18
+
+
+def most_bytes() -> int:
+    """Return the largest number of bytes that is read of a file, also after decompression.
+
+    Raises
+    ------
+    GomeaBnError
+        If the environment variable `SIZE_VARIABLE` is not a positive integer.
+    """
+    text = os.environ.get(SIZE_VARIABLE, str(_MOST_BYTES))
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS or int(text) == 0:
+        raise GomeaBnError(
+            f"The environment variable {SIZE_VARIABLE} must be a positive number of bytes, got {text!r:.80}."
+        )
+    return int(text)
 
 
 def file_text(path: str | os.PathLike[str], description: str, *, max_bytes: int | None = None) -> str:
@@ -41,7 +72,7 @@ def file_bytes(path: str | os.PathLike[str], description: str, *, max_bytes: int
     description : str
         What the file should be, for example "a network".
     max_bytes : int, optional
-        Largest content that is read, after decompression; no limit if not given.
+        Largest content that is read, after decompression; by default `most_bytes()`.
 
     Raises
     ------
@@ -51,12 +82,12 @@ def file_bytes(path: str | os.PathLike[str], description: str, *, max_bytes: int
     if not isinstance(path, (str, os.PathLike)):
         raise GomeaBnError(f"Reading {description} needs a path, got {path!r:.80}.")
     where = named_source(path)
-    most = -1 if max_bytes is None else max_bytes + 1
+    most = most_bytes() if max_bytes is None else max_bytes
     try:
         with open(path, "rb") as file:
             is_compressed = file.read(2) == _GZIP_MAGIC
             file.seek(0)
-            content = gzip.GzipFile(fileobj=file).read(most) if is_compressed else file.read(most)
+            content = (gzip.GzipFile(fileobj=file) if is_compressed else file).read(most + 1)
     except FileNotFoundError as error:
         raise GomeaBnError(f"{where} does not exist.") from error
     except (OSError, EOFError, zlib.error) as error:
@@ -64,9 +95,33 @@ def file_bytes(path: str | os.PathLike[str], description: str, *, max_bytes: int
         raise GomeaBnError(f"{where} cannot be read: {reason}.") from error
     except ValueError as error:  # a name with a null character
         raise GomeaBnError(f"{where} cannot be read: {error}.") from error
-    if max_bytes is not None and len(content) > max_bytes:
-        raise GomeaBnError(f"{where} is larger than {max_bytes:,} bytes; it is not {description}.")
+    if len(content) > most:
+        raise _too_large(where, most, f"it is not {description}" if max_bytes is not None else None)
     return content
+
+
+def unpacked(packed: bytes, where: str) -> bytes:
+    """Return the content of bytes that gzip has compressed; `where` names them in errors.
+
+    Raises
+    ------
+    GomeaBnError
+        For other bytes, and for content larger than `most_bytes()`.
+    """
+    most = most_bytes()
+    try:
+        content = gzip.GzipFile(fileobj=BytesIO(packed)).read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise GomeaBnError(f"{where} is not compressed by gzip: {error}.") from error
+    if len(content) > most:
+        raise _too_large(where, most, None)
+    return content
+
+
+def _too_large(where: str, most: int, reason: str | None) -> GomeaBnError:
+    """Return the error for a file that exceeds a limit: that of a kind of file, or that of all files."""
+    why = reason or f"the environment variable {SIZE_VARIABLE} sets this limit"
+    return GomeaBnError(f"{where} is larger than {most:,} bytes; {why}.")
 
 
 def named_source(path: str | os.PathLike[str]) -> str:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import pytest
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.json_files import check_fields, field_of, read_json
-from gomea_bn.runtime.text_files import file_text
+from gomea_bn.runtime.text_files import SIZE_VARIABLE, file_text, unpacked
 
 TEXT = '{"format": "gomea-bn network", "format_version": 1, "é": 2}'
 
@@ -67,6 +68,39 @@ def test_the_limit_on_size_counts_the_decompressed_bytes(tmp_path):
         GomeaBnError, match=r"^JSON text of 59 characters is not a network; the limit is 58\."
     ):
         read(TEXT, max_bytes=58)
+
+
+def test_an_environment_variable_sets_the_limit_of_all_files(tmp_path, monkeypatch):
+    path = tmp_path / "net.json"
+    content = TEXT.encode()
+    for stored in (content, gzip.compress(content, mtime=0)):
+        path.write_bytes(stored)
+        monkeypatch.setenv(SIZE_VARIABLE, str(len(content)))
+        assert read(path)[0]["é"] == 2
+        monkeypatch.setenv(SIZE_VARIABLE, str(len(content) - 1))
+        with pytest.raises(
+            GomeaBnError, match=f"larger than {len(content) - 1} bytes; .*{SIZE_VARIABLE} sets"
+        ):
+            read(path)
+        with pytest.raises(GomeaBnError, match=r"^The front is larger than"):
+            unpacked(gzip.compress(content), "The front")
+    monkeypatch.setenv(SIZE_VARIABLE, str(len(content)))
+    assert unpacked(gzip.compress(content), "The front") == content
+
+
+@pytest.mark.parametrize("wrong", ["", "0", "-1", "1e9", "²", "9" * 30])
+def test_wrong_limits_are_refused(tmp_path, monkeypatch, wrong):
+    (tmp_path / "net.json").write_text(TEXT)
+    monkeypatch.setenv(SIZE_VARIABLE, wrong)
+    with pytest.raises(GomeaBnError, match=f"{SIZE_VARIABLE} must be a positive number of bytes"):
+        read(tmp_path / "net.json")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without an end")
+def test_a_file_without_an_end_is_refused(monkeypatch):
+    monkeypatch.setenv(SIZE_VARIABLE, "1000000")
+    with pytest.raises(GomeaBnError, match="'/dev/zero' is larger than 1,000,000 bytes"):
+        read("/dev/zero")
 
 
 @pytest.mark.parametrize(

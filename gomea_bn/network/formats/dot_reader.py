@@ -41,7 +41,7 @@ def read_dot_graph(path: str | os.PathLike[str]) -> tuple[list[str], list[tuple[
         For a file that cannot be read, is not one directed graph, or has sub-graphs or ports; the message names the
         line.
     """
-    text = file_text(path, "a DOT file", max_bytes=2**30)
+    text = file_text(path, "a DOT file")
     with prefixed_errors(named_source(path)):
         reader = _Reader(text)
         reader.read()

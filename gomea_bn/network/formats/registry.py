@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "FileFormat", "export", "format_of", "network_from_file", "readable_endings"]
 
-_MOST_BYTES = 2**30
-
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
@@ -106,7 +104,7 @@ def network_from_file(path: str | os.PathLike[str], format: str | None = None) -
     module, _, function = form.reader.partition(".")
     variables_of: Any = getattr(import_module(f"gomea_bn.network.formats.{module}"), function)
     where = named_source(path)
-    content = file_bytes(path, f"a {chosen.upper()} file", max_bytes=_MOST_BYTES)
+    content = file_bytes(path, f"a {chosen.upper()} file")
     source = content if form.is_xml else decoded(content, where)
     with prefixed_errors(where):
         return network_of(variables_of(source))
