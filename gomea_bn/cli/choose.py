@@ -14,6 +14,7 @@ from gomea_bn.cli.named_networks import (
     averaged_of_run_folder,
     candidate,
     ending_of,
+    finish_folder,
     folder_files,
     named_network,
     network_text,
@@ -71,6 +72,7 @@ def review(
 
     target = folder / "review.html" if out is None else out
     try:
+        finish_folder(folder)
         if is_front_folder(folder):
             front = read_front(folder)
             source, parameters = front.record.get("source"), front.record.get("parameters")
@@ -142,6 +144,10 @@ def export(
         fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
     if out is not None:
         check_targets({"--out": [out]}, {"FOLDER": folder_files(folder)})
+    try:
+        finish_folder(folder)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
     if is_front_folder(folder):
         _export_front(folder, network, ending, out, cpdag=cpdag)
         return
@@ -182,6 +188,7 @@ def accept(
     check_targets({"--out": [out]}, {"FOLDER": folder_files(folder), "DECISION": [decision]})
     try:
         made = read_decision(decision)
+        finish_folder(folder)
         front = read_front(folder)
         chosen = accept_decision(front, made)
     except GomeaBnError as error:

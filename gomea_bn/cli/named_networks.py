@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import FORMATS, format_of, network_from_file
+from gomea_bn.runtime.folder_exchange import finish_exchange
 from gomea_bn.runtime.json_files import read_json
 from gomea_bn.texts import listed
 
@@ -23,6 +24,7 @@ __all__ = [
     "candidate",
     "ending_of",
     "files_of",
+    "finish_folder",
     "folder_files",
     "named_network",
     "network_text",
@@ -47,7 +49,9 @@ def named_network(text: str) -> DiscretizedBayesNet:
     from gomea_bn.front.folder import is_front_folder, read_front
 
     folder, mark, which = text.rpartition("#")
-    if mark and not os.path.lexists(text):
+    is_numbered = mark and not os.path.lexists(text)
+    finish_folder(folder if is_numbered else text)
+    if is_numbered:
         front = read_front(folder)
         if which == "expert":
             if front.expert is None:
@@ -62,6 +66,12 @@ def named_network(text: str) -> DiscretizedBayesNet:
     if Path(text).is_dir():
         return of_run_folder(Path(text))
     return network_from_file(text)
+
+
+def finish_folder(folder: str | os.PathLike[str]) -> None:
+    """Complete a folder whose files a killed process was replacing, and print a warning that says so."""
+    with printed_warnings():
+        finish_exchange(Path(folder))
 
 
 def files_of(text: str) -> list[Path]:

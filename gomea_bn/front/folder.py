@@ -8,11 +8,8 @@ import itertools
 import json
 import os
 import re
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.runtime.atomic_files import check_folder
+from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
 from gomea_bn.runtime.json_files import field_of, has_format, read_json
 from gomea_bn.runtime.text_files import named_source, prefixed_errors, unpacked
 
@@ -61,8 +59,8 @@ def write_front(
     - networks/0012.json, .bif and .dot for the networks that `front.thin` chooses, named by their ids.
 
     The rows of the table are not written. The record's "columns" holds the histogram or the level counts of every
-    column, and "n_rows" their number. All files are first completed in a temporary folder, so that a full disk or an
-    interrupt leaves an earlier front unchanged. Other files in the folder stay.
+    column, and "n_rows" their number. All files are first completed in a temporary folder, so that a full disk, an
+    interrupt or a killed process leaves an earlier front or the whole new one. Other files in the folder stay.
 
     Parameters
     ----------
@@ -89,7 +87,7 @@ def write_front(
     frame = front_table(front)
     with_files = set(ids)
     frame["file"] = [network_file(index, "json") if index in with_files else "" for index in frame.index]
-    with _replacing(path) as new:
+    with replaced_entries(path, (*FILES, NETWORKS)) as new:
         texts = [candidate.network.to_json() for candidate in front]
         sha256 = {STORE: _write(new / STORE, _store(texts))}
         if front.expert is not None:
@@ -129,6 +127,7 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     path = Path(folder)
+    finish_exchange(path)
     content = _read_main(path)
     where = named_source(path / MAIN)
     values = field_of(content, "values", list, where)
@@ -173,8 +172,10 @@ def front_table(front: Front) -> pd.DataFrame:
 def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
     """Raise `GomeaBnError` if a front cannot be written to `folder` without loss; writes nothing.
 
-    Only files of an earlier front may be replaced, which are recognised by its front.json.
+    Only files of an earlier front may be replaced, which are recognised by its front.json. An exchange of files that a
+    killed process had begun is completed first.
     """
+    finish_exchange(folder)
     inside = folder / NETWORKS
     if os.path.lexists(inside) and not inside.is_dir():
         raise GomeaBnError(f"Cannot write '{inside}': a file of that name is in the way.")
@@ -198,6 +199,7 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
 
 def is_front_folder(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder holds a front."""
+    finish_exchange(Path(folder))
     return (Path(folder) / MAIN).is_file()
 
 
@@ -359,44 +361,3 @@ def _write(path: Path, content: bytes) -> str:
     """Write a new file and return its SHA-256."""
     path.write_bytes(content)
     return hashlib.sha256(content).hexdigest()
-
-
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """Yield a new folder to fill, whose entries then replace those of an earlier front, all or none."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
-        new, old = temporary / "new", temporary / "old"
-        try:
-            new.mkdir()
-            old.mkdir()
-            yield new
-            _exchange(folder, new, old)
-            shutil.rmtree(old, ignore_errors=True)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-            # files that could not be moved back stay
-            for emptied in (old, temporary):
-                with suppress(OSError):
-                    emptied.rmdir()
-    except OSError as error:
-        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
-
-
-def _exchange(folder: Path, new: Path, old: Path) -> None:
-    """Move the files of a front in `folder` to `old`, then those of `new` into `folder`; on failure undo all moves."""
-    moves: list[tuple[Path, Path]] = []
-    try:
-        for name in (*FILES, NETWORKS):
-            if os.path.lexists(folder / name):
-                moves.append((folder / name, old / name))
-                os.rename(*moves[-1])
-        for name in sorted(os.listdir(new)):
-            moves.append((new / name, folder / name))
-            os.rename(*moves[-1])
-    except BaseException:
-        for source, target in reversed(moves):
-            if os.path.lexists(target) and not os.path.lexists(source):
-                os.rename(target, source)
-        raise

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.atomic_files import check_folder, write_text
 from gomea_bn.runtime.environment import environment
+from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
 from gomea_bn.runtime.json_files import has_format
 
 if TYPE_CHECKING:
@@ -39,8 +38,10 @@ AVERAGED_FILE = "averaged.json"
 def check_run_folder(folder: Path) -> None:
     """Raise `GomeaBnError` if a run cannot be written to a folder without loss; writes nothing.
 
-    Only files of an earlier run may be replaced, which are recognised by its run.json.
+    Only files of an earlier run may be replaced, which are recognised by its run.json. An exchange of files that a
+    killed process had begun is completed first.
     """
+    finish_exchange(folder)
     files = (*FILES, AVERAGED_FILE)
     check_folder(folder, files)
     in_the_way = [name for name in files if os.path.lexists(folder / name)]
@@ -59,8 +60,8 @@ def write_run_folder(
 ) -> list[Path]:
     """Write network.json, network.bif, network.dot and run.json to a folder, and return their paths.
 
-    All of them are first written to a temporary folder next to them, so that a full disk or an interrupt leaves the
-    files of an earlier run as they were.
+    All of them are first written to a temporary folder next to them, so that a full disk, an interrupt or a killed
+    process leaves the files of an earlier run or all of the new ones.
 
     Parameters
     ----------
@@ -89,23 +90,9 @@ def write_run_folder(
     )
     if averaged is not None:
         texts[AVERAGED_FILE] = averaged.to_json()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
-    except OSError as error:
-        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
-    try:
+    with replaced_entries(folder, (*FILES, AVERAGED_FILE)) as new:
         for name, text in texts.items():
-            write_text(temporary / name, text)
-        for name in texts:
-            os.replace(temporary / name, folder / name)
-        if averaged is None:
-            # that of an earlier run does not belong to this network
-            (folder / AVERAGED_FILE).unlink(missing_ok=True)
-    except OSError as error:
-        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+            write_text(new / name, text)
     return [folder / name for name in texts]
 
 

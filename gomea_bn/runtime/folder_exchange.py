@@ -1,0 +1,153 @@
+"""Replacing several files of a folder together: all or none, also if the process is killed.
+
+New entries are completed in a temporary folder next to the old ones. One rename then decides that they are valid. A
+process that is killed before it leaves the old entries; after it, whoever reads or writes the folder next completes
+the exchange.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import secrets
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+
+__all__ = ["finish_exchange", "replaced_entries"]
+
+_PREFIX = ".part-"
+# folders inside the temporary one: new entries before and after they are valid, and what they replace
+_NEW, _READY, _OLD = "new", "ready", "old"
+_PLAN = "plan.json"
+
+
+@contextmanager
+def replaced_entries(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield an empty folder to fill; at the end of the block its entries replace those of another folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder whose entries are replaced; made if absent.
+    names : sequence of str
+        Names of all entries that belong together. Those that the block did not make are removed. Other entries stay.
+
+    Raises
+    ------
+    GomeaBnError
+        If the folder cannot be made or written. Its entries then stay as they were.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        finish_exchange(folder)
+        temporary = folder / f"{_PREFIX}{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
+        (temporary / _NEW).mkdir(parents=True)
+        try:
+            yield temporary / _NEW
+            plan = {"names": list(names), "new": sorted(os.listdir(temporary / _NEW))}
+            (temporary / _PLAN).write_text(json.dumps(plan), encoding="utf-8")
+            os.rename(temporary / _NEW, temporary / _READY)
+            _exchange(folder, temporary, plan["names"], plan["new"])
+            shutil.rmtree(temporary, ignore_errors=True)
+        finally:
+            shutil.rmtree(temporary / _NEW, ignore_errors=True)
+            (temporary / _PLAN).unlink(missing_ok=True)
+            # entries that could not be moved back stay
+            for emptied in (temporary / _OLD, temporary):
+                with suppress(OSError):
+                    emptied.rmdir()
+    except OSError as error:
+        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
+
+
+def finish_exchange(folder: Path) -> None:
+    """Complete the exchange of entries that a killed process had begun, and remove what such processes left.
+
+    Both are said by a `GomeaBnWarning`. Leftovers of processes that may still run stay.
+
+    Raises
+    ------
+    GomeaBnError
+        If an exchange cannot be completed, for example without permission to write.
+    """
+    for temporary in sorted(folder.glob(f"{_PREFIX}*")):
+        if not temporary.is_dir() or not _is_dead(temporary.name):
+            continue
+        if not (temporary / _READY).is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+            _warn(f"Removed unfinished files of a process that was killed from folder '{folder}'.")
+            continue
+        try:
+            plan = json.loads((temporary / _PLAN).read_bytes())
+            _move(folder, temporary, plan["names"], plan["new"], [])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise GomeaBnError(
+                f"A process was killed while it replaced the files of folder '{folder}', and this cannot be completed: "
+                f"{error}. The new files are in '{temporary / _READY}', the old ones in '{temporary / _OLD}'."
+            ) from error
+        shutil.rmtree(temporary, ignore_errors=True)
+        _warn(f"Completed the exchange of files in folder '{folder}' that a killed process had begun.")
+
+
+def _exchange(folder: Path, temporary: Path, names: Sequence[str], new: Sequence[str]) -> None:
+    """Move valid entries into a folder as `_move` does; undo all moves after an error."""
+    moves: list[tuple[Path, Path]] = []
+    try:
+        _move(folder, temporary, names, new, moves)
+    except BaseException:
+        for source, target in reversed(moves):
+            if os.path.lexists(target) and not os.path.lexists(source):
+                os.rename(target, source)
+        # the entries are no longer valid, so that nobody completes the exchange
+        os.rename(temporary / _READY, temporary / _NEW)
+        raise
+
+
+def _move(
+    folder: Path, temporary: Path, names: Sequence[str], new: Sequence[str], moves: list[tuple[Path, Path]]
+) -> None:
+    """Move entries of a folder to `old` and the valid ones into the folder, and note every move before it is made.
+
+    Entries that another process moved before it was killed stay where they are.
+    """
+    ready, old = temporary / _READY, temporary / _OLD
+    old.mkdir(exist_ok=True)
+    for name in sorted({*names, *new}):
+        is_waiting = os.path.lexists(ready / name)
+        if os.path.lexists(folder / name) and (is_waiting or name not in new):
+            moves.append((folder / name, old / name))
+            os.rename(*moves[-1])
+        if is_waiting:
+            moves.append((ready / name, folder / name))
+            os.rename(*moves[-1])
+
+
+def _host() -> str:
+    """Return a short name of this machine: numbers of processes mean nothing on another one."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _is_dead(name: str) -> bool:
+    """Return whether the process that made a temporary folder has surely ended."""
+    number, _, rest = name.removeprefix(_PREFIX).partition("-")
+    # elsewhere a signal of number 0 would end the process
+    if os.name != "posix" or not number.isascii() or not number.isdigit() or not rest.startswith(_host()):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _warn(text: str) -> None:
+    warnings.warn(GomeaBnWarning(text), stacklevel=4)

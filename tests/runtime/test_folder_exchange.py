@@ -1,0 +1,159 @@
+"""Files of a folder that are replaced together, also when the process is killed at any rename."""
+
+import os
+import warnings
+
+import pytest
+
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
+
+NAMES = ("a", "b", "c", "sub")
+OLD = {"a": "old", "c": "old", "sub/x": "old", "sub/y": "old", "mine": "kept"}
+NEW = {"a": "new", "b": "new", "sub/x": "new", "sub/z": "new", "mine": "kept"}
+
+
+def fill(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def files_in(folder):
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
+
+
+def exchange(folder):
+    with replaced_entries(folder, NAMES) as new:
+        fill(new, {name: text for name, text in NEW.items() if text == "new"})
+
+
+def killed_at(folder, rename):
+    """Exchange in a process that ends without a trace before its rename of a number; return whether it was killed."""
+    child = os.fork()
+    if child == 0:
+        count, of_system = 0, os.rename
+
+        def counted(source, target):
+            nonlocal count
+            count += 1
+            if count == rename:
+                os._exit(9)
+            of_system(source, target)
+
+        os.rename = counted  # type: ignore[assignment]
+        try:
+            exchange(folder)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_all_entries_are_replaced_and_others_stay(tmp_path):
+    fill(tmp_path, OLD)
+    exchange(tmp_path)
+    assert files_in(tmp_path) == NEW
+
+
+def test_a_folder_is_made(tmp_path):
+    exchange(tmp_path / "of" / "runs")
+    assert files_in(tmp_path / "of" / "runs") == {k: v for k, v in NEW.items() if v == "new"}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be killed")
+def test_a_kill_at_any_rename_leaves_all_old_or_all_new_files(tmp_path):
+    outcomes = []
+    for rename in range(1, 100):
+        folder = tmp_path / str(rename)
+        fill(folder, OLD)
+        if not killed_at(folder, rename):
+            break
+        with pytest.warns(GomeaBnWarning, match="killed"):
+            finish_exchange(folder)
+        outcomes.append(files_in(folder))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            finish_exchange(folder)
+        exchange(folder)
+        assert files_in(folder) == NEW
+    # one rename decides; a, c, sub move away, a, b, sub come in
+    assert outcomes == [OLD] + [NEW] * 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be killed")
+def test_the_next_writer_also_finishes_it(tmp_path):
+    fill(tmp_path, OLD)
+    assert killed_at(tmp_path, 3)
+    (tmp_path / "b").write_text("of another program")
+    with pytest.warns(GomeaBnWarning, match="Completed"):
+        exchange(tmp_path)
+    assert files_in(tmp_path) == NEW
+
+
+@pytest.mark.parametrize("failing", range(2, 9))
+def test_an_error_undoes_all_moves(tmp_path, monkeypatch, failing):
+    fill(tmp_path, OLD)
+    count, of_system = 0, os.rename
+
+    def counted(source, target):
+        nonlocal count
+        count += 1
+        if count == failing:
+            raise OSError(28, "No space left on device")
+        of_system(source, target)
+
+    monkeypatch.setattr(os, "rename", counted)
+    if failing == 8:
+        exchange(tmp_path)
+        assert files_in(tmp_path) == NEW
+        return
+    with pytest.raises(GomeaBnError, match="No space left on device"):
+        exchange(tmp_path)
+    assert files_in(tmp_path) == OLD
+
+
+def test_an_error_of_the_block_leaves_nothing(tmp_path):
+    fill(tmp_path, OLD)
+
+    def broken():
+        with replaced_entries(tmp_path, NAMES) as new:
+            fill(new, {"a": "new"})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken()
+    assert files_in(tmp_path) == OLD
+    assert not list(tmp_path.glob(".part-*"))
+
+
+@pytest.mark.parametrize("name", [".part-old-format", ".part-1-00000000-ab", f".part-{os.getpid()}-x"])
+def test_files_of_processes_that_may_run_stay(tmp_path, name):
+    fill(tmp_path / name, {"new/a": "theirs"})
+    exchange(tmp_path)
+    assert (tmp_path / name / "new" / "a").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("killed", range(2, 8))
+@pytest.mark.parametrize("failing", [1, 2])
+def test_an_exchange_that_cannot_be_completed_waits(tmp_path, monkeypatch, killed, failing):
+    fill(tmp_path, OLD)
+    assert killed_at(tmp_path, killed)
+    count, of_system = 0, os.rename
+
+    def counted(source, target):
+        nonlocal count
+        count += 1
+        if count >= failing:
+            raise PermissionError(13, "Permission denied")
+        of_system(source, target)
+
+    monkeypatch.setattr(os, "rename", counted)
+    if killed + failing <= 8:
+        with pytest.raises(GomeaBnError, match=r"Permission denied.*ready.*old"):
+            finish_exchange(tmp_path)
+    monkeypatch.undo()
+    with pytest.warns(GomeaBnWarning, match="Completed"):
+        finish_exchange(tmp_path)
+    assert files_in(tmp_path) == NEW
