@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
+from gomea_bn.runtime.folder_exchange import _host, finish_exchange, replaced_entries
 
 NAMES = ("a", "b", "c", "sub")
 OLD = {"a": "old", "c": "old", "sub/x": "old", "sub/y": "old", "mine": "kept"}
@@ -128,8 +128,22 @@ def test_an_error_of_the_block_leaves_nothing(tmp_path):
     assert not list(tmp_path.glob(".part-*"))
 
 
-@pytest.mark.parametrize("name", [".part-old-format", ".part-1-00000000-ab", f".part-{os.getpid()}-x"])
-def test_files_of_processes_that_may_run_stay(tmp_path, name):
+def number_of_a_dead_process():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that end")
+@pytest.mark.parametrize("kind", ["unknown", "other machine", "this process"])
+def test_files_of_processes_that_may_run_stay(tmp_path, kind):
+    name = {
+        "unknown": ".part-of-something",
+        "other machine": f".part-{number_of_a_dead_process()}-00000000-ab",
+        "this process": f".part-{os.getpid()}-{_host()}-ab",
+    }[kind]
     fill(tmp_path / name, {"new/a": "theirs"})
     exchange(tmp_path)
     assert (tmp_path / name / "new" / "a").read_text() == "theirs"

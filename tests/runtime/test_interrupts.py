@@ -19,6 +19,9 @@ ENDING = [signal.SIGTERM, signal.SIGHUP]
 @pytest.fixture(autouse=True)
 def _former_handlers():
     former = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    # commands that ran in this process may have set handlers
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL)
     yield
     for number, handler in former.items():
         signal.signal(number, handler)
@@ -78,8 +81,6 @@ def test_handlers_of_others_stay(former):
 
 
 def test_a_library_leaves_ending_signals_alone():
-    for number in ENDING:
-        signal.signal(number, signal.SIG_DFL)
     with noting_interrupts(lambda: None):
         assert [signal.getsignal(number) for number in ENDING] == [signal.SIG_DFL] * 2
 
