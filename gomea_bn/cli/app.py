@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from gomea_bn import __version__
 from gomea_bn.cli.answers import StatementCommand, impute, predict, query
 from gomea_bn.cli.bench import bench
+from gomea_bn.cli.certify import certify
 from gomea_bn.cli.choose import accept, compare, export, review
 from gomea_bn.cli.discretize import discretize
 from gomea_bn.cli.fit import fit
@@ -100,6 +101,7 @@ for _command in (
     bench,
     show,
     refine,
+    certify,
     fit,
     predict,
     impute,

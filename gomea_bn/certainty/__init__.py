@@ -1,0 +1,23 @@
+"""How sure a graph is: proven optima, near-optimal graphs and probabilities of edges, for given bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gomea_bn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from gomea_bn.certainty.certificate import Certificate, certify
+    from gomea_bn.certainty.near_optimal import NearOptimalGraph, near_optimal_graphs
+
+__all__ = ["Certificate", "NearOptimalGraph", "certify", "near_optimal_graphs"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Certificate": "gomea_bn.certainty.certificate",
+        "NearOptimalGraph": "gomea_bn.certainty.near_optimal",
+        "certify": "gomea_bn.certainty.certificate",
+        "near_optimal_graphs": "gomea_bn.certainty.near_optimal",
+    },
+)

@@ -1,0 +1,137 @@
+"""The score of any graph over the bins of a network, as it was learned or as the user names it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gomea_bn.certainty.parent_sets import ParentSets, parent_sets
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer, is_real
+from gomea_bn.learning.cut_cycle import RefinementSession
+from gomea_bn.learning.recorded_score import recorded_options
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.rows import table_for
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
+from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
+from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["GraphScores"]
+
+
+@dataclass(frozen=True)
+class GraphScores:
+    """Scores of graphs over the variables of a network, with its bins.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the variables.
+    scorer : FamilyScorer
+        Scorer of families; every variable has one policy.
+    rules : EdgeRules
+        Rules that graphs must obey.
+    parents : list of list of int
+        Parents of every variable in the network.
+    method_name : str
+        Name of the score.
+    """
+
+    names: tuple[str, ...]
+    scorer: FamilyScorer
+    rules: EdgeRules
+    parents: list[list[int]]
+    method_name: str
+
+    @classmethod
+    def of(
+        cls,
+        network: DiscretizedBayesNet,
+        data: pd.DataFrame | Table | str | os.PathLike[str],
+        *,
+        max_indegree: int,
+        knowledge: ExpertKnowledge | None,
+        scoring_method: str | None,
+        equivalent_sample_size: float | None,
+    ) -> GraphScores:
+        """Return the scores of graphs; parameters and errors are those of `certify`."""
+        if not isinstance(network, DiscretizedBayesNet):
+            raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
+        if network.curve_edges:
+            raise GomeaBnError(
+                "The network has curve edges, which tables leave out. Pass network.without_curve_edges() to judge the "
+                "graph of its tables."
+            )
+        if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
+            raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
+        check_integer("max_indegree", max_indegree, 0)
+        table = table_for(network, data)
+        scorer = _scorer(network, table, scoring_method, equivalent_sample_size)
+        cardinality = [network.cardinality(name) for name in network.names]
+        rules = edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree)
+        position = {name: v for v, name in enumerate(network.names)}
+        parents = [[position[parent] for parent in network.parents(name)] for name in network.names]
+        return cls(network.names, scorer, rules, parents, scorer.method.name)
+
+    def check_network(self) -> None:
+        """Raise `GomeaBnError` if the network breaks a rule, so that no optimum among allowed graphs bounds it."""
+        most = max(map(len, self.parents), default=0)
+        if most > self.rules.max_indegree:
+            name = self.names[max(range(len(self.names)), key=lambda v: len(self.parents[v]))]
+            raise GomeaBnError(
+                [
+                    f"Variable {name!r} of the network has {most} parents, more than ",
+                    Option("max_indegree", str(self.rules.max_indegree)),
+                    ".",
+                ],
+                [Setting("max_indegree")],
+            )
+        edges = [(parent, child) for child, parents in enumerate(self.parents) for parent in parents]
+        cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
+        broken = self.rules.violations(self.names, edges, cardinality)
+        if broken:
+            raise GomeaBnError(f"The network breaks a rule: {broken[0]}.")
+
+    def parent_sets(self, *, prune: bool) -> list[ParentSets]:
+        """Return the allowed parent sets of every variable; see `parent_sets`."""
+        return parent_sets(self.scorer, self.rules, prune=prune)
+
+    def score(self, parents: list[list[int]]) -> float:
+        """Return the score of a graph in nats."""
+        return float(self.scorer.score(graph_families(parents)).sum()) + self.scorer.constant_score
+
+    def edges(self, parents: list[list[int]]) -> list[tuple[str, str]]:
+        """Return the edges (parent, child) of a graph by name."""
+        return [(self.names[p], self.names[v]) for v, of_child in enumerate(parents) for p in of_child]
+
+
+def _scorer(
+    network: DiscretizedBayesNet, table: Table, name: str | None, equivalent_sample_size: float | None
+) -> FamilyScorer:
+    """Return the scorer of families of a network's variables under its bins."""
+    metadata = network.metadata
+    recorded = metadata.get("scoring_method")
+    if name is None:
+        name = recorded if recorded in SCORING_METHODS else "density-bd" if network.cut_points else "bdeu"
+    shares = {key: metadata[key] for key in ("cut_cost", "edge_cost") if is_real(metadata.get(key))}
+    method = scoring_method(name, **shares)
+    options: dict[str, Any] = recorded_options(metadata) if name == recorded else {}
+    if equivalent_sample_size is not None:
+        options["equivalent_sample_size"] = equivalent_sample_size
+    rule = score_rule(method, table.n_rows, n_variables=table.n_varying, **options)
+    if method.density:
+        session = RefinementSession(network, table, name, None, None)
+        return FamilyScorer(session.scored_variables(session.network_cuts), method, rule)
+    # scores of tables alone: bins count as levels
+    codes = network.discretize(table.to_frame())
+    variables = [
+        ScoredVariable(column, codes[column].to_numpy().astype(np.int32), network.cardinality(column))
+        for column in network.names
+    ]
+    return FamilyScorer(variables, method, rule)

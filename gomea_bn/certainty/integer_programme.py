@@ -1,0 +1,216 @@
+"""The best graph, or a bound on its score, by integer programming over parent sets with cluster cuts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gomea_bn.certainty.clusters import Choices, cluster_rows, violated_clusters
+from gomea_bn.certainty.orders import OrderSearch
+from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.problems.scores import rounding
+
+__all__ = ["Bounded", "bounded_optimum"]
+
+# searches from noisy steps, once the plain ones find no violated cluster
+_NOISY_SEARCHES = 4
+_STARTS = 3
+# the solver counts a value within this distance of an integer as one
+_TOLERANCE = 1e-6
+_MARGIN = 1e-3
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The best known graph, and an upper limit of the score of all graphs.
+
+    Attributes
+    ----------
+    parents : list of list of int
+        Parents of every variable in the best known graph.
+    bound : float
+        No graph has a higher score, in nats; rounding apart.
+    stopped_by : str
+        "proof" if the best known graph reaches the bound, "max_seconds" or "interrupt".
+    """
+
+    parents: list[list[int]]
+    bound: float
+    stopped_by: str
+
+
+def bounded_optimum(
+    sets: Sequence[ParentSets], first: Sequence[Sequence[int]], max_seconds: float | None
+) -> Bounded:
+    """Return the best graph of given parent sets, or the best known one and a bound after a time or Ctrl-C.
+
+    The linear relaxation is tightened by cluster cuts until none is violated. Parent sets that no graph better than the
+    best known one can have leave, by their reduced costs. HiGHS solves the rest, in which positions of the variables
+    exclude the remaining cycles.
+
+    Parameters
+    ----------
+    sets : sequence of ParentSets
+        Parent sets of every variable, without sets that score no higher than a subset.
+    first : sequence of sequence of int
+        Orders of the variables from which the search for good graphs starts.
+    max_seconds : float, optional
+    """
+    return _Programme(sets, max_seconds).run(first)
+
+
+class _Programme:
+    """The state of one run."""
+
+    def __init__(self, sets: Sequence[ParentSets], max_seconds: float | None) -> None:
+        self.began = perf_counter()
+        self.max_seconds = np.inf if max_seconds is None else max_seconds
+        self.choices = Choices.of(sets)
+        self.total = float(sum(of_child.scores[0] for of_child in sets))
+        self.search = OrderSearch(sets)
+        self.clusters: list[NDArray[np.bool_]] = []
+        self.bound = self.total
+        self.best = -np.inf
+        self.parents: list[list[int]] = [[] for _ in sets]
+        self.generator = np.random.default_rng(0)
+
+    @property
+    def seconds_left(self) -> float:
+        return self.max_seconds - (perf_counter() - self.began)
+
+    @property
+    def is_proven(self) -> bool:
+        return self.best > -np.inf and self.bound - self.best <= max(_TOLERANCE, rounding(self.best))
+
+    def run(self, first: Sequence[Sequence[int]]) -> Bounded:
+        try:
+            for order in first:
+                self._climb(order)
+            costs = self._relax()
+            if not self.is_proven and self.seconds_left > 0:
+                self._solve(costs)
+        except KeyboardInterrupt:
+            return Bounded(self.parents, self.bound, "proof" if self.is_proven else "interrupt")
+        return Bounded(self.parents, self.bound, "proof" if self.is_proven else "max_seconds")
+
+    def _climb(self, order: Sequence[int]) -> None:
+        """Improve an order, and keep its graph if it is the best one so far."""
+        self._keep(self.search.choices(self.search.climbed(order, self.generator)))
+
+    def _keep(self, chosen: Sequence[int]) -> None:
+        score = self.search.score(chosen)
+        if score > self.best:
+            self.best, self.parents = score, self.search.parents(chosen)
+
+    def _relax(self) -> NDArray[np.float64]:
+        """Tighten the linear relaxation, and return the reduced costs of all columns at its end."""
+        from scipy.optimize import linprog
+
+        choices, costs = self.choices, np.zeros(len(self.choices.cost))
+        each = choices.one_each()
+        while self.seconds_left > 0:
+            rows = -cluster_rows(choices, self.clusters)
+            result = linprog(
+                choices.cost,
+                A_ub=rows if self.clusters else None,
+                b_ub=-np.ones(len(self.clusters)) if self.clusters else None,
+                A_eq=each,
+                b_eq=np.ones(choices.n_variables),
+                method="highs-ds",
+                options={"time_limit": max(self.seconds_left, 0.1) if self.seconds_left < np.inf else None},
+            )
+            if result.status != 0:
+                break
+            self.bound, costs = min(self.bound, self.total - result.fun), result.lower.marginals
+            found = violated_clusters(choices, result.x, self.generator)
+            found = found or violated_clusters(choices, result.x, self.generator, _NOISY_SEARCHES)
+            if not found:
+                self._round(result.x)
+                break
+            self.clusters += found
+        return np.asarray(costs, np.float64)
+
+    def _round(self, point: NDArray[np.float64]) -> None:
+        """Improve orders in which variables follow the parents that a fractional point gives them."""
+        n = self.choices.n_variables
+        weights = np.zeros((n, n))
+        np.add.at(weights, self.choices.child, point[:, None] * self.choices.members)
+        for start in range(_STARTS):
+            noisy = weights + (start > 0) * 0.2 * self.generator.random((n, n))
+            left, order = list(range(n)), []
+            while left:
+                fewest = left[int(np.argmin(noisy[np.ix_(left, left)].sum(axis=1)))]
+                order.append(fewest)
+                left.remove(fewest)
+            self._climb(order)
+
+    def _solve(self, costs: NDArray[np.float64]) -> None:
+        """Solve the integer programme of the columns whose reduced costs allow a better graph."""
+        # with a margin for the tolerances of the solver
+        stays = costs <= self.bound - self.best + _MARGIN
+        choices = self.choices.subset(stays)
+        outcome: list[Any] = []
+        seconds = self.seconds_left
+        worker = threading.Thread(
+            target=lambda: outcome.append(_integer_solution(choices, self.clusters, seconds)), daemon=True
+        )
+        worker.start()
+        while worker.is_alive():
+            # a join without a limit would not see Ctrl-C on all systems
+            worker.join(0.1)
+        result = outcome[0]
+        if result.mip_dual_bound is not None:
+            # columns that left cannot be in a graph better than the best known one
+            self.bound = max(min(self.bound, self.total - result.mip_dual_bound), self.best)
+        if result.x is not None:
+            n = self.choices.n_variables
+            chosen = np.flatnonzero(stays)[np.flatnonzero(result.x[: len(choices.child)] > 0.5)]
+            firsts = np.searchsorted(self.choices.child, np.arange(n))
+            self._keep((chosen - firsts).tolist())
+            self.bound = max(self.bound, self.best)
+
+
+def _integer_solution(choices: Choices, clusters: Sequence[NDArray[np.bool_]], max_seconds: float) -> Any:
+    """Return HiGHS's result for one parent set per variable without cycles."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    n, n_choices = choices.n_variables, len(choices.child)
+    no_positions = sparse.csr_matrix((n, n))
+    constraints = [LinearConstraint(sparse.hstack([choices.one_each(), no_positions], "csr"), 1, 1)]
+    if clusters:
+        rows = cluster_rows(choices, clusters)
+        rows = sparse.hstack([rows, sparse.csr_matrix((len(clusters), n))], "csr")
+        constraints.append(LinearConstraint(rows, 1, np.inf))
+    constraints.append(LinearConstraint(_position_rows(choices), 1 - n, np.inf))
+    return milp(
+        np.concatenate([choices.cost, np.zeros(n)]),
+        constraints=constraints,
+        integrality=np.concatenate([np.ones(n_choices), np.zeros(n)]),
+        bounds=Bounds(0, np.concatenate([np.ones(n_choices), np.full(n, n - 1)])),
+        options={"mip_rel_gap": 1e-9, **({} if np.isinf(max_seconds) else {"time_limit": max_seconds})},
+    )
+
+
+def _position_rows(choices: Choices) -> Any:
+    """Return the rows position(child) - position(parent) - n * edge, at least 1 - n, for every possible edge."""
+    n, n_choices = choices.n_variables, len(choices.child)
+    columns, parents = np.nonzero(choices.members)
+    pairs, rows = np.unique(choices.child[columns] * n + parents, return_inverse=True)
+    numbers = np.arange(len(pairs))
+    return sparse.csr_matrix(
+        (
+            np.concatenate([np.full(len(columns), -float(n)), np.ones(len(pairs)), -np.ones(len(pairs))]),
+            (
+                np.concatenate([rows, numbers, numbers]),
+                np.concatenate([columns, n_choices + pairs // n, n_choices + pairs % n]),
+            ),
+        ),
+        shape=(len(pairs), n_choices + n),
+    )

@@ -1,0 +1,144 @@
+"""Certificates against brute force over all graphs, dynamic programming, and simulated interrupts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from certainty_examples import discrete_frame, network_of, scored_graphs
+
+from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn.certainty import certify, integer_programme
+from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.certainty.integer_programme import bounded_optimum
+from gomea_bn.certainty.subsets import best_graph
+
+
+def of_bdeu(network, frame, max_indegree=3, knowledge=None, score="bdeu"):
+    return GraphScores.of(
+        network,
+        frame,
+        max_indegree=max_indegree,
+        knowledge=knowledge,
+        scoring_method=score,
+        equivalent_sample_size=1.0,
+    )
+
+
+@pytest.mark.parametrize("max_indegree", [1, 2, 3])
+@pytest.mark.parametrize("score", ["bdeu", "bic"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_is_that_of_all_graphs(seed, score, max_indegree):
+    frame = discrete_frame(seed)
+    best = max(value for _, value in scored_graphs(frame, max_indegree, score))
+    found = certify(
+        network_of(frame),
+        frame,
+        max_indegree=max_indegree,
+        scoring_method=score,
+        equivalent_sample_size=1.0,
+        max_seconds=None,
+    )
+    assert found.stopped_by == "proof"
+    assert found.best_score == pytest.approx(best, abs=1e-6)
+    assert found.bound == pytest.approx(best, abs=1e-4)
+    again = certify(network_of(frame, found.edges), frame, max_indegree=max_indegree, scoring_method=score,
+                    equivalent_sample_size=1.0)  # fmt: skip
+    assert again.is_optimal
+    assert again.gap == 0
+    assert "It is optimal" in str(again)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_integer_and_dynamic_programming_agree(seed):
+    frame = discrete_frame(seed + 10, n_columns=9, n_rows=150)
+    graphs = of_bdeu(network_of(frame), frame)
+    sets = graphs.parent_sets(prune=True)
+    found = bounded_optimum(sets, [], None)
+    assert found.stopped_by == "proof"
+    assert graphs.score(found.parents) == pytest.approx(graphs.score(best_graph(sets)), abs=1e-5)
+
+
+def test_pruned_sets_score_more_than_their_subsets():
+    frame = discrete_frame(3, n_columns=5)
+    graphs = of_bdeu(network_of(frame), frame)
+    for pruned, whole in zip(graphs.parent_sets(prune=True), graphs.parent_sets(prune=False), strict=True):
+        by_set = {
+            frozenset(np.flatnonzero(row)): score
+            for row, score in zip(whole.members, whole.scores, strict=True)
+        }
+        stays = {
+            members
+            for members, score in by_set.items()
+            if all(score > other for subset, other in by_set.items() if subset < members)
+        }
+        assert {frozenset(np.flatnonzero(row)) for row in pruned.members} == stays
+        assert (np.diff(pruned.scores) <= 0).all()
+
+
+def test_knowledge_limits_the_graphs():
+    frame = discrete_frame(1)
+    knowledge = ExpertKnowledge(required_edges=[("c0", "c3")], forbidden_edges=[("c1", "c2"), ("c2", "c1")])
+    best = max(
+        value
+        for graph, value in scored_graphs(frame)
+        if 0 in graph[3] and 1 not in graph[2] and 2 not in graph[1]
+    )
+    network = network_of(frame, [("c0", "c3")])
+    found = certify(network, frame, knowledge=knowledge, equivalent_sample_size=1.0)
+    assert found.best_score == pytest.approx(best, abs=1e-6)
+    with pytest.raises(GomeaBnError, match="breaks a rule: between 'c0' and 'c3'"):
+        certify(network_of(frame), frame, knowledge=knowledge)
+
+
+def test_a_learned_network_with_cuts_has_its_recorded_score():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=150)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=150), "z": rng.normal(size=150)})
+    for options in (
+        {"curves": "none"},
+        {"discretizer": "equal-frequency"},
+        {"curves": "none", "shape": "uniform"},
+    ):
+        learner = BayesNetLearner(max_evaluations=2000, random_state=1, **options).fit(frame)
+        found = certify(learner.network_, frame)
+        assert found.score == pytest.approx(learner.score_, abs=1e-6)
+        assert found.is_optimal == (found.best_score - found.score < 1e-9)
+
+
+def test_wrong_input_is_named():
+    frame = discrete_frame(1)
+    network = network_of(frame, [("c0", "c3"), ("c1", "c3")])
+    with pytest.raises(GomeaBnError, match="'c3' of the network has 2 parents, more than max_indegree='1'"):
+        certify(network, frame, max_indegree=1)
+    with pytest.raises(GomeaBnError, match="max_seconds must be a finite number above 0 or None, got 0"):
+        certify(network, frame, max_seconds=0)
+    with pytest.raises(GomeaBnError, match="scoring_method must be one of"):
+        certify(network, frame, scoring_method="mdl")
+
+
+def test_an_interrupt_keeps_the_bound(monkeypatch):
+    frame = discrete_frame(2, n_columns=6)
+    graphs = of_bdeu(network_of(frame), frame)
+    sets = graphs.parent_sets(prune=True)
+    best = graphs.score(best_graph(sets))
+    rounds = iter([integer_programme.violated_clusters])
+
+    def interrupted(*arguments):
+        return next(rounds, interrupt)(*arguments)
+
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(integer_programme, "violated_clusters", interrupted)
+    found = bounded_optimum(sets, [], None)
+    assert found.stopped_by == "interrupt"
+    assert best <= found.bound + 1e-6
+    assert found.bound <= sum(of_child.scores[0] for of_child in sets) + 1e-6
+
+
+def test_no_time_leaves_a_valid_bound():
+    frame = discrete_frame(2, n_columns=6)
+    best = certify(network_of(frame), frame, max_seconds=None).best_score
+    found = certify(network_of(frame), frame, max_seconds=1e-9)
+    assert found.bound >= best - 1e-9
+    assert found.stopped_by == "max_seconds"
+    assert "No graph" in str(found)
