@@ -8,16 +8,26 @@ from gomea_bn.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gomea_bn.certainty.certificate import Certificate, certify
+    from gomea_bn.certainty.edge_posterior import EdgeProbabilities, edge_probabilities
     from gomea_bn.certainty.near_optimal import NearOptimalGraph, near_optimal_graphs
 
-__all__ = ["Certificate", "NearOptimalGraph", "certify", "near_optimal_graphs"]
+__all__ = [
+    "Certificate",
+    "EdgeProbabilities",
+    "NearOptimalGraph",
+    "certify",
+    "edge_probabilities",
+    "near_optimal_graphs",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Certificate": "gomea_bn.certainty.certificate",
+        "EdgeProbabilities": "gomea_bn.certainty.edge_posterior",
         "NearOptimalGraph": "gomea_bn.certainty.near_optimal",
         "certify": "gomea_bn.certainty.certificate",
+        "edge_probabilities": "gomea_bn.certainty.edge_posterior",
         "near_optimal_graphs": "gomea_bn.certainty.near_optimal",
     },
 )

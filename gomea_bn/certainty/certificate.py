@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.data.table import Table
-from gomea_bn.errors import check_number
+from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -147,6 +147,11 @@ def certify(
     """
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
     began = perf_counter()
+    if isinstance(network, DiscretizedBayesNet) and network.curve_edges:
+        raise GomeaBnError(
+            "The network has curve edges, which tables leave out. Pass network.without_curve_edges() to judge "
+            "the graph of its tables."
+        )
     graphs = GraphScores.of(
         network,
         data,

@@ -14,6 +14,7 @@ from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer, is_rea
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.recorded_score import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.graph import topological_order
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
@@ -38,7 +39,7 @@ class GraphScores:
     rules : EdgeRules
         Rules that graphs must obey.
     parents : list of list of int
-        Parents of every variable in the network.
+        Parents of every variable in the tables of the network.
     method_name : str
         Name of the score.
     """
@@ -63,11 +64,6 @@ class GraphScores:
         """Return the scores of graphs; parameters and errors are those of `certify`."""
         if not isinstance(network, DiscretizedBayesNet):
             raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
-        if network.curve_edges:
-            raise GomeaBnError(
-                "The network has curve edges, which tables leave out. Pass network.without_curve_edges() to judge the "
-                "graph of its tables."
-            )
         if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
         check_integer("max_indegree", max_indegree, 0)
@@ -76,8 +72,20 @@ class GraphScores:
         cardinality = [network.cardinality(name) for name in network.names]
         rules = edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree)
         position = {name: v for v, name in enumerate(network.names)}
-        parents = [[position[parent] for parent in network.parents(name)] for name in network.names]
+        parents = [[position[parent] for parent in network.table_parents(name)] for name in network.names]
         return cls(network.names, scorer, rules, parents, scorer.method.name)
+
+    @property
+    def required_order(self) -> list[int]:
+        """An order of the variables in which required parents come before their children."""
+        n = len(self.names)
+        required = [[p for p in range(n) if p != v and self._is_required(p, v)] for v in range(n)]
+        return list(topological_order(required, self.names))
+
+    def _is_required(self, parent: int, child: int) -> bool:
+        low, high = min(parent, child), max(parent, child)
+        allowed = self.rules.allowed[low, high]
+        return not allowed[0] and bool(allowed[1 if parent < child else 2])
 
     def check_network(self) -> None:
         """Raise `GomeaBnError` if the network breaks a rule, so that no optimum among allowed graphs bounds it."""
@@ -92,11 +100,14 @@ class GraphScores:
                 ],
                 [Setting("max_indegree")],
             )
-        edges = [(parent, child) for child, parents in enumerate(self.parents) for parent in parents]
-        cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
-        broken = self.rules.violations(self.names, edges, cardinality)
+        broken = self._violations()
         if broken:
             raise GomeaBnError(f"The network breaks a rule: {broken[0]}.")
+
+    def _violations(self) -> list[str]:
+        edges = [(parent, child) for child, parents in enumerate(self.parents) for parent in parents]
+        cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
+        return self.rules.violations(self.names, edges, cardinality)
 
     def parent_sets(self, *, prune: bool) -> list[ParentSets]:
         """Return the allowed parent sets of every variable; see `parent_sets`."""

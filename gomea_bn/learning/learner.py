@@ -47,6 +47,8 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.certainty.edge_posterior import EdgeProbabilities
+
 __all__ = ["BayesNetLearner"]
 
 
@@ -400,6 +402,25 @@ class BayesNetLearner(LearnerParameters):
             )
         except KeyboardInterrupt:
             warnings.warn(interrupted_averaging("network_"), stacklevel=3)
+
+    def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
+        """Return the posterior probabilities of edges over the bins of the learned network, under its score.
+
+        Parameters
+        ----------
+        **options
+            Options of `gomea_bn.certainty.edge_probabilities`. By default the rules about edges are those of the
+            learner, as is the equivalent sample size.
+
+        Raises
+        ------
+        GomeaBnError
+            As `gomea_bn.certainty.edge_probabilities`.
+        """
+        from gomea_bn.certainty.edge_posterior import edge_probabilities
+
+        defaults = {"knowledge": self.knowledge, "equivalent_sample_size": self.equivalent_sample_size}
+        return edge_probabilities(self._fitted(), self.table_, **{**defaults, **options})
 
     def score(
         self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None

@@ -1,0 +1,272 @@
+"""`edge_probabilities`: posterior probabilities of edges for given bins, exact or sampled."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilities
+from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.certainty.order_chain import MOST_SAMPLED, OrderChain
+from gomea_bn.certainty.orders import OrderSearch
+from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
+from gomea_bn.learning.options import seed_of
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.graph import topological_order
+from gomea_bn.network.rows import table_for
+from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.runtime.threads import StopFlag
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["EdgeProbabilities", "edge_probabilities"]
+
+# chains whose probabilities of a pair differ by more have not mixed
+_LARGEST_DIFFERENCE = 0.1
+
+
+@dataclass(frozen=True)
+class EdgeProbabilities:
+    """Posterior probabilities of the edges between the variables of a network.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the variables.
+    arcs : ndarray of shape (n_variables, n_variables), float64
+        Probability of the edge from variable i to variable j at [i, j].
+    method : str
+        "exact" (every graph has the same prior probability) or "sampled" (every order of the variables has).
+    chain_difference : float
+        Largest difference of the probability of one arc or pair between two chains; 0 if exact, nan for one chain.
+    n_sweeps : int
+        Number of sweeps of every chain; 0 if exact.
+    stopped_by : str
+        "end", or "max_seconds" or "interrupt" for chains that were ended early.
+    seconds : float
+        Duration.
+    """
+
+    names: tuple[str, ...]
+    arcs: NDArray[np.float64]
+    method: str
+    chain_difference: float
+    n_sweeps: int
+    stopped_by: str
+    seconds: float
+    _network: DiscretizedBayesNet = field(repr=False)
+    _table: Table = field(repr=False)
+
+    @property
+    def adjacent(self) -> NDArray[np.float64]:
+        """Probability of an edge in either direction, float64 (n_variables, n_variables), symmetric."""
+        return np.asarray(self.arcs + self.arcs.T)
+
+    @property
+    def has_mixed(self) -> bool:
+        """Whether the chains agree: no probability differs by more than .1 between two of them."""
+        return self.method == "exact" or self.chain_difference <= _LARGEST_DIFFERENCE
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per (parent, child), the most probable pairs first.
+
+        Columns `arc` (probability of this edge), `adjacent` (of this edge or its reverse) and `direction` (of this edge
+        if there is one, nan where there is none). The first two are those of `BayesNetEnsemble.edge_frequency`.
+        """
+        import pandas as pd
+
+        parents, children = np.nonzero(~np.eye(len(self.names), dtype=np.bool_))
+        arc, adjacent = self.arcs[parents, children], self.adjacent[parents, children]
+        frame = pd.DataFrame(
+            {
+                "parent": pd.Series([self.names[v] for v in parents], dtype=object),
+                "child": pd.Series([self.names[v] for v in children], dtype=object),
+                "arc": arc,
+                "adjacent": adjacent,
+                "direction": np.divide(arc, adjacent, out=np.full(len(arc), np.nan), where=adjacent > 0),
+            }
+        )
+        return frame.sort_values(["adjacent", "arc"], ascending=False, kind="stable", ignore_index=True)
+
+    def consensus_network(self, threshold: float = 0.5) -> DiscretizedBayesNet:
+        """Return the network of all pairs whose probability of an edge is at least a threshold.
+
+        Each has its more probable direction. A pair that would close a cycle of more probable ones is reversed. Bins,
+        shapes and smoothing are those of the network, and tables are counted from the rows.
+
+        Parameters
+        ----------
+        threshold : float
+            Probability from 0 to 1.
+        """
+        check_number("threshold", threshold, 0, 1)
+        edges: list[tuple[str, str]] = []
+        for row in self.to_frame().itertuples():
+            edge = str(row.parent), str(row.child)
+            if row.adjacent >= threshold and edge[::-1] not in edges and edge not in edges:
+                edges.append(edge if _is_acyclic([*edges, edge]) else edge[::-1])
+        network = self._network
+        metadata = {name: value for name, value in network.metadata.items() if name != "score"}
+        return DiscretizedBayesNet.from_table(
+            self._table,
+            edges,
+            network.cut_points,
+            pseudo_count=1.0 if network.pseudo_count is None else network.pseudo_count,
+            shapes=dict(network.shapes),
+            metadata=metadata | {"consensus_threshold": threshold},
+        )
+
+
+def edge_probabilities(
+    network: DiscretizedBayesNet,
+    data: pd.DataFrame | Table | str | os.PathLike[str],
+    *,
+    method: str = "auto",
+    max_indegree: int = 3,
+    knowledge: ExpertKnowledge | None = None,
+    scoring_method: str | None = None,
+    equivalent_sample_size: float | None = None,
+    n_sweeps: int = 500,
+    n_chains: int = 4,
+    max_seconds: float | None = 60.0,
+    random_state: Any = None,
+) -> EdgeProbabilities:
+    """Return the posterior probabilities of edges over the bins of a network.
+
+    The bins stay as they are, so that doubt about the bins themselves does not count.
+
+    Parameters
+    ----------
+    network : DiscretizedBayesNet
+        The network; its bins count, and its graph starts the first chain.
+    data, max_indegree, knowledge, scoring_method, equivalent_sample_size
+        As of `certify`. Scores other than marginal likelihoods give approximate posteriors.
+    method : {"auto", "exact", "sampled"}
+        "exact": sums over all graphs, for at most 15 variables. "sampled": Markov chains over orders of the variables,
+        for at most 62. "auto": exact for at most 15 variables.
+    n_sweeps : int
+        Number of sweeps of a chain, each of which moves every variable once; the first quarter does not count.
+    n_chains : int
+        Number of chains. The first starts at the network's graph, the others at local optima.
+    max_seconds : float, optional
+        Time limit of all chains together.
+    random_state : int, numpy Generator, RandomState or None
+        Seed of the chains. It repeats the result unless the time limit or Ctrl-C ended a chain.
+
+    Returns
+    -------
+    EdgeProbabilities
+        A warning says if the chains have not mixed.
+
+    Raises
+    ------
+    GomeaBnError
+        As `certify`, and for too many variables.
+
+    Notes
+    -----
+    The exact method gives all allowed graphs the same prior probability, apart from the price of an edge in
+    "density-bd". The sampled one gives it to all orders, so that a graph counts once for every order that agrees with
+    it: graphs with few edges count more.
+    """
+    check_choice("method", method, ("auto", "exact", "sampled"))
+    check_integer("n_sweeps", n_sweeps, 1)
+    check_integer("n_chains", n_chains, 1)
+    check_number("max_seconds", max_seconds, 0, above=True, optional=True)
+    seed = seed_of(random_state)
+    began = perf_counter()
+    graphs = GraphScores.of(
+        network,
+        data,
+        max_indegree=max_indegree,
+        knowledge=knowledge,
+        scoring_method=scoring_method,
+        equivalent_sample_size=equivalent_sample_size,
+    )
+    n = len(graphs.names)
+    is_exact = method == "exact" or (method == "auto" and n <= MOST_EXACT)
+    most = MOST_EXACT if is_exact else MOST_SAMPLED
+    if n > most:
+        kind = "exact" if is_exact else "sampled"
+        raise GomeaBnError(f"{kind.capitalize()} probabilities are for at most {most} variables, got {n}.")
+    sets = graphs.parent_sets(prune=False)
+    table = table_for(network, data)
+    if is_exact:
+        arcs = exact_edge_probabilities(sets)
+        seconds = perf_counter() - began
+        return EdgeProbabilities(graphs.names, arcs, "exact", 0.0, 0, "end", seconds, network, table)
+    stop = StopFlag(max_seconds)
+    means, steps = _run_chains(graphs, sets, n_sweeps, n_chains, seed, stop)
+    result = EdgeProbabilities(
+        names=graphs.names,
+        arcs=means.mean(axis=0),
+        method="sampled",
+        chain_difference=_difference(means),
+        n_sweeps=steps,
+        stopped_by=stop.reason or "end",
+        seconds=perf_counter() - began,
+        _network=network,
+        _table=table,
+    )
+    if not result.has_mixed and n_chains > 1:
+        warnings.warn(
+            GomeaBnWarning(
+                f"The chains have not mixed: they differ by up to {result.chain_difference:.2f} in the probability of "
+                f"an edge after {steps:,} sweeps each. Raise n_sweeps or max_seconds."
+            ),
+            stacklevel=2,
+        )
+    return result
+
+
+def _run_chains(
+    graphs: GraphScores, sets: list[ParentSets], n_sweeps: int, n_chains: int, seed: int, stop: StopFlag
+) -> tuple[NDArray[np.float64], int]:
+    """Return the mean probabilities of every chain, (n_chains, n, n), and the number of sweeps."""
+    search = OrderSearch(graphs.parent_sets(prune=True))
+    generators = np.random.default_rng(seed).spawn(n_chains)
+    starts = [list(topological_order(graphs.parents, graphs.names))]
+    for generator in generators[1:]:
+        starts.append(search.climbed(generator.permutation(len(sets)).tolist(), generator))
+    for k, start in enumerate(starts):
+        if search.score(search.choices(start)) == -np.inf:
+            starts[k] = graphs.required_order
+    chains = [OrderChain(sets, start, generator) for start, generator in zip(starts, generators, strict=True)]
+    with stop.catching_interrupts():
+        taken = 0
+        # chains take turns, so that the clock ends them at the same step
+        while taken < n_sweeps and not stop.reason:
+            for chain in chains:
+                chain.sweep()
+            taken += 1
+            stop.check_deadline()
+    return np.array([chain.mean_probabilities() for chain in chains]), taken
+
+
+def _difference(means: NDArray[np.float64]) -> float:
+    """Return the largest difference of a probability of an arc or a pair between two chains; nan for one chain."""
+    if len(means) < 2:
+        return float("nan")
+    pairs = means + means.transpose(0, 2, 1)
+    return float(max(np.ptp(means, axis=0).max(), np.ptp(pairs, axis=0).max()))
+
+
+def _is_acyclic(edges: list[tuple[str, str]]) -> bool:
+    parents: dict[str, list[str]] = {}
+    for parent, child in edges:
+        parents.setdefault(child, []).append(parent)
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError:
+        return False
+    return True
