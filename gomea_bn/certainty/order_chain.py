@@ -114,7 +114,7 @@ class OrderChain:
     def mean_probabilities(self) -> NDArray[np.float64]:
         """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
         counted = self._samples[len(self._samples) // 4 :] or [self._edge_probabilities()]
-        return np.mean(counted, axis=0, dtype=np.float64)
+        return np.asarray(np.mean(counted, axis=0), np.float64)
 
     def _edge_probabilities(self) -> NDArray[np.float32]:
         """Return the probability of every edge given the present order."""
