@@ -57,7 +57,7 @@ class Choices:
     @property
     def n_variables(self) -> int:
         """Number of variables."""
-        return self.members.shape[1]
+        return int(self.members.shape[1])
 
     def one_each(self) -> Any:
         """Return the matrix that sums the columns of every variable, sparse (n_variables, n_choices)."""

@@ -111,9 +111,10 @@ class EdgeProbabilities:
         """
         check_number("threshold", threshold, 0, 1)
         edges: list[tuple[str, str]] = []
-        for row in self.to_frame().itertuples():
-            edge = str(row.parent), str(row.child)
-            if row.adjacent >= threshold and edge[::-1] not in edges and edge not in edges:
+        rows = self.to_frame()
+        likely = rows[rows["adjacent"] >= threshold]
+        for edge in zip(likely["parent"], likely["child"], strict=True):
+            if edge[::-1] not in edges and edge not in edges:
                 edges.append(edge if _is_acyclic([*edges, edge]) else edge[::-1])
         network = self._network
         metadata = {name: value for name, value in network.metadata.items() if name != "score"}

@@ -116,15 +116,18 @@ class _Programme:
         choices, costs = self.choices, np.zeros(len(self.choices.cost))
         each = choices.one_each()
         while self.seconds_left > 0:
-            rows = -cluster_rows(choices, self.clusters)
-            result = linprog(
+            limits: Any = {} if np.isinf(self.seconds_left) else {"time_limit": max(self.seconds_left, 0.1)}
+            cuts: dict[str, Any] = {}
+            if self.clusters:
+                rows = -cluster_rows(choices, self.clusters)
+                cuts = {"A_ub": rows, "b_ub": -np.ones(len(self.clusters))}
+            result: Any = linprog(
                 choices.cost,
-                A_ub=rows if self.clusters else None,
-                b_ub=-np.ones(len(self.clusters)) if self.clusters else None,
                 A_eq=each,
                 b_eq=np.ones(choices.n_variables),
                 method="highs-ds",
-                options={"time_limit": max(self.seconds_left, 0.1) if self.seconds_left < np.inf else None},
+                options=limits,
+                **cuts,
             )
             if result.status != 0:
                 break
