@@ -5,7 +5,7 @@ test with. Values are removed completely at random, with a chance that depends o
 a chance that depends on the value itself. Every method gives the F1 score of its skeleton, the mean log density of
 complete held-out rows, and the seconds it took. Shares compare with the network of the full data: of its F1 score, and
 of what it gains in density over the network without edges that has the same bins. The edges of a real table are
-unknown; those of the full data take their place.
+unknown; those of the full data take their place. Its values are jittered.
 
 The oracle, structural EM, completes the rows by draws from the present network and learns again from the completed
 rows, beginning with the network of available cases, until the edges repeat (Friedman 1998). On discrete tables
@@ -22,6 +22,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
+from held_out import jittered
 from printing import print_table
 from real_tables import TABLES
 
@@ -179,7 +180,9 @@ def samples(
     """Give seeds, true networks or None, rows to learn from, and held-out rows."""
     for seed in range(options.first, options.first + options.networks):
         if options.table:
-            frame = TABLES[options.table]().frame
+            real = TABLES[options.table]()
+            # equal values would be point masses, whose probabilities are no densities
+            frame = jittered(real.frame, real.continuous)
             order = np.random.default_rng(seed).permutation(len(frame))
             n_train = round(0.7 * len(frame))
             parts = (frame.iloc[part].reset_index(drop=True) for part in (order[:n_train], order[n_train:]))
@@ -204,8 +207,8 @@ def measured(options: argparse.Namespace) -> Iterator[Result]:
         began = perf_counter()
         full = learner_of(options, seed).fit(rows).network_
         seconds = perf_counter() - began
-        of_full = skeleton_f1(truth or full, full), density_of(full, test), seconds
-        empty = density_of(without_edges(rows, full), test)
+        of_full = skeleton_f1(truth or full, full), full.score(test), seconds
+        empty = without_edges(rows, full).score(test)
         for mechanism in options.mechanisms:
             for share in options.shares:
                 of_runs = mechanism, share, len(rows)
@@ -217,7 +220,7 @@ def measured(options: argparse.Namespace) -> Iterator[Result]:
                     f1, density = np.nan, np.nan
                     try:
                         network = learn()
-                        f1, density = skeleton_f1(truth or full, network), density_of(network, test)
+                        f1, density = skeleton_f1(truth or full, network), network.score(test)
                     except GomeaBnError:
                         # too few complete rows, or levels that only incomplete rows have
                         pass
@@ -227,12 +230,6 @@ def measured(options: argparse.Namespace) -> Iterator[Result]:
 def _result(name: str, of_runs: tuple[str, float, int], f1: float, density: float, seconds: float) -> Result:
     mechanism, share, n_rows = of_runs
     return mechanism, name, share, n_rows, f1, density, seconds
-
-
-def density_of(network: DiscretizedBayesNet, test: pd.DataFrame) -> float:
-    """Return the mean log density of held-out rows; values outside the ranges of all rows count as the nearest."""
-    inside = {name: test[name].clip(*support) for name, support in network.support.items() if name in test}
-    return network.score(test.assign(**inside))
 
 
 def printed_lines(part: pd.DataFrame) -> list[tuple[str, ...]]:
