@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from time import perf_counter
 
@@ -185,8 +185,10 @@ def samples(
             frame = jittered(real.frame, real.continuous)
             order = np.random.default_rng(seed).permutation(len(frame))
             n_train = round(0.7 * len(frame))
-            parts = (frame.iloc[part].reset_index(drop=True) for part in (order[:n_train], order[n_train:]))
-            yield seed, None, *parts
+            train, test = (
+                frame.iloc[part].reset_index(drop=True) for part in (order[:n_train], order[n_train:])
+            )
+            yield seed, None, train, test
             continue
         truth = (
             published_network(options.published)
@@ -232,9 +234,9 @@ def _result(name: str, of_runs: tuple[str, float, int], f1: float, density: floa
     return mechanism, name, share, n_rows, f1, density, seconds
 
 
-def printed_lines(part: pd.DataFrame) -> list[tuple[str, ...]]:
+def printed_lines(part: pd.DataFrame) -> list[Sequence[object]]:
     """Return a line per method: means of the runs that have a result, and shares of the full data's."""
-    lines = []
+    lines: list[Sequence[object]] = []
     of = {name: runs.reset_index(drop=True) for name, runs in part.groupby("method", sort=False)}
     full, empty = of["full data"], of.pop("no edges")
     for name, runs in of.items():

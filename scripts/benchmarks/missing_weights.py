@@ -95,7 +95,7 @@ class Rows:
 
     def weights(self, members: tuple[int, ...]) -> NDArray[np.float64]:
         """Return the weights of the rows for a family, float64 (n_rows,), 0 where a member is missing."""
-        weights = self.is_observed[:, list(members)].all(axis=1).astype(np.float64)
+        weights = np.asarray(self.is_observed[:, list(members)].all(axis=1), np.float64)
         n_complete = weights.sum()
         if self.form == "available" or not n_complete:
             return weights
@@ -106,7 +106,7 @@ class Rows:
         total = weights.sum()
         if self.form == "weighted, effective":
             n_complete = total**2 / (weights**2).sum()
-        return weights * n_complete / total
+        return np.asarray(weights * n_complete / total)
 
     def _inverse_chances(self, v: int) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         """Return the columns that predict best, by BIC, whether a column is observed, and the weights of all rows."""
@@ -217,7 +217,8 @@ def _judged(
     """Return the F1 score of a skeleton and the held-out log probability, with tables from all rows."""
     names = truth.names
     columns = {
-        name: pd.Categorical.from_codes(codes[:, v], list(range(cards[v]))) for v, name in enumerate(names)
+        name: pd.Categorical.from_codes(codes[:, v], pd.Index(range(cards[v])))
+        for v, name in enumerate(names)
     }
     edges = [(names[p], names[c]) for c, of in enumerate(parents) for p in of]
     table = read_table(pd.DataFrame(columns), missing="keep")

@@ -48,27 +48,27 @@ def kilobytes(network: DiscretizedBayesNet) -> float:
         return path.stat().st_size / 1000
 
 
-def measured(name: str, options: argparse.Namespace) -> list[dict[str, float | str]]:
-    """Return a row per split and limit of one table."""
+def measured(name: str, options: argparse.Namespace) -> pd.DataFrame:
+    """Return a row per split and limit of one table: limit, numbers of rows and cells, kilobytes and density."""
     real = TABLES[name]()
     frame = jittered(real.frame, real.continuous)
     n_train = round(_TRAIN_SHARE * len(frame))
-    results: list[dict[str, float | str]] = []
+    results = []
     for seed in range(options.splits):
         order = np.random.default_rng(seed).permutation(len(frame))
         train, test = (frame.iloc[part].reset_index(drop=True) for part in (order[:n_train], order[n_train:]))
         for factor in (None, *options.factors):
             network = learned(train, real.kinds, factor, options)
             results.append(
-                {
-                    "limit": _DEFAULT if factor is None else f"{factor:g} n",
-                    "rows": n_train,
-                    "cells": max(table.size for table in network.tables.values()),
-                    "kB": kilobytes(network),
-                    "density": network.score(test),
-                }
+                (
+                    _DEFAULT if factor is None else f"{factor:g} n",
+                    n_train,
+                    max(table.size for table in network.tables.values()),
+                    kilobytes(network),
+                    network.score(test),
+                )
             )
-    return results
+    return pd.DataFrame(results, columns=["limit", "rows", "cells", "kB", "density"])
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> None:
         with warnings.catch_warnings():
             # duplicate rows, and more free probabilities than rows
             warnings.simplefilter("ignore")
-            frame = pd.DataFrame(measured(name, options))
+            frame = measured(name, options)
         default = frame[frame.limit == _DEFAULT].density.to_numpy()
         for limit, part in frame.groupby("limit", sort=False):
             loss = part.density.to_numpy() - default
