@@ -192,10 +192,13 @@ def test_whoever_cannot_use_missing_values_names_them(what: str, use: Callable[[
     assert ("missing=" in message) == has_option
 
 
-def test_plots_of_missing_values_name_their_rows() -> None:
-    for name, rows in (("height", "rows 2, 5"), ("town", "row 0")):
-        with pytest.raises(GomeaBnError, match=f"'{name}' has .* {rows}"):
-            density_bins(network(), name, table=table_with_gaps())
+def test_plots_draw_the_values_that_are_there() -> None:
+    table = table_with_gaps()
+    for column in ("height", "town"):
+        whole = density_bins(network(), column, table=table)
+        some = density_bins(network(), column, table=table.to_frame()[[column]].dropna())
+        pd.testing.assert_frame_equal(whole, some)
+        assert "data" in set(whole["source"])
 
 
 def test_learners_and_discretizers_drop_incomplete_rows_of_a_table() -> None:
