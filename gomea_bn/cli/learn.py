@@ -284,8 +284,7 @@ def report(learner: BayesNetLearner) -> str:
         if learner.n_candidate_pairs_ < n_pairs
         else ""
     )
-    # the gains of cuts are known for complete rows only
-    gains = None if learner.table_.n_missing else cut_gains(learner.network_, learner.table_)
+    gains = cut_gains(learner.network_, learner.table_)
     summary = learner.network_.summary(gains) if averaged is None else averaged.summary(gains)
     return (
         f"{summary}\n\n"

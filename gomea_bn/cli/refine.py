@@ -96,7 +96,7 @@ def refine(
     rows = loaded_rows(data, reading)
     try:
         former = DiscretizedBayesNet.from_json(network)
-        table = table_for(former, rows)
+        table = table_for(former, rows, allow_missing=True)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     check_writable(out)

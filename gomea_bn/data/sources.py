@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.data.table_files import read_frame
-from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.errors import GomeaBnError, Setting, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,5 +112,5 @@ def complete_table(table: Table, missing: str, what: str) -> Table:
     """
     if missing == "drop":
         return table.complete_rows()
-    table.require_complete(what)
+    table.require_complete(what, Setting("missing", "drop"))
     return table

@@ -69,19 +69,21 @@ class Table:
         """Number of missing values in all columns."""
         return sum(column.n_missing for column in self.columns)
 
-    def require_complete(self, what: str) -> None:
+    def require_complete(self, what: str, *advice: str | Setting) -> None:
         """Raise `GomeaBnError` if a value is missing; the message names columns and rows.
 
         Parameters
         ----------
         what : str
             What cannot use missing values: the subject of the message, in the singular.
+        *advice : str or Setting
+            What to do besides filling the values; by default to drop the rows.
         """
         if self.n_missing:
             gaps = {column.name: column.is_missing for column in self.columns}
             raise GomeaBnError(
                 f"{what} needs a table without missing values.\n{gap_lines(gaps, 'missing value')}",
-                ["fill them", Setting("missing", "drop")],
+                ["fill them", *(advice or ["drop these rows, in Python by table.complete_rows()"])],
             )
 
     def complete_rows(self) -> Table:

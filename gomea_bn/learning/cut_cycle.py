@@ -137,7 +137,7 @@ class RefinementSession:
     def coded(self, cuts: Cuts) -> list[CodedColumn]:
         """Return the codes of all variables under any cut points."""
         return [
-            CodedColumn(column.values, len(column.levels))
+            CodedColumn(column.values, len(column.levels), column.n_missing > 0)
             if column.levels is not None
             else coded_bins(column.values, cuts[v])
             for v, column in enumerate(self.table.columns)
@@ -225,10 +225,14 @@ class CutCycle:
             gain, better_cuts = self._step(v, cuts[v], coded)
             if self.stop.reason:
                 break
-            if is_gain(gain, score):
+            reached = score + gain
+            if session.table.n_missing and is_gain(gain, score):
+                # the programme keeps the order in which parents are judged, the score may not
+                reached = session.score({**cuts, v: better_cuts})
+            if is_gain(reached - score, score):
                 cuts[v] = better_cuts
                 coded[v] = coded_bins(session.table.columns[v].values, better_cuts)
-                score += gain
+                score = reached
                 self._note(score)
                 passes.note_change(v)
             if self.callback is not None and self.callback(self._progress()):
@@ -241,7 +245,7 @@ class CutCycle:
     ) -> tuple[float, NDArray[np.float64]]:
         """Return the gain of the best cut points of one variable, -inf if there are none, and these."""
         self.n_steps += 1
-        around = self.session.graph.neighbourhood(v, coded)
+        around = replace(self.session.graph.neighbourhood(v, coded), centre=coded[v])
         n_bins = len(cuts) + 1
         limits = CutLimits(n_bins, n_bins, self.limits.min_width, self.limits.min_bin_count)
         if self.free:

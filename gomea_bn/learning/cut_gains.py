@@ -37,7 +37,8 @@ def cut_gains(
     network : DiscretizedBayesNet
         The network.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
-        Rows to score; normally those that the network was learned from.
+        Rows to score; normally those that the network was learned from. Values may be missing: then gains are of the
+        score on available cases, see `BayesNetLearner`.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def cut_gains(
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     method = recorded_method(network.metadata, "density-bd")
-    session = RefinementSession(network, table_for(network, data), method, None, None)
+    session = RefinementSession(network, table_for(network, data, allow_missing=True), method, None, None)
     variables = session.scored_variables(session.network_cuts)
     for v, cuts in session.network_cuts.items():
         chosen = variables[v].policies[0].chosen

@@ -14,7 +14,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.completed_rows import limits_before, on_completed_rows
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
@@ -277,9 +277,9 @@ class BayesNetLearner(LearnerParameters):
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         options = LearningOptions.of(self, table.n_rows)
         if options.asks_discretizer:
-            table.require_complete("A discretizer that proposes cuts")
+            table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if self.density == "averaged":
-            table.require_complete("An averaged network")
+            table.require_complete("An averaged network", Setting("missing", "drop"))
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()

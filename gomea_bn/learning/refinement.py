@@ -113,7 +113,8 @@ def refine_boundaries(
     network : DiscretizedBayesNet
         The network. An averaged network is refined by refining its `network` and averaging the result again.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
-        Rows to fit; normally those that the network was learned from.
+        Rows to fit; normally those that the network was learned from. With missing values only "dp" works: its score is
+        that on available cases, see `BayesNetLearner`.
     method : str or Discretizer
         "dp" cuts one variable after another optimally, given the bins of all others, until none can be improved.
         "rv-gomea" searches the cuts of all variables together, as Ha et al. describe. Otherwise a discretizer, by name
@@ -190,7 +191,10 @@ def refine_boundaries(
     scoring_method = scoring_method or recorded_method(network.metadata, "density-bic")
     if pseudo_count is None:
         pseudo_count = 1.0 if network.pseudo_count is None else network.pseudo_count
-    session = RefinementSession(network, table_for(network, data), scoring_method, penalty, variables, prior)
+    table = table_for(network, data, allow_missing=True)
+    if method != "dp":
+        table.require_complete(f"Refinement by {_name_of(method)!r}", Setting("method", "dp"))
+    session = RefinementSession(network, table, scoring_method, penalty, variables, prior)
     most_bins = _most_bins(max_bins, session)
     limits = CutLimits(1, most_bins, min_width, min_bin_count)
     before = session.score(session.network_cuts)
@@ -222,8 +226,7 @@ def refine_boundaries(
     for name in SCORE_FIELDS:
         metadata.pop(name, None)
     metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
-    method_name = method if isinstance(method, str) else repr(method)
-    metadata["refinement"] = {"method": method_name, "bin_counts": bin_counts, "score_before": before}
+    metadata["refinement"] = {"method": _name_of(method), "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(
         session.table,
         network.edges,
@@ -234,6 +237,10 @@ def refine_boundaries(
         metadata=metadata,
     )
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
+
+
+def _name_of(method: str | Discretizer) -> str:
+    return method if isinstance(method, str) else repr(method)
 
 
 def _by_dynamic_programming(cycle: CutCycle, score: float, starts: int, random_state: int | None) -> _Search:

@@ -15,6 +15,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_and_left_out
+from gomea_bn.problems.cuts.blanket import coded_bins
 from gomea_bn.texts import counted, shown_name
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ class EdgeReasons:
     n_parameters : int
         Number of free probabilities that the edge adds.
     n_rows : int or None
-        Number of rows of the data; None without data.
+        Number of rows of the data in which the child and all its parents have values; None without data.
     gain : float or None
-        Log probability of the child in the rows with the edge minus that without it, in nats for all rows. Each row is
-        left out of the counts for its own probability, so an edge that only fits noise gains less than 0.
+        Log probability of the child in these rows with the edge minus that without it, in nats for all of them. Each
+        row is left out of the counts for its own probability, so an edge that only fits noise gains less than 0.
     only_curves : bool
         Whether the tables leave the edge out. Then the figures of tables are 0 and None: the child follows a curve of
         the parent inside the bins.
@@ -99,7 +100,7 @@ def why(
     )
     axis = parents.index(parent)
     pair = family.sum(axis=tuple(i for i in range(len(parents)) if i != axis))
-    gain, n_rows = (None, None) if data is None else _gain(network, parent, child, table_for(network, data))
+    gain, n_rows = (None, None) if data is None else _gain(network, parent, child, data)
     card = network.cardinality(parent)
     return EdgeReasons(
         edge=(parent, child),
@@ -141,17 +142,29 @@ def _conditional_information(family: NDArray[np.float64], axis: int) -> float:
     return max(0.0, float(family[cells] @ np.log(ratios)))
 
 
-def _gain(network: NetworkLike, parent: str, child: str, table: Table) -> tuple[float, int]:
-    """Return the log probability that the edge adds to a column, in nats, and the number of rows."""
-    position = {name: v for v, name in enumerate(network.names)}
-    frame = network.discretize(table.to_frame())
-    codes = [frame[name].to_numpy() for name in network.names]
-    cards = [network.cardinality(name) for name in network.names]
-    parents = [position[name] for name in network.parents(child)]
+def _gain(
+    network: NetworkLike, parent: str, child: str, data: pd.DataFrame | Table | str | os.PathLike[str]
+) -> tuple[float, int]:
+    """Return the log probability that the edge adds to a column, in nats, and the number of rows with its family."""
+    table = table_for(network, data, allow_missing=True)
+    names = [*network.parents(child), child]
+    columns = [table.columns[network.names.index(name)] for name in names]
+    is_complete = ~np.logical_or.reduce([column.is_missing for column in columns])
+    if not is_complete.any():
+        raise GomeaBnError(f"No row of the data has values of '{child}' and of all its parents.")
+    cuts = network.cut_points
+    codes = [
+        (coded_bins(column.values, cuts[column.name]).codes if column.is_continuous else column.values)[
+            is_complete
+        ]
+        for column in columns
+    ]
+    cards = [network.cardinality(name) for name in names]
+    parents = list(range(len(names) - 1))
     # without pseudo-counts a row that is left out may have probability 0
     smoothing = network.pseudo_count or "auto"
     logs = []
-    for chosen in (parents, [v for v in parents if v != position[parent]]):
-        _, left_out = table_and_left_out(codes, chosen, position[child], cards, smoothing, child)
+    for chosen in (parents, [position for position in parents if names[position] != parent]):
+        _, left_out = table_and_left_out(codes, chosen, len(parents), cards, smoothing, child)
         logs.append(float(np.log(left_out).sum()))
-    return logs[0] - logs[1], table.n_rows
+    return logs[0] - logs[1], int(is_complete.sum())

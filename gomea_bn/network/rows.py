@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
@@ -23,12 +26,21 @@ def _has_variables(table: Table, network: NetworkLike) -> bool:
     levels, support = network.levels, network.support
     return table.names == network.names and all(
         column.levels == levels.get(column.name)
-        and (column.levels is not None or (column.values.min(), column.values.max()) == support[column.name])
+        and (column.levels is not None or _range(column.name, column.observed) == support[column.name])
         for column in table.columns
     )
 
 
-def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str]) -> Table:
+def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the least and the greatest value of a continuous column."""
+    if not observed.size:
+        raise GomeaBnError(f"Column '{name}' has no values, but is continuous in the network.")
+    return float(observed.min()), float(observed.max())
+
+
+def table_for(
+    network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str], *, allow_missing: bool = False
+) -> Table:
     """Return the rows of `data` as a table with the network's variables, order and levels.
 
     Parameters
@@ -37,16 +49,19 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
         The network.
     data : Table, path, DataFrame or another source of `gomea_bn.data.frames.frame_of`
         Rows with a column for every variable; further columns are ignored.
+    allow_missing : bool
+        Whether values may be missing. The table keeps them.
 
     Raises
     ------
     GomeaBnError
-        For missing columns, missing values, unknown levels, constant continuous columns, cut points
-        outside the data, and fewer than 2 rows.
+        For missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
+        points outside the data, and fewer than 2 rows.
     """
     frame: Any = data
     if isinstance(data, Table):
-        data.require_complete("The network")
+        if not allow_missing:
+            data.require_complete("The network")
         if _has_variables(data, network):
             return data
         frame = data.to_frame()
@@ -60,13 +75,13 @@ def table_for(network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLi
         series, kind = frame.iloc[:, positions[name]], network.value_kinds.get(name, ValueKind())
         if name in network.levels:
             levels = network.levels[name]
-            codes = encode_levels(series, name, levels)
+            codes = encode_levels(series, name, levels, allow_missing=allow_missing)
             columns.append(Column(name, codes, levels, "as in the network", kind.is_ordered))
             continue
-        values = numeric_values(series, name)
-        low, high = float(values.min()), float(values.max())
+        values = numeric_values(series, name, allow_missing=allow_missing)
+        low, high = _range(name, values[~np.isnan(values)])
         if low == high:
-            raise GomeaBnError(f"Column '{name}' is constant: {low:g} in all {len(values)} rows.")
+            raise GomeaBnError(f"Column '{name}' is constant: all its values are {low:g}.")
         outside = [cut for cut in network.cut_points[name].tolist() if not low < cut < high]
         if outside:
             raise GomeaBnError(

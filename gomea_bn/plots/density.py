@@ -281,7 +281,8 @@ def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:
         series = table.iloc[:, column_positions(table, [variable])[variable]]
     if len(series) == 0:
         raise GomeaBnError(f"table must have at least one row for the histogram of '{variable}', got none.")
-    return series
+    # a column without values has a level for them, or is refused
+    return series.dropna() if series.notna().any() else series
 
 
 def _series(column: Column) -> pd.Series[Any]:

@@ -95,7 +95,7 @@ def network_data(
         "kind": "network",
         "title": title,
         "headline": f"One network of {counted(len(network.names), 'variable')}.",
-        "origin": f"Learned from {table.n_rows:,} rows." if table is not None else "",
+        "origin": _rows_in_words(table),
         "run_hash": None,
         "objectives": [],
         "values": [[]],
@@ -302,6 +302,14 @@ def _origin(front: Front, shown: Front, names: Sequence[str]) -> str:
     if isinstance(before, dict) and "n_networks" in before:
         return f"{size}. Chosen from {before['n_networks']:,}: {before.get('how', 'thinned')}."
     return f"{size}."
+
+
+def _rows_in_words(table: Table | None) -> str:
+    """Return in words how many rows a network was learned from."""
+    if table is None:
+        return ""
+    missing = f", with {counted(table.n_missing, 'missing value')}" if table.n_missing else ""
+    return f"Learned from {table.n_rows:,} rows{missing}."
 
 
 def _facts(record: Mapping[str, Any]) -> list[list[str]]:

@@ -14,6 +14,7 @@ from gomea_bn.network.conditionals import sampled_marginal
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside
 from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.marginals import exact_marginal
+from gomea_bn.problems.cuts.blanket import coded_bins
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +80,6 @@ class Pools:
     """
 
     def __init__(self, names: Sequence[str], table: Table | None) -> None:
-        if table is not None:
-            table.require_complete("The review page")
         self.cuts: list[list[dict[str, Any]]] = [[] for _ in names]
         self.families: list[list[dict[str, Any]]] = [[] for _ in names]
         self.curves: list[list[dict[str, Any]]] = [[] for _ in names]
@@ -144,7 +143,7 @@ class Pools:
             codes = self._coded(network, position, positions[key])
             counts = None
             if codes is not None:
-                counts = np.bincount(codes, minlength=network.cardinality(name)).tolist()
+                counts = np.bincount(codes[codes >= 0], minlength=network.cardinality(name)).tolist()
             self.cuts[position].append({"at": cut_points, "n": counts, "s": curve})
         return positions[key]
 
@@ -190,7 +189,10 @@ class Pools:
         return self.ratios[position].index(ratios)
 
     def _coded(self, network: DiscretizedBayesNet, position: int, bins: int) -> NDArray[np.int32] | None:
-        """Return the bin or level of every row, int32 (n_rows,), or None without rows or beyond the limit of time."""
+        """Return the bin or level of every row, int32 (n_rows,), -1 where missing.
+
+        It is None without rows or beyond the limit of time.
+        """
         name = self._names[position]
         if name not in self._columns or self._spent > _MOST_COUNTING:
             return None
@@ -199,7 +201,7 @@ class Pools:
             codes = column.values
         else:
             self._spent += self._n_rows
-            codes = np.searchsorted(network.cut_points[name], column.values, side="left").astype(np.int32)
+            codes = coded_bins(column.values, network.cut_points[name]).codes
         self._codes[position, bins] = codes
         return codes
 
@@ -235,16 +237,21 @@ class Pools:
         }
 
     def _counts(self, parents: list[int], bins: Sequence[int], cards: list[int]) -> NDArray[np.int64] | None:
-        """Return the number of rows of data behind every row of a table, int64 (n_table_rows,), or None if unknown."""
+        """Return the number of rows of data behind every row of a table, int64 (n_table_rows,), or None if unknown.
+
+        Rows in which a parent is missing do not count.
+        """
         key = tuple((parent, bins[parent]) for parent in parents)
         if key not in self._row_counts:
             self._row_counts[key] = None
             if self._spent <= _MOST_COUNTING and all(pair in self._codes for pair in key):
                 self._spent += self._n_rows * len(parents)
                 index = np.zeros(self._n_rows, dtype=np.int64)
+                is_complete = np.ones(self._n_rows, dtype=np.bool_)
                 for pair, card in zip(key, cards):
                     index = index * card + self._codes[pair]
-                self._row_counts[key] = np.bincount(index, minlength=int(np.prod(cards)))
+                    is_complete &= self._codes[pair] >= 0
+                self._row_counts[key] = np.bincount(index[is_complete], minlength=int(np.prod(cards)))
         return self._row_counts[key]
 
 

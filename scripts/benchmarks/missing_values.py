@@ -1,31 +1,40 @@
 """Networks learned from rows with missing values: our scores on available cases against what is done otherwise.
 
-Rows are drawn from networks with known edges, and values are removed completely at random, with a chance that depends
-on a column that stays complete, or with a chance that depends on the value itself. Every method gives the F1 score of
-its skeleton, the mean log density of complete held-out rows, and the seconds it took.
+Rows are drawn from networks with known edges, or are those of a real table, split into rows to learn from and rows to
+test with. Values are removed completely at random, with a chance that depends on a column that stays complete, or with
+a chance that depends on the value itself. Every method gives the F1 score of its skeleton, the mean log density of
+complete held-out rows, and the seconds it took. Shares compare with the network of the full data: of its F1 score, and
+of what it gains in density over the network without edges that has the same bins. The edges of a real table are
+unknown; those of the full data take their place. Its values are jittered.
 
 The oracle, structural EM, completes the rows by draws from the present network and learns again from the completed
-rows, beginning with the network of available cases, until the edges repeat (Friedman 1998).
+rows, beginning with the network of available cases, until the edges repeat (Friedman 1998). On discrete tables
+pybnesian climbs by BIC on the rows that a family has complete; its edges get our probability tables.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
+from held_out import jittered
 from printing import print_table
+from real_tables import TABLES
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.experiments.tables import published_network
 from gomea_bn.simulation import random_network
 
 MECHANISMS = ("random", "observed", "own")
 _MOST_ROUNDS = 5
+# parents of pybnesian, which joins nearly all pairs
+_MOST_PARENTS = 5
 # rows with a value above the median lose it this many times as often as the others
 _ODDS = 4.0
 
@@ -33,7 +42,11 @@ _ODDS = 4.0
 def amputated(
     frame: pd.DataFrame, mechanism: str, share: float, generator: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the frame with a share of its values missing; under "observed" a third of the columns stays complete."""
+    """Return the frame with a share of its values missing.
+
+    Under "observed" a third of the columns stays complete, and has an influence on the others. Under "another" any
+    other column has one.
+    """
     ranks = pd.DataFrame({name: _ranks(frame[name]) for name in frame.columns})
     names = list(generator.permutation(frame.columns))
     complete = names[: max(len(names) // 3, 1)] if mechanism == "observed" else []
@@ -41,7 +54,8 @@ def amputated(
     for name in names[len(complete) :]:
         chances = np.full(len(frame), share)
         if mechanism != "random":
-            cause = name if mechanism == "own" else str(generator.choice(complete))
+            others = complete or [other for other in names if other != name]
+            cause = name if mechanism == "own" else str(generator.choice(others))
             relative = np.where(ranks[cause] > 0.5, _ODDS, 1.0)
             chances = np.minimum(share * relative / relative.mean(), 0.95)
         result[name] = result[name].mask(generator.random(len(frame)) < chances)
@@ -60,6 +74,8 @@ def learner_of(options: argparse.Namespace, seed: int) -> BayesNetLearner:
         max_evaluations=options.evaluations,
         scoring_method="density-bd",
         pseudo_count="auto",
+        curves=options.curves,
+        kinds=TABLES[options.table]().kinds if options.table else None,
         random_state=seed,
     )
 
@@ -78,8 +94,10 @@ def imputed(frame: pd.DataFrame, way: str) -> pd.DataFrame:
         dtype=np.float64,
     )
     if way == "neighbours":
-        filled = KNNImputer().fit_transform(((codes - codes.mean()) / codes.std()).to_numpy())
-        filled = filled * codes.std().to_numpy() + codes.mean().to_numpy()
+        # constant columns have no scale
+        scale = codes.std().replace(0.0, 1.0)
+        filled = KNNImputer().fit_transform(((codes - codes.mean()) / scale).to_numpy())
+        filled = filled * scale.to_numpy() + codes.mean().to_numpy()
     else:
         is_level = [isinstance(dtype, pd.CategoricalDtype) for dtype in frame.dtypes]
         filled = SimpleImputer(strategy="mean").fit_transform(codes)
@@ -109,11 +127,34 @@ def structural_em(frame: pd.DataFrame, options: argparse.Namespace, seed: int) -
     return network
 
 
+def climbed(frame: pd.DataFrame) -> DiscretizedBayesNet:
+    """Return the network of pybnesian's hill climbing by BIC, with our probability tables."""
+    import pybnesian
+
+    learned = pybnesian.hc(
+        frame,
+        bn_type=pybnesian.DiscreteBNType(),
+        score="bic",
+        operators=["arcs"],
+        max_indegree=_MOST_PARENTS,
+    )
+    return DiscretizedBayesNet.from_table(
+        read_table(frame, missing="keep"), learned.arcs(), {}, pseudo_count="auto"
+    )
+
+
+def without_edges(rows: pd.DataFrame, network: DiscretizedBayesNet) -> DiscretizedBayesNet:
+    """Return the network without edges that has the bins of another one."""
+    table = read_table(rows, kinds=dict.fromkeys(network.cut_points, "continuous"))
+    return DiscretizedBayesNet.from_table(
+        table, [], network.cut_points, shapes=network.shapes, pseudo_count="auto"
+    )
+
+
 def methods(
     rows: pd.DataFrame, gaps: pd.DataFrame, options: argparse.Namespace, seed: int
 ) -> Iterator[tuple[str, Callable[[], DiscretizedBayesNet]]]:
     """Give the methods by name, each a function that learns a network."""
-    yield "full data", lambda: learner_of(options, seed).fit(rows).network_
     yield "available", lambda: learner_of(options, seed).fit(gaps).network_
     yield (
         "complete rows",
@@ -121,6 +162,8 @@ def methods(
     )
     yield "mean", lambda: learner_of(options, seed).fit(imputed(gaps, "mean")).network_
     yield "neighbours", lambda: learner_of(options, seed).fit(imputed(gaps, "neighbours")).network_
+    if find_spec("pybnesian") and all(isinstance(dtype, pd.CategoricalDtype) for dtype in gaps.dtypes):
+        yield "pybnesian", lambda: climbed(gaps)
     if options.oracle:
         yield "structural EM", lambda: structural_em(gaps, options, seed)
 
@@ -131,10 +174,22 @@ def skeleton_f1(truth: DiscretizedBayesNet, learned: DiscretizedBayesNet) -> flo
     return 2 * len(true & found) / max(len(true) + len(found), 1)
 
 
-def measured(options: argparse.Namespace) -> list[tuple[str, str, float, int, float, float, float]]:
-    """Return mechanism, method, share, rows, F1, density and seconds of every run; NaN where a method has no result."""
-    results = []
+def samples(
+    options: argparse.Namespace,
+) -> Iterator[tuple[int, DiscretizedBayesNet | None, pd.DataFrame, pd.DataFrame]]:
+    """Give seeds, true networks or None, rows to learn from, and held-out rows."""
     for seed in range(options.first, options.first + options.networks):
+        if options.table:
+            real = TABLES[options.table]()
+            # equal values would be point masses, whose probabilities are no densities
+            frame = jittered(real.frame, real.continuous)
+            order = np.random.default_rng(seed).permutation(len(frame))
+            n_train = round(0.7 * len(frame))
+            train, test = (
+                frame.iloc[part].reset_index(drop=True) for part in (order[:n_train], order[n_train:])
+            )
+            yield seed, None, train, test
+            continue
         truth = (
             published_network(options.published)
             if options.published
@@ -142,22 +197,63 @@ def measured(options: argparse.Namespace) -> list[tuple[str, str, float, int, fl
         )
         test = truth.sample(5_000, random_state=seed + 10**6)
         for n_rows in options.rows:
-            rows = truth.sample(n_rows, random_state=seed)
-            for mechanism in options.mechanisms:
-                for share in options.shares:
-                    gaps = amputated(rows, mechanism, share, np.random.default_rng([seed, int(100 * share)]))
-                    for name, learn in methods(rows, gaps, options, seed):
-                        began = perf_counter()
-                        f1, density = np.nan, np.nan
-                        try:
-                            network = learn()
-                            f1, density = skeleton_f1(truth, network), network.score(test)
-                        except GomeaBnError:
-                            # too few complete rows, or levels that only incomplete rows have
-                            pass
-                        seconds = perf_counter() - began
-                        results.append((mechanism, name, share, n_rows, f1, density, seconds))
-    return results
+            yield seed, truth, truth.sample(n_rows, random_state=seed), test
+
+
+Result = tuple[str, str, float, int, float, float, float]
+
+
+def measured(options: argparse.Namespace) -> Iterator[Result]:
+    """Give mechanism, method, share, rows, F1, density and seconds of every run; NaN where a method has no result."""
+    for seed, truth, rows, test in samples(options):
+        began = perf_counter()
+        full = learner_of(options, seed).fit(rows).network_
+        seconds = perf_counter() - began
+        of_full = skeleton_f1(truth or full, full), full.score(test), seconds
+        empty = without_edges(rows, full).score(test)
+        for mechanism in options.mechanisms:
+            for share in options.shares:
+                of_runs = mechanism, share, len(rows)
+                yield _result("full data", of_runs, *of_full)
+                yield _result("no edges", of_runs, 0.0, empty, np.nan)
+                gaps = amputated(rows, mechanism, share, np.random.default_rng([seed, int(100 * share)]))
+                for name, learn in methods(rows, gaps, options, seed):
+                    began = perf_counter()
+                    f1, density = np.nan, np.nan
+                    try:
+                        network = learn()
+                        f1, density = skeleton_f1(truth or full, network), network.score(test)
+                    except GomeaBnError:
+                        # too few complete rows, or levels that only incomplete rows have
+                        pass
+                    yield _result(name, of_runs, f1, density, perf_counter() - began)
+
+
+def _result(name: str, of_runs: tuple[str, float, int], f1: float, density: float, seconds: float) -> Result:
+    mechanism, share, n_rows = of_runs
+    return mechanism, name, share, n_rows, f1, density, seconds
+
+
+def printed_lines(part: pd.DataFrame) -> list[Sequence[object]]:
+    """Return a line per method: means of the runs that have a result, and shares of the full data's."""
+    lines: list[Sequence[object]] = []
+    of = {name: runs.reset_index(drop=True) for name, runs in part.groupby("method", sort=False)}
+    full, empty = of["full data"], of.pop("no edges")
+    for name, runs in of.items():
+        gain = (runs.density - empty.density).where(runs.density.notna())
+        of_full = (full.density - empty.density).where(runs.density.notna())
+        lines.append(
+            (
+                name,
+                f"{runs.F1.mean():.3f}",
+                f"{runs.F1.mean() / full.F1.where(runs.F1.notna()).mean():.1%}",
+                f"{(full.density - runs.density).mean():.4f}",
+                f"{gain.mean() / of_full.mean():.1%}",
+                f"{runs.seconds.mean():.2f}",
+                f"{runs.F1.notna().sum()}/{len(runs)}",
+            )
+        )
+    return lines
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -171,10 +267,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--published", help="Name of a published network, such as asia or alarm, instead of random ones."
     )
+    parser.add_argument("--table", choices=sorted(TABLES), help="A real table instead of random networks.")
     parser.add_argument("--rows", type=int, nargs="+", default=[2_000])
     parser.add_argument("--shares", type=float, nargs="+", default=[0.3])
-    parser.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=MECHANISMS)
+    parser.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=(*MECHANISMS, "another"))
     parser.add_argument("--evaluations", type=int, default=20_000)
+    parser.add_argument("--curves", default="auto", choices=["auto", "none"])
     parser.add_argument("--oracle", action="store_true", help="Also run structural EM.")
     options = parser.parse_args(arguments)
     with warnings.catch_warnings():
@@ -185,21 +283,10 @@ def main(arguments: list[str] | None = None) -> None:
             columns=["mechanism", "method", "share", "rows", "F1", "density", "seconds"],
         )
     for (mechanism, share, n_rows), part in frame.groupby(["mechanism", "share", "rows"], sort=False):
-        full = part[part.method == "full data"].density.mean()
-        lines = [
-            (
-                name,
-                f"{of.F1.mean():.3f}",
-                f"{full - of.density.mean():.4f}",
-                f"{of.seconds.mean():.2f}",
-                f"{of.F1.notna().sum()}/{len(of)}",
-            )
-            for name, of in part.groupby("method", sort=False)
-        ]
         print_table(
             f"{share:.0%} missing by {mechanism}, {n_rows} rows",
-            ["method", "F1", "loss of density", "seconds", "results"],
-            lines,
+            ["method", "F1", "of full", "loss of density", "gain kept", "seconds", "results"],
+            printed_lines(part),
         )
 
 

@@ -30,6 +30,24 @@ def test_show_prints_a_saved_network(table, tmp_path):
     assert invoke("show", tmp_path / "none.json").exit_code == 3
 
 
+def test_commands_answer_for_rows_with_missing_cells(rows, tmp_path):
+    gaps = tmp_path / "gaps.csv"
+    rows.assign(b=rows["b"].where(rows["c"].index % 3 > 0)).to_csv(gaps, index=False)
+    out = tmp_path / "run"
+    learned = ok("learn", gaps, "--max-evaluations", 500, "--seed", 1, "--out", out)
+    assert "nats gained by" in learned.stdout
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert network.summary(cut_gains(network, gaps)) in learned.stdout
+    assert ok("show", out, "--data", gaps).stdout.startswith(network.summary(cut_gains(network, gaps)))
+    assert "missing values" in (ok("review", out), (out / "review.html").read_text())[1]
+    parent, child = next(edge for edge in network.edges if "b" in edge)
+    assert "each left out in turn" in ok("show", out, "--data", gaps, "--why", parent, child).stdout
+    ok("refine", out / "network.json", gaps, "-o", tmp_path / "refined.json")
+    by_mdl = invoke("refine", out / "network.json", gaps, "-o", tmp_path / "r.json", "--method", "mdl")
+    assert by_mdl.exit_code == 2
+    assert by_mdl.stderr.endswith("Fill them, or give --method dp.\n")
+
+
 def test_show_takes_folders_and_files_of_other_programs(rows, tmp_path):
     network = DiscretizedBayesNet.from_table(rows, EDGES, CUTS)
     (tmp_path / "run").mkdir()

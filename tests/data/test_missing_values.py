@@ -29,7 +29,6 @@ from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.rows import table_for
 from gomea_bn.plots import density_bins
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.review import network_report
 from gomea_bn.simulation import simulated_expert
 
 N = 20
@@ -175,11 +174,10 @@ def discrete_table() -> Table:
         ("EqualFrequency", lambda table: EqualFrequency().fit(table)),
         ("K2", lambda table: K2().fit(discrete_table())),
         ("The network", lambda table: table_for(network(), table)),
-        ("The network", lambda table: refine_boundaries(network(), table)),
+        ("Refinement by 'mdl'", lambda table: refine_boundaries(network(), table, "mdl")),
         ("The expert's network", lambda table: ExpertNetwork.from_network(network()).fitted(table)),
         ("simulated_expert", lambda table: simulated_expert(network(), table=table)),
         ("histogram_baseline", lambda table: histogram_baseline(table)),
-        ("The review page", lambda table: network_report(network(), table)),
     ],
 )
 def test_whoever_cannot_use_missing_values_names_them(what: str, use: Callable[[Table], Any]) -> None:
@@ -187,13 +185,20 @@ def test_whoever_cannot_use_missing_values_names_them(what: str, use: Callable[[
         use(table_with_gaps())
     message = str(caught.value)
     assert "Column 'rooms' has 3 missing values in rows 5, 9, 11 (counted from 0)." in message
-    assert 'missing="drop"' in message
+    # only learners and discretizers have the option
+    has_option = what in ("The learner", "EqualFrequency")
+    others = 'method="dp"' if "mdl" in what else "table.complete_rows()"
+    assert ('missing="drop"' if has_option else others) in message
+    assert ("missing=" in message) == has_option
 
 
-def test_plots_of_missing_values_name_their_rows() -> None:
-    for name, rows in (("height", "rows 2, 5"), ("town", "row 0")):
-        with pytest.raises(GomeaBnError, match=f"'{name}' has .* {rows}"):
-            density_bins(network(), name, table=table_with_gaps())
+def test_plots_draw_the_values_that_are_there() -> None:
+    table = table_with_gaps()
+    for column in ("height", "town"):
+        whole = density_bins(network(), column, table=table)
+        some = density_bins(network(), column, table=table.to_frame()[[column]].dropna())
+        pd.testing.assert_frame_equal(whole, some)
+        assert "data" in set(whole["source"])
 
 
 def test_learners_and_discretizers_drop_incomplete_rows_of_a_table() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from math import lgamma, log
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,15 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ExpertKnowledge,
     ParetoBayesNetLearner,
+    average_families,
+    cut_gains,
     read_table,
+    refine_boundaries,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.review.page_data import network_data
+from gomea_bn.review.pools import Pools
 
 
 def chain(n_rows=1500, seed=0):
@@ -75,6 +81,116 @@ def test_missing_values_are_an_error_on_request():
 def test_what_needs_complete_rows_says_so(options, what):
     with pytest.raises(GomeaBnError, match=rf"{what}.* needs a table without missing values"):
         learner(**options).fit(with_gaps(chain(200)))
+
+
+def dirichlet(codes, card):
+    """Return the log marginal likelihood of codes under a Dirichlet(1) prior."""
+    counts = np.bincount(codes, minlength=card)
+    return lgamma(card) - lgamma(len(codes) + card) + sum(lgamma(count + 1) for count in counts.tolist())
+
+
+def pair_score(gaps, cuts):
+    """Return the density-bd score of x -> z on available cases, apart from terms without cuts of x."""
+    n_rows, values = len(gaps), gaps["x"].to_numpy()
+    observed = values[~np.isnan(values)]
+    bins = np.searchsorted(cuts, observed)
+    edges = [observed.min(), *cuts, observed.max()]
+    own = dirichlet(bins, len(cuts) + 1) - 0.5 * log(len(np.unique(observed)) - 1) * len(cuts)
+    own -= np.log(np.diff(edges) / np.ptp(observed))[bins].sum()
+    both = gaps.dropna(subset=["x", "z"])
+    levels = both["z"].cat.codes.to_numpy()
+    of_parent = np.searchsorted(cuts, both["x"].to_numpy())
+    gain = sum(dirichlet(levels[of_parent == code], 2) for code in np.unique(of_parent)) - dirichlet(
+        levels, 2
+    )
+    return n_rows / len(observed) * own + n_rows / len(both) * gain
+
+
+def pair_network(gaps, cuts):
+    table = read_table(gaps[["x", "z"]], missing="keep")
+    return table, DiscretizedBayesNet.from_table(table, [("x", "z")], {"x": cuts})
+
+
+def test_cuts_gain_their_share_of_the_score_on_available_cases():
+    gaps = with_gaps(chain(300))
+    cuts = [-0.5, 0.2, 1.0]
+    _, network = pair_network(gaps, cuts)
+    expected = [pair_score(gaps, cuts) - pair_score(gaps, np.delete(cuts, k)) for k in range(3)]
+    assert cut_gains(network, gaps)["x"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("complete", ["y", "x", "z"])
+def test_refinement_moves_cuts_by_the_score_on_available_cases(complete):
+    gaps = with_gaps(chain(300)).assign(**{complete: chain(300)[complete]})
+    cuts = [-1.2, 0.9]
+    table, network = pair_network(gaps, cuts)
+    refined = refine_boundaries(network, table, scoring_method="density-bd")
+    moved = refined.network.cut_points["x"]
+    assert refined.score_after > refined.score_before
+    assert refined.score_after - refined.score_before == pytest.approx(
+        pair_score(gaps, moved) - pair_score(gaps, cuts)
+    )
+    # no cut alone is better elsewhere
+    distinct = np.unique(gaps["x"].dropna())
+    middles = (distinct[1:] + distinct[:-1]) / 2
+    for first in middles[5:-5:7]:
+        for other in ([first, moved[1]], [moved[0], first]):
+            if other[0] < other[1] and np.diff(np.searchsorted(distinct, other))[0] > 5:
+                assert pair_score(gaps, other) <= pair_score(gaps, moved) + 1e-6
+
+
+def test_refinement_never_lowers_the_score_on_available_cases():
+    gaps = with_gaps(chain(400), 0.4)
+    table = read_table(gaps, missing="keep")
+    cuts = {"x": [-1.0, 0.5], "y": [0.0, 1.0]}
+    network = DiscretizedBayesNet.from_table(table, [("x", "y"), ("x", "z"), ("y", "z")], cuts)
+    refined = refine_boundaries(network, table, bin_counts="free")
+    assert refined.stopped_by == "fixpoint"
+    scores = [-entry.objective for entry in refined.history]
+    assert scores == sorted(scores)
+    assert refined.score_before < refined.score_after == pytest.approx(scores[-1])
+    again = refine_boundaries(refined.network, table, bin_counts="free")
+    assert again.score_before == pytest.approx(refined.score_after)
+
+
+@pytest.mark.parametrize("method", ["rv-gomea", "mdl"])
+def test_other_refinements_refuse_missing_values(method):
+    table, network = pair_network(with_gaps(chain(100)), [0.0])
+    with pytest.raises(GomeaBnError, match=rf"(?s)'{method}' needs a table without missing.*method=.dp."):
+        refine_boundaries(network, table, method)
+
+
+def test_an_edge_is_judged_on_the_rows_that_have_its_family():
+    gaps = with_gaps(chain(300))
+    _, network = pair_network(gaps, [0.0])
+    pairs = gaps[["x", "z"]].dropna()
+    reasons, expected = network.why(("x", "z"), gaps), network.why(("x", "z"), pairs)
+    assert (reasons.n_rows, reasons.gain) == (len(pairs), pytest.approx(expected.gain))
+    with pytest.raises(GomeaBnError, match="No row of the data has values of 'z' and of all its parents"):
+        network.why(("x", "z"), gaps.assign(z=gaps["z"].where(gaps["x"].isna())))
+
+
+def test_the_page_counts_the_rows_that_have_values():
+    gaps = with_gaps(chain(300))
+    table, network = pair_network(gaps, [0.0])
+    assert network_data(network, table, {}, None)["origin"] == (
+        f"Learned from 300 rows, with {table.n_missing} missing values."
+    )
+    pools = Pools(network.names, table)
+    pools.add(network)
+    below = [int((gaps["x"] <= 0).sum()), int((gaps["x"] > 0).sum())]
+    assert pools.cuts[0][0]["n"] == below
+    assert pools.cuts[1][0]["n"] == gaps["z"].value_counts(sort=False).tolist()
+    assert pools.families[1][0]["n"] == below
+
+
+def test_advice_does_not_name_options_that_are_not_there():
+    table, network = pair_network(with_gaps(chain(100)), [0.0])
+    with pytest.raises(GomeaBnError) as raised:
+        average_families(network, table)
+    assert "missing=" not in str(raised.value)
+    assert "table.complete_rows()" in str(raised.value)
+    assert average_families(network, table.complete_rows()).names == ("x", "z")
 
 
 def test_fronts_refuse_available_cases():

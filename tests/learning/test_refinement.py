@@ -286,7 +286,8 @@ def test_rows_that_do_not_fit_the_network_are_refused() -> None:
             "Column 'x' has values from .* cut point 0.8 is outside of",
         ),
         (frame.assign(c="new"), "unknown level 'new'"),
-        (frame.assign(x=frame.x.where(frame.x > 0.1)), "missing or infinite"),
+        (frame.assign(x=np.where(frame.x > 0.1, frame.x, np.inf)), "infinite value"),
+        (frame.assign(x=np.nan), "Column 'x' has no values, but is continuous"),
         (frame.head(1), "at least 2 rows, got 1"),
         ([1, 2], "A table must be a Table, .*got list"),
     ]
