@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from gomea_bn.data.columns import column_positions, encode_levels
 from gomea_bn.errors import GomeaBnError, check_integer
@@ -27,6 +26,7 @@ from gomea_bn.network.line_scales import LineColumns, LineScale, ProbabilityScal
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.log_sums import log_sum_exp
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -282,16 +282,22 @@ class AveragedBayesNet(AveragedExports):
             total += term
         return total
 
-    def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats."""
-        of_copies = [copy.log_density_terms(frame) for copy in self._copies]
+    def log_density_terms(
+        self, frame: pd.DataFrame, of: Collection[str] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats.
+
+        With `of` these are the terms of some variables, as of `DiscretizedBayesNet.log_density_terms`.
+        """
+        of_copies = [copy.log_density_terms(frame, of) for copy in self._copies]
         terms = {
-            name: np.asarray(logsumexp([terms[name] for terms in of_copies], axis=0) - np.log(len(of_copies)))
-            for name in self.names
+            name: log_sum_exp(np.array([terms[name] for terms in of_copies])) - np.log(len(of_copies))
+            for name in of_copies[0]
         }
-        if self._lines:
+        lines = {name: line for name, line in self._lines.items() if name in terms}
+        if lines:
             columns = LineColumns(frame, self._network.support)
-            for name, line in self._lines.items():
+            for name, line in lines.items():
                 of_line = self._log_line(name, columns, self._groups(line, frame))
                 terms[name] = log_mixture(terms[name], of_line, line.weight)
         return terms
