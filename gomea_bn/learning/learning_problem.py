@@ -62,6 +62,7 @@ __all__ = [
     "library_growth",
     "merged_library",
     "scored_variables",
+    "scoring_of",
     "searched_pairs",
     "with_cuts",
 ]
@@ -215,7 +216,7 @@ def learning_problem(
         If the scoring method does not fit the columns or the discretizer, fixed cut points do not fit their column, or
         the knowledge contradicts itself or the table.
     """
-    method, rule = _score(table, options)
+    method, rule = scoring_of(table, options)
     variables, rules = scored_variables(table, options, proposed)
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
@@ -279,11 +280,11 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
 
 def check_learning(table: Table, options: LearningOptions) -> None:
     """Raise what `learning_problem` would raise for a table; unlike it, screen no pairs and code no rows."""
-    _score(table, options)
+    scoring_of(table, options)
     scored_variables(table, options)
 
 
-def _score(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:
+def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:
     """Return the scoring method with its costs, and the score for the rows of a table."""
     method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost, edge_cost=options.edge_cost)
     _check_kinds(table, method)

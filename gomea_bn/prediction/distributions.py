@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged_answers import joint_log_densities
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.bin_distributions import BinDistributions
 from gomea_bn.problems.log_sums import log_sum_exp
@@ -120,29 +121,9 @@ def _by_parts(
     step = max(_BLOCK // len(values), 1)
     for start in range(0, len(complete), step):
         rows = complete[start : start + step]
-        terms = _joint_log_densities(averaged, frame.iloc[rows], target, values) + logs
+        terms = joint_log_densities(averaged, frame.iloc[rows], target, values) + logs
         result[rows] = np.exp(terms - log_sum_exp(terms.T)[:, None])
     return result
-
-
-def _joint_log_densities(
-    density: Density, frame: pd.DataFrame, target: str, values: Sequence[Any]
-) -> NDArray[np.float64]:
-    """Return ln p(row with each value of the target), float64 (n_rows, n_values), apart from a number per row.
-
-    The terms of families without the target are left out, since they are the same for all of its values.
-    """
-    import pandas as pd
-
-    network = density if isinstance(density, DiscretizedBayesNet) else density.network
-    repeated = frame.loc[frame.index.repeat(len(values))].reset_index(drop=True)
-    column: Any = np.tile(np.array(values, dtype=object), len(frame))
-    levels = network.levels.get(target)
-    column = column.astype(np.float64) if levels is None else pd.Categorical(column, categories=list(levels))
-    terms = density.log_density_terms(
-        repeated.assign(**{target: column}), (target, *network.children(target))
-    )
-    return np.sum(list(terms.values()), axis=0).reshape(len(frame), len(values))
 
 
 def crps(
