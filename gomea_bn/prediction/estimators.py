@@ -133,7 +133,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 self._losses,
                 self._powers,
             )
-        self.structure_, self.losses_, self.power_ = choice.structure, choice.losses, choice.power
+        self.structure_, self.losses_ = choice.structure, choice.losses
+        self.power_, self.n_folds_ = choice.power, choice.n_folds
         options = structured(options, table, target, self.structure_)
         learner = budget.fitted(options, table, is_last=True)
         self.table_, self.network_ = table, learner.network_
@@ -218,8 +219,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     ----------
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
-        `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
-        ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
+        `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
+        ``density="averaged"`` and ``curves="none"``, or ``density="bins"`` for tables with missing values.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
@@ -245,7 +246,14 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     structure_ : str
         Structure of the network.
     losses_ : dict of str to float
-        Log loss of every structure in the inner cross-validation; empty if the structure was given.
+        Log loss of every structure in the inner cross-validation, with its best power; empty if the structure was
+        given.
+    n_folds_ : int
+        Number of folds that were held out: fewer than three if the time was short, 0 if the structure was given.
+    power_ : float
+        Power to which the probabilities of every network are raised before they are scaled to sum to 1 again. Features
+        that repeat each other make a network too sure of its class, and a power below 1 corrects that. It is the one
+        with the smallest log loss in the inner cross-validation; 1 if the structure was given.
     target_ : str
         Name of the class in the network: the name of `y`, otherwise "target".
     table_ : Table
@@ -337,7 +345,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     ----------
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
-        `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
+        `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the one of "leaf", "free" and "root"
@@ -347,7 +355,11 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
     Attributes
     ----------
-    network_, averaged_, densities_, structure_, losses_, target_, table_, seed_, n_features_in_, feature_names_in_
+    network_, averaged_, densities_, structure_, losses_, n_folds_, target_, table_, seed_
+        As of `BayesNetClassifier`.
+    power_ : float
+        1: probabilities are those of the networks.
+    n_features_in_, feature_names_in_
         As of `BayesNetClassifier`.
     cells_ : Cells
         Values of the target that quantiles are taken from: those of the training rows, at most 200 of them.
