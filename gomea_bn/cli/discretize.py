@@ -55,7 +55,10 @@ def discretize(
         str, typer.Option(help="bayesian, mdl, latent, mgcd, equal-frequency, equal-width, k-means, mdlp.")
     ],
     network: Annotated[
-        Path | None, typer.Option(help="A network.json; the method uses its graph and its fixed cuts.")
+        Path | None,
+        typer.Option(
+            help="File of a network (.json, .bif, ...); the method uses its graph and its fixed cuts."
+        ),
     ] = None,
     target: Annotated[
         str | None, typer.Option(help="Column with classes: mdlp needs it, mdl can use it.")
@@ -164,7 +167,7 @@ def _read(
 
     loaded = loaded_data(data, reading)
     try:
-        saved = None if network is None else DiscretizedBayesNet.from_json(network)
+        saved = None if network is None else DiscretizedBayesNet.from_file(network)
         if saved is not None:
             column_positions(loaded.frame, saved.names)
     except GomeaBnError as error:

@@ -15,6 +15,7 @@ from gomea_bn.cli.options import (
     Kind,
     LearnerMissing,
     MaxLevels,
+    Shape,
     all_cut_points,
     read_kinds,
     read_missing,
@@ -66,6 +67,7 @@ def fit(
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of the tables: rows per table row, or auto: chosen from the data.")
     ] = "auto",
+    shape: Shape = "auto",
     kind: Kind = None,
     missing: LearnerMissing = "available",
     max_levels: MaxLevels = 50,
@@ -75,9 +77,13 @@ def fit(
     """Count the probability tables of a graph and bins of your own from DATA; nothing is searched.
 
     Every column of the graph that is continuous needs cuts, from --cuts, --cut-points or GRAPH. In Python this is
-    DiscretizedBayesNet.from_table(table, edges, cut_points, pseudo_count="auto"). Exit codes: 0 done, 1 not written, 2
+    DiscretizedBayesNet.from_table(table, edges, cut_points, pseudo_count="auto",
+    shapes=shapes_of_cuts(table, cut_points)). Exit codes: 0 done, 1 not written, 2
     wrong use, 3 graph or data unusable, 130 interrupted.
     """
+    from gomea_bn.errors import check_choice
+    from gomea_bn.learning.given_cuts import shapes_of_cuts
+    from gomea_bn.learning.learning_problem import SHAPES
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     inputs = {"GRAPH": files_of(graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
@@ -88,6 +94,7 @@ def fit(
         kinds = read_kinds(kind or ())
         treatment = read_missing(missing, ("available", "error", "drop"))
         smoothing = read_pseudo_count(pseudo_count)
+        check_choice("shape", shape, SHAPES)
     except GomeaBnError as error:
         fail(error, WRONG_USE)
     check_writable(out)
@@ -109,7 +116,13 @@ def fit(
     try:
         table = _table(data, names, chosen_cuts, kinds, treatment, max_levels, reading)
         with printed_warnings():
-            network = DiscretizedBayesNet.from_table(table, edges, chosen_cuts, pseudo_count=smoothing)
+            network = DiscretizedBayesNet.from_table(
+                table,
+                edges,
+                chosen_cuts,
+                pseudo_count=smoothing,
+                shapes=shapes_of_cuts(table, chosen_cuts, shape),
+            )
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     except KeyboardInterrupt:

@@ -45,7 +45,12 @@ _MIN_WIDTH = 1e-3
 
 @reads_table
 def refine(
-    network: Annotated[Path, typer.Argument(metavar="NETWORK", help="A network.json.")],
+    network: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NETWORK", help="File of a network with cuts: .json, .bif, .xdsl, .net, .xmlbif."
+        ),
+    ],
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="JSON file for the refined network.")],
     method: Annotated[str, typer.Option(help=_METHOD_HELP)] = "dp",
@@ -95,7 +100,11 @@ def refine(
     check_targets({"--out": [out]}, {"NETWORK": [network], "DATA": [data]})
     rows = loaded_rows(data, reading)
     try:
-        former = DiscretizedBayesNet.from_json(network)
+        former = DiscretizedBayesNet.from_file(network)
+        if not former.cut_points:
+            raise GomeaBnError(
+                f"'{network}' has no variable with cuts, so nothing can be refined; give a file that gomea-bn wrote."
+            )
         table = table_for(former, rows, allow_missing=True)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name
-from gomea_bn.errors import GomeaBnError, nearest, row_list
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, nearest, row_list
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "MISSING_CODE",
     "Column",
     "Level",
+    "code_of_number",
     "column_positions",
     "encode_levels",
     "has_gaps",
@@ -368,7 +370,8 @@ def encode_levels(
 ) -> NDArray[np.int32]:
     """Return the codes, int32 (n_rows,), of new values into known levels (compared by ==, so 1 equals 1.0).
 
-    With `allow_missing` a missing value has the code -1.
+    With `allow_missing` a missing value has the code -1. Numbers match levels that are texts of numbers, as files of
+    other programs hold them, with a warning.
 
     Raises
     ------
@@ -393,6 +396,16 @@ def encode_levels(
         )
     code_of = {level: code for code, level in enumerate(levels)}
     table = np.array([code_of.get(value, -1) for value in uniques], dtype=np.int32)
+    if (table < 0).any():
+        by_number = np.array([code_of_number(value, levels) for value in uniques], dtype=np.int32)
+        if (by_number > table).any():
+            table = np.maximum(table, by_number)
+            warnings.warn(
+                f"Column '{name}' holds numbers, and its levels in the network are text: "
+                f"{listed(map(repr, levels), 5)}. They are matched by their values.",
+                GomeaBnWarning,
+                stacklevel=3,
+            )
     if table.size == 0:
         return np.full(len(codes), -1, dtype=np.int32)
     encoded = np.where(codes < 0, np.int32(-1), table[codes])
@@ -406,6 +419,15 @@ def encode_levels(
             ["declare the level in the training table (a pandas categorical)", "drop these rows"],
         )
     return encoded
+
+
+def code_of_number(value: object, levels: Sequence[Level]) -> int:
+    """Return the position of the only level that is the text of a number or a bool, or -1."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, (bool, int, float)) or not all(isinstance(level, str) for level in levels):
+        return -1
+    codes = [code for code, level in enumerate(levels) if same_as_text(level, plain)]
+    return codes[0] if len(codes) == 1 else -1
 
 
 def same_as_text(level: Level, other: Level) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
@@ -32,11 +31,19 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.log_sums import log_sum_exp
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DENSITIES", "LINES", "average_families", "check_density", "interrupted_averaging"]
+__all__ = [
+    "DENSITIES",
+    "LINES",
+    "average_families",
+    "average_of_blanket",
+    "check_density",
+    "interrupted_averaging",
+]
 
 N_COPIES = 20
 DENSITIES = ("bins", "averaged")
@@ -117,9 +124,9 @@ def average_families(
     table = table_for(network, data)
     _check_ranges(network, table)
     averaging = _Averaging(network, table)
-    drawn, probabilities, intervals = averaging.drawn_cuts(n_copies, generator)
-    copies, left_out = averaging.copies(drawn)
+    copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, generator))
     lines, scales, units = averaging.lines(left_out) if line == "auto" else ({}, {}, {})
+    probabilities, intervals = averaging.sureness_of_cuts()
     return AveragedBayesNet(
         network,
         copies,
@@ -129,6 +136,46 @@ def average_families(
         n_rows=table.n_rows,
         cut_probabilities=probabilities,
         cut_intervals=intervals,
+    )
+
+
+def average_of_blanket(
+    network: DiscretizedBayesNet, table: Table, target: str, *, n_copies: int, line: str, random_state: int
+) -> AveragedBayesNet:
+    """Return an averaged network of a variable and its Markov blanket, for predictions of the variable alone.
+
+    Only the families of the variable and of its children are those of the network, since no other ones say anything
+    about it. Nothing is computed of how sure the cuts are. Parameters are those of `average_families`.
+    """
+    part = _of_blanket(network, target)
+    columns = tuple(column for column in table.columns if column.name in part.names)
+    averaging = _Averaging(part, replace(table, columns=columns))
+    copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, np.random.default_rng(random_state)))
+    lines, scales, units = averaging.lines(left_out) if line == "auto" else ({}, {}, {})
+    return AveragedBayesNet(part, copies, lines=lines, scales=scales, units=units, n_rows=table.n_rows)
+
+
+def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNet:
+    """Return the network of a variable and its Markov blanket; tables of other families are uniform."""
+    children = network.children(target)
+    names = [name for name in network.names if name in (target, *children, *network.markov_blanket(target))]
+    families = (target, *children)
+    return DiscretizedBayesNet(
+        names,
+        [edge for edge in network.edges if edge[1] in families],
+        cut_points={name: cuts for name, cuts in network.cut_points.items() if name in names},
+        support={name: ends for name, ends in network.support.items() if name in names},
+        levels={name: levels for name, levels in network.levels.items() if name in names},
+        tables={
+            name: network.tables[name]
+            if name in families
+            else np.full(network.cardinality(name), 1 / network.cardinality(name))
+            for name in names
+        },
+        shapes={name: shape for name, shape in network.shapes.items() if name in names},
+        curve_edges=[edge for edge in network.curve_edges if edge[1] in families],
+        pseudo_count=network.pseudo_count,
+        metadata=network.metadata,
     )
 
 
@@ -160,14 +207,23 @@ class _Averaging:
         self.coded = self.session.coded(self.session.network_cuts)
         self.columns = {v: SortedColumn(table.columns[v].values) for v in self.session.network_cuts}
         self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count
+        self._priced: dict[int, PricedIntervals] = {}
 
-    def drawn_cuts(
-        self, n: int, generator: np.random.Generator
-    ) -> tuple[
-        list[dict[int, NDArray[np.float64]]], dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]
-    ]:
-        """Return `n` sets of cuts of all continuous variables, how sure the network's cuts are, and their intervals."""
+    def drawn_cuts(self, n: int, generator: np.random.Generator) -> list[dict[int, NDArray[np.float64]]]:
+        """Return `n` sets of cuts of all continuous variables."""
         sets: list[dict[int, NDArray[np.float64]]] = [dict(self.session.network_cuts) for _ in range(n)]
+        for v in self.session.network_cuts:
+            if v not in self.session.movable:
+                continue
+            is_shaped = self.network.names[v] in self.network.shapes
+            power, cut_cost = (_POWER, _CUT_COST) if is_shaped else (1.0, None)
+            posterior = CutPosterior(self._intervals(v), power=power, cut_cost=cut_cost)
+            for chosen, drawn in zip(sets, posterior.draw(n, generator), strict=True):
+                chosen[v] = drawn
+        return sets
+
+    def sureness_of_cuts(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        """Return the probability that each cut of the network is near, and its interval, by continuous variable."""
         probabilities, cut_intervals = {}, {}
         for v, cuts in self.session.network_cuts.items():
             name = self.network.names[v]
@@ -175,21 +231,21 @@ class _Averaging:
                 probabilities[name] = np.ones(len(cuts))
                 cut_intervals[name] = np.column_stack([cuts, cuts])
                 continue
-            intervals = self._intervals(v)
-            posterior = CutPosterior(intervals)
+            posterior = CutPosterior(self._intervals(v))
             ends = around_cuts(cuts, self.network.support[name])
             probabilities[name] = np.array(
                 [posterior.probability_between(low, high) for low, high in zip(*ends, strict=True)]
             )
             cut_intervals[name] = _intervals_of_cuts(posterior, len(cuts), self.network.support[name])
-            if name in self.network.shapes:
-                posterior = CutPosterior(intervals, power=_POWER, cut_cost=_CUT_COST)
-            for chosen, drawn in zip(sets, posterior.draw(n, generator), strict=True):
-                chosen[v] = drawn
-        return sets, probabilities, cut_intervals
+        return probabilities, cut_intervals
 
     def _intervals(self, v: int) -> PricedIntervals:
-        """Return the priced intervals of a variable given the network's bins of all others."""
+        """Return the priced intervals of a variable given the network's bins of all others, computed once."""
+        if v not in self._priced:
+            self._priced[v] = self._price(v)
+        return self._priced[v]
+
+    def _price(self, v: int) -> PricedIntervals:
         name, n_bins = self.network.names[v], len(self.session.network_cuts[v]) + 1
         shape, shaped = self.session.shapes.get(v), name in self.network.shapes
         if shape is not None:
@@ -247,8 +303,7 @@ class _Averaging:
                 )
             )
         return copies, {
-            name: np.asarray(logsumexp(terms, axis=0) - np.log(len(terms)), np.float64)
-            for name, terms in left_out.items()
+            name: log_sum_exp(np.array(terms)) - np.log(len(terms)) for name, terms in left_out.items()
         }
 
     def _log_sizes(

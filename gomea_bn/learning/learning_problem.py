@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,7 @@ __all__ = [
     "library_growth",
     "merged_library",
     "scored_variables",
+    "scoring_of",
     "searched_pairs",
     "with_cuts",
 ]
@@ -74,6 +76,10 @@ CURVES = ("auto", "none")
 _MOST_FIRST_BINS = 15
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
+
+_first_of_tables: WeakKeyDictionary[Table, tuple[LearningOptions, dict[int, list[NDArray[np.float64]]]]] = (
+    WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True)
@@ -210,13 +216,13 @@ def learning_problem(
         If the scoring method does not fit the columns or the discretizer, fixed cut points do not fit their column, or
         the knowledge contradicts itself or the table.
     """
-    method, rule = _score(table, options)
+    method, rule = scoring_of(table, options)
     variables, rules = scored_variables(table, options, proposed)
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
-        first = first_cuts(variables, method, limits)
+        first = _first_cuts(table, options, variables, method, limits, is_plain=proposed is None)
         variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
     # cross products need complete rows
@@ -232,6 +238,27 @@ def learning_problem(
         pairs=searched_pairs(table, scorer, rules, options.max_candidates) if pairs is None else pairs,
         first_cuts=first,
     )
+
+
+def _first_cuts(
+    table: Table,
+    options: LearningOptions,
+    variables: list[ScoredVariable],
+    method: ScoringMethod,
+    limits: CutLimits,
+    *,
+    is_plain: bool,
+) -> dict[int, list[NDArray[np.float64]]]:
+    """Return the first cuts of a search; a table keeps them, since they do not depend on the knowledge of the options.
+
+    `is_plain` says whether the libraries of cuts hold those of the options alone.
+    """
+    if not is_plain or options.cut_points:
+        return first_cuts(variables, method, limits)
+    others = replace(options, knowledge=None)
+    if table not in _first_of_tables or _first_of_tables[table][0] != others:
+        _first_of_tables[table] = others, first_cuts(variables, method, limits)
+    return dict(_first_of_tables[table][1])
 
 
 def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnShape]:
@@ -253,11 +280,11 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
 
 def check_learning(table: Table, options: LearningOptions) -> None:
     """Raise what `learning_problem` would raise for a table; unlike it, screen no pairs and code no rows."""
-    _score(table, options)
+    scoring_of(table, options)
     scored_variables(table, options)
 
 
-def _score(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:
+def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:
     """Return the scoring method with its costs, and the score for the rows of a table."""
     method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost, edge_cost=options.edge_cost)
     _check_kinds(table, method)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from gomea_bn.data.columns import column_positions, encode_levels
-from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network import checks
 from gomea_bn.network.averaged_checks import (
     around_cuts,
@@ -25,8 +24,10 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.family_line import FamilyLine, joint_groups, log_mixture
 from gomea_bn.network.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
+from gomea_bn.network.value_kinds import VALUES, level_column, own_name, own_values
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.log_sums import log_sum_exp
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -282,16 +283,22 @@ class AveragedBayesNet(AveragedExports):
             total += term
         return total
 
-    def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats."""
-        of_copies = [copy.log_density_terms(frame) for copy in self._copies]
+    def log_density_terms(
+        self, frame: pd.DataFrame, of: Collection[str] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats.
+
+        With `of` these are the terms of some variables, as of `DiscretizedBayesNet.log_density_terms`.
+        """
+        of_copies = [copy.log_density_terms(frame, of) for copy in self._copies]
         terms = {
-            name: np.asarray(logsumexp([terms[name] for terms in of_copies], axis=0) - np.log(len(of_copies)))
-            for name in self.names
+            name: log_sum_exp(np.array([terms[name] for terms in of_copies])) - np.log(len(of_copies))
+            for name in of_copies[0]
         }
-        if self._lines:
+        lines = {name: line for name, line in self._lines.items() if name in terms}
+        if lines:
             columns = LineColumns(frame, self._network.support)
-            for name, line in self._lines.items():
+            for name, line in lines.items():
                 of_line = self._log_line(name, columns, self._groups(line, frame))
                 terms[name] = log_mixture(terms[name], of_line, line.weight)
         return terms
@@ -321,28 +328,58 @@ class AveragedBayesNet(AveragedExports):
         return float(self.log_density(frame).mean())
 
     def sample(
-        self, n: int, random_state: int | np.random.SeedSequence | np.random.Generator | None = None
+        self,
+        n: int,
+        random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+        *,
+        values: str = "own",
     ) -> pd.DataFrame:
-        """Return rows drawn from the network; see `DiscretizedBayesNet.sample`.
+        """Return rows drawn from the network, in the kinds of its columns; see `DiscretizedBayesNet.sample`.
 
         Every value comes from a random copy given the values of the parents, or from the line of its variable.
+        `values` is as of `DiscretizedBayesNet.sample`; parents count with the numbers as drawn.
         """
         import pandas as pd
 
         check_integer("n", n, 0)
-        generator = checks.random_generator(random_state)
+        check_choice("values", values, VALUES)
+        drawn = self.drawn_values(n, checks.random_generator(random_state))
+        columns: dict[str, Any] = {}
+        for name in self.names:
+            columns[own_name(self._network, name, values)] = (
+                level_column(self._network, name, drawn[name])
+                if name in self._network.levels
+                else own_values(self._network, name, drawn[name], values)
+            )
+        return pd.DataFrame(columns)
+
+    def drawn_values(
+        self,
+        n: int,
+        generator: np.random.Generator,
+        given: Mapping[str, NDArray[Any]] | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Return draws of all variables: numbers, or codes of levels, each of shape (n,), by name.
+
+        Parameters
+        ----------
+        n : int
+        generator : Generator
+        given : mapping of str to ndarray of shape (n,), optional
+            Numbers or codes of variables that are not drawn. The others are drawn given their parents alone, so that
+            a draw has a weight: the density of the given values given their parents.
+        """
         values: dict[str, NDArray[Any]] = {}
         for name in self._network.order:
+            if given and name in given:
+                values[name] = given[name]
+                continue
             drawn = self._drawn_from_copies(name, values, n, generator)
             if name in self._lines:
                 rows = np.flatnonzero(generator.random(n) < self._lines[name].weight)
                 drawn[rows] = self._drawn_from_line(name, values, rows, generator)
             values[name] = drawn
-        levels = self._network.levels
-        columns: dict[str, Any] = dict(values)
-        for name in levels:
-            columns[name] = pd.Categorical.from_codes(values[name], pd.Index(list(levels[name])))
-        return pd.DataFrame({name: columns[name] for name in self.names})
+        return values
 
     def summary(self, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
         """Return a text for reading: that of the network, with the share of lines and how sure cuts are.

@@ -1,11 +1,11 @@
-"""Methods of averaged networks that go to the network that is shown, and say what they leave out."""
+"""Methods of averaged networks: answers, and exports of the network that is shown, which say what they leave out."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.texts import counted
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyagrum
     from matplotlib.axes import Axes
 
+    from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.family_line import FamilyLine
     from gomea_bn.network.protocol import WithEdges
@@ -49,18 +50,91 @@ class AveragedExports:
         self: AveragedLike,
         targets: str | Sequence[str],
         evidence: Mapping[str, object] | pd.DataFrame | None = None,
-        **options: Any,
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Any = None,
     ) -> pd.Series[float] | pd.DataFrame:
         """Return P(targets | evidence) over the bins or levels of the network that is shown.
 
-        The answer is that of `network.query`: the averages over sets of cuts and the lines take no part in it, since
-        no exact inference is known for them. `conditional_density` and `conditional_probabilities` return the averaged
-        distribution where all parents of a variable are given. Other conditional distributions of the averaged
-        network can be estimated from the rows of `sample`.
+        With "exact" the answer is that of `network.query`. Averages over sets of cuts, lines, and edges that only
+        curves need take no part in it, since no exact inference is known for them. With "sampling" it is an estimate
+        of the averaged distribution, with all of these, by likelihood weighting; `attrs["standard_error"]` is the
+        largest standard error. `conditional_density` and `conditional_probabilities` return the averaged distribution
+        where all parents of a variable are given.
 
-        Parameters and errors are those of `DiscretizedBayesNet.query`.
+        Parameters and errors are those of `DiscretizedBayesNet.query`. Under "sampling" a known number counts with its
+        density, and not as its bin.
         """
-        return self.network.query(targets, evidence, **options)
+        if method != "sampling":
+            return self.network.query(
+                targets, evidence, method=method, n_draws=n_draws, random_state=random_state
+            )
+        from gomea_bn.network.averaged_answers import estimated_query
+
+        return estimated_query(_averaged(self), targets, evidence, n_draws=n_draws, random_state=random_state)
+
+    def predict_proba(
+        self: AveragedLike,
+        frame: pd.DataFrame,
+        target: str,
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Any = None,
+    ) -> pd.DataFrame:
+        """Return P(target | the other cells of the row) under the averaged density, for every row.
+
+        Answers are exact for a discrete target and rows without missing cells. All others need ``method="sampling"``,
+        which estimates them as `query` does, one row after another.
+
+        Parameters
+        ----------
+        frame, target, method, n_draws, random_state
+            As of `DiscretizedBayesNet.predict_proba`.
+
+        Raises
+        ------
+        GomeaBnError
+            For a continuous target and for missing cells, unless answers are estimates; else as
+            `DiscretizedBayesNet.predict_proba`.
+        """
+        from gomea_bn.network.averaged_answers import predict_proba
+
+        return predict_proba(
+            _averaged(self), frame, target, method=method, n_draws=n_draws, random_state=random_state
+        )
+
+    def predict(
+        self: AveragedLike,
+        frame: pd.DataFrame,
+        target: str,
+        *,
+        method: str = "exact",
+        n_draws: int = 10_000,
+        random_state: Any = None,
+    ) -> pd.Series[Any]:
+        """Return the most probable level of a discrete target for every row; as of `predict_proba`.
+
+        A continuous target is refused: `network.predict` answers by tables, and `BayesNetRegressor` by averages.
+        """
+        from gomea_bn.network.averaged_answers import predict
+
+        return predict(
+            _averaged(self), frame, target, method=method, n_draws=n_draws, random_state=random_state
+        )
+
+    def predict_interval(self, *_arguments: Any, **_options: Any) -> NoReturn:
+        """Raise, since no exact quantiles of averaged networks are known; the message names what has them."""
+        from gomea_bn.network.averaged_answers import refuse
+
+        refuse("quantiles given the other cells")
+
+    def impute(self, *_arguments: Any, **_options: Any) -> NoReturn:
+        """Raise, since no exact distribution of missing cells is known; the message names what has it."""
+        from gomea_bn.network.averaged_answers import refuse
+
+        refuse("distribution of missing cells")
 
     def plot(
         self: AveragedLike,
@@ -121,6 +195,10 @@ class AveragedExports:
         """Return the network that is shown as one of pgmpy, with a warning; it lacks averages and lines."""
         _warn(self, "pgmpy")
         return self.network.to_pgmpy()
+
+
+def _averaged(averaged: AveragedLike) -> AveragedBayesNet:
+    return cast("AveragedBayesNet", averaged)
 
 
 def _warn(averaged: AveragedLike, target: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import numpy as np
@@ -380,17 +380,27 @@ class DiscretizedBayesNet(Questions, Exports):
 
         return pd.DataFrame(dict(zip(self._names, self._encode(frame))), index=frame.index)
 
-    def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats."""
-        codes = self._encode(frame)
+    def log_density_terms(
+        self, frame: pd.DataFrame, of: Collection[str] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the terms of `log_density`, ln p(variable | parents), float64 (n_rows,) by variable, in nats.
+
+        With `of` these are the terms of some variables. `frame` then needs only their columns and those of their
+        parents.
+        """
+        chosen = self._names if of is None else tuple(name for name in self._names if name in of)
+        read = {member for name in chosen for member in (name, *self.table_parents(name))}
+        codes = self._encode(frame, read)
         if self._log_terms is None:
             object.__setattr__(self, "_log_terms", self._logarithms())
         terms = {
             name: term[family_index(codes, self._table_parents[position], position, self._cards)]
             for position, (name, term) in enumerate(zip(self._names, self._log_terms or (), strict=True))
+            if name in chosen
         }
-        positions = column_positions(frame, list(self._shapes)) if self._shapes else {}
-        for name, shape in self._shapes.items():
+        shapes = {name: shape for name, shape in self._shapes.items() if name in terms}
+        positions = column_positions(frame, list(shapes))
+        for name, shape in shapes.items():
             terms[name] = terms[name] + shape.log_density(
                 numeric_values(frame.iloc[:, positions[name]], name)
             )
@@ -504,15 +514,19 @@ class DiscretizedBayesNet(Questions, Exports):
             raise GomeaBnError(f"Unknown variable {name!r}.{nearest(str(name), self._names)}")
         return self._names.index(name)
 
-    def _encode(self, frame: pd.DataFrame) -> list[NDArray[np.int32]]:
-        """Return the codes of all variables, each int32 (n_rows,)."""
+    def _encode(self, frame: pd.DataFrame, of: Collection[str] | None = None) -> list[NDArray[np.int32]]:
+        """Return the codes of all variables, each int32 (n_rows,); with `of` those of other variables are empty."""
         import pandas as pd
 
         if not isinstance(frame, pd.DataFrame):
             raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
-        positions = column_positions(frame, self._names)
+        chosen = self._names if of is None else [name for name in self._names if name in of]
+        positions = column_positions(frame, chosen)
         codes = []
         for name in self._names:
+            if name not in chosen:
+                codes.append(np.empty(0, np.int32))
+                continue
             column = frame.iloc[:, positions[name]]
             if name in self._cuts:
                 codes.append(_bin_codes(numeric_values(column, name), self._cuts[name]))

@@ -141,7 +141,7 @@ def level_probabilities(network: NetworkLike | AveragedBayesNet, name: str) -> M
 
 def _drawn(network: AveragedBayesNet) -> pd.DataFrame:
     """Return the rows whose parents stand for their distribution."""
-    return network.sample(_N_DRAWN, 0)
+    return network.sample(_N_DRAWN, 0, values="numbers")
 
 
 def exact_marginal(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -95,8 +95,10 @@ class NetworkLike(WithEdges, Protocol):
     def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return bin or level codes of rows."""
 
-    def log_density_terms(self, frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-        """Return ln p(variable | parents) of rows without missing cells, by variable."""
+    def log_density_terms(
+        self, frame: pd.DataFrame, of: Collection[str] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return ln p(variable | parents) of rows without missing cells, by variable, of all or some variables."""
 
     def sample(self, n: int, random_state: int | None = None, *, values: str = "own") -> pd.DataFrame:
         """Return rows drawn from the network."""

@@ -124,8 +124,6 @@ def conditional_densities(
 
 def _numbers_drawn(network: Network) -> pd.DataFrame:
     """Return rows drawn from a network, with dates as numbers."""
-    if isinstance(network, AveragedBayesNet):
-        return network.sample(_N_DRAWN, 0)
     return network.sample(_N_DRAWN, 0, values="numbers")
 
 

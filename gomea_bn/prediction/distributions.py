@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged_answers import joint_log_densities
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.problems.log_sums import log_sum_exp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,22 +121,9 @@ def _by_parts(
     step = max(_BLOCK // len(values), 1)
     for start in range(0, len(complete), step):
         rows = complete[start : start + step]
-        terms = _joint_log_densities(averaged, frame.iloc[rows], target, values) + logs
-        result[rows] = np.exp(terms - logsumexp(terms, axis=1, keepdims=True))
+        terms = joint_log_densities(averaged, frame.iloc[rows], target, values) + logs
+        result[rows] = np.exp(terms - log_sum_exp(terms.T)[:, None])
     return result
-
-
-def _joint_log_densities(
-    density: AveragedBayesNet, frame: pd.DataFrame, target: str, values: Sequence[Any]
-) -> NDArray[np.float64]:
-    """Return ln p(row with each value of the target), float64 (n_rows, n_values)."""
-    import pandas as pd
-
-    repeated = frame.loc[frame.index.repeat(len(values))].reset_index(drop=True)
-    column: Any = np.tile(np.array(values, dtype=object), len(frame))
-    levels = density.network.levels.get(target)
-    column = column.astype(np.float64) if levels is None else pd.Categorical(column, categories=list(levels))
-    return density.log_density(repeated.assign(**{target: column})).reshape(len(frame), len(values))
 
 
 def crps(

@@ -17,6 +17,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_in
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.prediction.distributions import (
     Cells,
@@ -27,11 +28,14 @@ from gomea_bn.prediction.distributions import (
 )
 from gomea_bn.prediction.structures import (
     AUTO,
+    POWERS,
     STRUCTURES,
     Budget,
+    Choice,
     chosen_structure,
     density_of,
     structured,
+    with_power,
 )
 from gomea_bn.texts import counted, listed
 
@@ -51,7 +55,6 @@ __all__ = ["BayesNetClassifier", "BayesNetRegressor"]
 
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
-_DEFAULTS = {"density": "averaged", "curves": "auto"}
 
 
 class _Predictor(BaseEstimator):  # type: ignore[misc]
@@ -59,6 +62,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
 
     _candidates: tuple[str, ...]
     _kind: str
+    _powers: NDArray[np.float64]
+    # options of the learner where none is given and the table is complete
+    _defaults: dict[str, str]
 
     def __init__(
         self,
@@ -103,20 +109,34 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         # the table has these kinds already
         options["kinds"] = None
         if self.learner is None and not table.n_missing:
-            options |= _DEFAULTS
+            options |= self._defaults
+        if options["density"] == "averaged":
+            table.require_complete("An averaged network")
         is_chosen = self.structure == AUTO
-        n_inner = len(self._candidates) * _N_FOLDS if is_chosen else 0
-        budget = Budget(options["max_seconds"], n_inner + self.n_networks)
+        # compilation takes no part of the time
+        compile_kernels()
+        budget = Budget(
+            options["max_seconds"], len(self._candidates) * _N_FOLDS if is_chosen else 0, self.n_networks
+        )
         self.target_ = target
+        choice = Choice(self.structure, 1.0, {}, 0)
         if is_chosen:
             folds = _folds(table, target, np.random.default_rng(seed))
-            self.structure_, self.losses_ = chosen_structure(
-                options, table, target, self._candidates, folds, budget, self._loss
+            choice = chosen_structure(
+                options,
+                table,
+                target,
+                self._candidates,
+                folds,
+                budget,
+                self._answer,
+                self._losses,
+                self._powers,
             )
-        else:
-            self.structure_, self.losses_ = self.structure, {}
+        self.structure_, self.losses_ = choice.structure, choice.losses
+        self.power_, self.n_folds_ = choice.power, choice.n_folds
         options = structured(options, table, target, self.structure_)
-        learner = budget.fitted(options, table)
+        learner = budget.fitted(options, table, is_last=True)
         self.table_, self.network_ = table, learner.network_
         self.seed_ = seed
         self.__dict__.pop("averaged_", None)
@@ -128,9 +148,19 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += getattr(ensemble, "averaged_", ensemble.networks_)
 
-    def _loss(self, density: Density, held_out: Table) -> float:
-        """Return the mean loss of a network on held-out rows."""
+    def _answer(self, density: Density, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
+        """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
         raise NotImplementedError
+
+    def _losses(self, probabilities: NDArray[np.float64], held_out: Table) -> NDArray[np.float64]:
+        """Return the losses of held-out rows, float64 (n_rows,)."""
+        raise NotImplementedError
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the values of the target, averaged over networks, float64 (n_rows, n_values)."""
+        frame = self._rows(X)
+        parts = [with_power(self._answer(density, frame), self.power_) for density in self.densities_]
+        return np.asarray(np.mean(parts, axis=0), np.float64)
 
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
         """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
@@ -189,8 +219,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     ----------
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
-        `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
-        ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
+        `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
+        ``density="averaged"`` and ``curves="none"``, or ``density="bins"`` for tables with missing values.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
@@ -216,7 +246,14 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     structure_ : str
         Structure of the network.
     losses_ : dict of str to float
-        Log loss of every structure in the inner cross-validation; empty if the structure was given.
+        Log loss of every structure in the inner cross-validation, with its best power; empty if the structure was
+        given.
+    n_folds_ : int
+        Number of folds that were held out: fewer than three if the time was short, 0 if the structure was given.
+    power_ : float
+        Power to which the probabilities of every network are raised before they are scaled to sum to 1 again. Features
+        that repeat each other make a network too sure of its class, and a power below 1 corrects that. It is the one
+        with the smallest log loss in the inner cross-validation; 1 if the structure was given.
     target_ : str
         Name of the class in the network: the name of `y`, otherwise "target".
     table_ : Table
@@ -239,6 +276,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
 
     _candidates = ("augmented", "root", "free")
     _kind = "discrete"
+    _powers = POWERS
+    _defaults = {"density": "averaged", "curves": "none"}  # noqa: RUF012
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.
@@ -279,20 +318,21 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         X : DataFrame, other table, or array-like of shape (n_rows, n_features)
             Rows, with missing cells or without.
         """
-        frame = self._rows(X)
-        parts = [level_probabilities(density, frame, self.target_) for density in self.densities_]
-        return np.asarray(np.mean(parts, axis=0), np.float64)
+        return self._probabilities(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row, (n_rows,), of the type of `classes_`."""
         codes = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
-    def _loss(self, density: Density, held_out: Table) -> float:
+    def _answer(self, density: Density, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
+        frame = rows.to_frame() if isinstance(rows, Table) else rows
+        return level_probabilities(density, frame, self.target_)
+
+    def _losses(self, probabilities: NDArray[np.float64], held_out: Table) -> NDArray[np.float64]:
         codes = held_out.columns[held_out.names.index(self.target_)].values
-        probabilities = level_probabilities(density, held_out.to_frame(), self.target_)
         of_class = probabilities[np.arange(len(codes)), codes]
-        return float(-np.log(np.maximum(of_class, np.finfo(np.float64).tiny)).mean())
+        return np.asarray(-np.log(np.maximum(of_class, np.finfo(np.float64).tiny)))
 
 
 class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
@@ -305,7 +345,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     ----------
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
-        `max_seconds` is for all searches together, and its `random_state` is ignored. By default a learner with
+        `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the one of "leaf", "free" and "root"
@@ -315,7 +355,11 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
     Attributes
     ----------
-    network_, averaged_, densities_, structure_, losses_, target_, table_, seed_, n_features_in_, feature_names_in_
+    network_, averaged_, densities_, structure_, losses_, n_folds_, target_, table_, seed_
+        As of `BayesNetClassifier`.
+    power_ : float
+        1: probabilities are those of the networks.
+    n_features_in_, feature_names_in_
         As of `BayesNetClassifier`.
     cells_ : Cells
         Values of the target that quantiles are taken from: those of the training rows, at most 200 of them.
@@ -334,6 +378,8 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
     _candidates = ("leaf", "free", "root")
     _kind = "continuous"
+    _powers = np.ones(1)
+    _defaults = {"density": "averaged", "curves": "auto"}  # noqa: RUF012
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.
@@ -402,16 +448,13 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         }
         return pd.DataFrame(columns, index=getattr(X, "index", None))
 
-    def _probabilities(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the cells of the target, float64 (n_rows, n_cells)."""
-        frame = self._rows(X)
-        parts = [cell_probabilities(density, frame, self.target_, self.cells_) for density in self.densities_]
-        return np.asarray(np.mean(parts, axis=0), np.float64)
+    def _answer(self, density: Density, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
+        frame = rows.to_frame() if isinstance(rows, Table) else rows
+        return cell_probabilities(density, frame, self.target_, self.cells_)
 
-    def _loss(self, density: Density, held_out: Table) -> float:
+    def _losses(self, probabilities: NDArray[np.float64], held_out: Table) -> NDArray[np.float64]:
         values = held_out.columns[held_out.names.index(self.target_)].values
-        probabilities = cell_probabilities(density, held_out.to_frame(), self.target_, self.cells_)
-        return float(crps(self.cells_, probabilities, values).mean())
+        return crps(self.cells_, probabilities, values)
 
 
 def _target_values(y: Any, n_rows: int) -> NDArray[Any]:

@@ -12,48 +12,128 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.averaging import average_of_blanket
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import LearningOptions, check_learning
 from gomea_bn.prediction.distributions import Density
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
-__all__ = ["AUTO", "STRUCTURES", "Budget", "chosen_structure", "density_of", "structured"]
+__all__ = [
+    "AUTO",
+    "POWERS",
+    "STRUCTURES",
+    "Budget",
+    "Choice",
+    "chosen_structure",
+    "density_of",
+    "structured",
+    "with_power",
+]
 
 AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
-Loss = Callable[[Density, Table], float]
-"""Mean loss of a network on rows that it was not learned from."""
+Answer = Callable[[Density, Table], NDArray[np.float64]]
+"""Probabilities of the values of the target in every row under a network, float64 (n_rows, n_values)."""
+
+Loss = Callable[[NDArray[np.float64], Table], NDArray[np.float64]]
+"""Loss of such probabilities in every row, float64 (n_rows,), in nats or in the units of the target."""
+
+# copies of averaged networks that only choose a structure
+_N_COPIES = 6
+# the last search has all rows, and its average has all copies
+_SHARES_OF_LAST = 3
+# share of its time that a search gets at least, whatever preparation and averaging take
+_LEAST_SHARE = 0.25
+POWERS = np.exp(np.linspace(np.log(0.1), np.log(1.5), 60))
+"""Powers of the probabilities of a classifier that are tried, float64 (60,)."""
+# the logarithm of the power has a normal prior around 0 with this deviation
+_POWER_DEVIATION = 0.5
 
 
-@dataclass
 class Budget:
-    """Seconds that several searches share; time that one leaves over goes to the next ones.
+    """Seconds that the searches of a fit share; preparation, averages and predictions count as well.
+
+    Parameters
+    ----------
+    seconds : float or None
+        Seconds from now on; None is no limit.
+    n_searches : int
+        Number of searches that choose a structure.
+    n_last : int
+        Number of searches from all rows.
 
     Attributes
     ----------
-    seconds : float or None
-        Seconds that are left; None is no limit.
-    n_searches : int
-        Number of searches that still follow.
+    n_shares : int
+        Parts into which the time that is left is divided.
     """
 
-    seconds: float | None
-    n_searches: int
+    def __init__(self, seconds: float | None, n_searches: int, n_last: int) -> None:
+        self._end = None if seconds is None else perf_counter() + seconds
+        self._last_shares = _SHARES_OF_LAST * n_last
+        self.n_shares = n_searches + self._last_shares
+        # seconds of a search besides the search itself, and when the last search began and what it took
+        self._overhead = 0.0
+        self._former: tuple[float, float] | None = None
 
-    def fitted(self, options: Mapping[str, Any], table: Table) -> BayesNetLearner:
+    @property
+    def seconds(self) -> float | None:
+        """Seconds that are left, at least a thousandth; None is no limit."""
+        return None if self._end is None else max(self._end - perf_counter(), 1e-3)
+
+    def fitted(self, options: Mapping[str, Any], table: Table, *, is_last: bool = False) -> BayesNetLearner:
         """Return a learner that is fitted within its share of the time."""
-        share = self.seconds
-        if share is not None:
-            share = max(share, 1e-3) / max(self.n_searches, 1)
+        self._note_overhead()
+        n_shares = _SHARES_OF_LAST if is_last else 1
+        seconds = self.seconds
+        if seconds is not None:
+            share = seconds * n_shares / max(self.n_shares, n_shares)
+            seconds = max(share - n_shares * self._overhead, _LEAST_SHARE * share)
         began = perf_counter()
-        learner = BayesNetLearner(**{**options, "max_seconds": share}).fit(table)
-        self.n_searches -= 1
-        if self.seconds is not None:
-            # compilation does not count
-            self.seconds -= min(learner.fit_seconds_, perf_counter() - began)
+        learner = BayesNetLearner(**{**options, "max_seconds": seconds}).fit(table)
+        self._former = began, learner.fit_seconds_
+        self.n_shares -= n_shares
         return learner
+
+    def allows(self, n_searches: int) -> bool:
+        """Return whether further searches leave enough time for the last ones; otherwise these get the time."""
+        self._note_overhead()
+        seconds = self.seconds
+        needed = (1 + _LEAST_SHARE) * self._overhead * (n_searches + self._last_shares)
+        if seconds is None or needed <= seconds:
+            return True
+        self.n_shares = self._last_shares
+        return False
+
+    def _note_overhead(self) -> None:
+        """Remember what the last search took besides the search itself."""
+        if self._former is not None:
+            began, searched = self._former
+            self._overhead = max(self._overhead, perf_counter() - began - searched)
+            self._former = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What inner cross-validation has chosen.
+
+    Attributes
+    ----------
+    structure : str
+    power : float
+        Power to which the probabilities of the structure are raised.
+    losses : dict of str to float
+        Mean loss of every structure with its best power.
+    n_folds : int
+        Number of folds that were held out.
+    """
+
+    structure: str
+    power: float
+    losses: dict[str, float]
+    n_folds: int
 
 
 def structured(options: Mapping[str, Any], table: Table, target: str, structure: str) -> dict[str, Any]:
@@ -89,11 +169,14 @@ def chosen_structure(
     candidates: Sequence[str],
     folds: NDArray[np.int64],
     budget: Budget,
+    answer: Answer,
     loss: Loss,
-) -> tuple[str, dict[str, float]]:
-    """Return the structure of smallest mean loss over the folds, and the losses of all.
+    powers: NDArray[np.float64],
+) -> Choice:
+    """Return the structure of smallest mean loss over the folds, with the power that makes it smallest.
 
-    A structure that contradicts the knowledge of the options is left out.
+    A structure that contradicts the knowledge of the options is left out. Folds after the first one are left out if
+    preparation and averaging alone would take the time of the searches from all rows.
 
     Parameters
     ----------
@@ -105,8 +188,10 @@ def chosen_structure(
         Fold of every row, from 0.
     budget : Budget
         Seconds of all searches.
-    loss : callable
-        Mean loss on held-out rows.
+    answer, loss : callable
+        Probabilities of held-out rows, and their losses.
+    powers : ndarray of shape (n,), float64
+        Powers of the probabilities that are tried.
 
     Raises
     ------
@@ -115,15 +200,67 @@ def chosen_structure(
     """
     possible = list(_possible(options, table, target, candidates))
     n_folds = int(folds.max()) + 1
-    budget.n_searches -= n_folds * (len(candidates) - len(possible))
-    losses = dict.fromkeys(possible, 0.0)
+    budget.n_shares -= n_folds * (len(candidates) - len(possible))
+    answers: dict[str, list[NDArray[np.float64]]] = {structure: [] for structure in possible}
+    held_out: list[Table] = []
     for fold in range(n_folds):
+        if fold and not budget.allows(len(possible)):
+            break
         inner = _varying(table.take(np.flatnonzero(folds != fold)), target)
-        held_out = table.take(np.flatnonzero(folds == fold))
+        held_out.append(table.take(np.flatnonzero(folds == fold)))
         for structure in possible:
-            learner = budget.fitted(structured(options, inner, target, structure), inner)
-            losses[structure] += loss(density_of(learner), held_out) / n_folds
-    return min(losses, key=lambda structure: losses[structure]), losses
+            density = _inner_density(structured(options, inner, target, structure), inner, target, budget)
+            answers[structure].append(answer(density, held_out[-1]))
+    chosen = {
+        structure: _best_power(of_folds, held_out, loss, powers) for structure, of_folds in answers.items()
+    }
+    losses = {structure: of_structure for structure, (_, of_structure) in chosen.items()}
+    best = min(losses, key=lambda structure: losses[structure])
+    return Choice(best, chosen[best][0], losses, len(held_out))
+
+
+def _inner_density(options: Mapping[str, Any], table: Table, target: str, budget: Budget) -> Density:
+    """Return the network of a search that helps to choose a structure, or its average around the target."""
+    learner = budget.fitted({**options, "density": "bins"}, table)
+    if options["density"] == "bins":
+        return learner.network_
+    return average_of_blanket(
+        learner.network_,
+        table,
+        target,
+        n_copies=_N_COPIES,
+        line=options["line"],
+        random_state=learner.seed_,
+    )
+
+
+def _best_power(
+    answers: Sequence[NDArray[np.float64]],
+    held_out: Sequence[Table],
+    loss: Loss,
+    powers: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Return the most probable power of the probabilities of some folds, and the mean loss with it."""
+    totals = np.array(
+        [
+            sum(
+                loss(with_power(part, power), rows).sum()
+                for part, rows in zip(answers, held_out, strict=True)
+            )
+            for power in powers.tolist()
+        ]
+    )
+    best = int(np.argmin(totals + np.log(powers) ** 2 / (2 * _POWER_DEVIATION**2)))
+    return float(powers[best]), float(totals[best] / sum(map(len, answers)))
+
+
+def with_power(probabilities: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+    """Return probabilities raised to a power and scaled to sum to 1 again, float64 (n_rows, n_values)."""
+    if power == 1.0:
+        return probabilities
+    # the largest one becomes 1, so that no row underflows
+    raised = (probabilities / probabilities.max(axis=1, keepdims=True)) ** power
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def density_of(learner: BayesNetLearner) -> Density:

@@ -6,11 +6,11 @@ from math import inf, log
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+from gomea_bn.problems.log_sums import log_sum_exp
 
 __all__ = ["CutPosterior", "PricedIntervals"]
 
@@ -110,7 +110,7 @@ class CutPosterior:
         self._terms = power * intervals.terms - cost * np.arange(len(intervals.terms))
         self._forward = self._filtered(self._gains, len(self._terms))
         totals = self._forward[1:, -1] + self._terms
-        self._total = float(logsumexp(totals))
+        self._total = float(log_sum_exp(totals))
         if self._total == -inf:
             raise GomeaBnError("No cut points are within the limits on bins.")
         self.bin_probabilities = np.exp(totals - self._total)
@@ -127,7 +127,7 @@ class CutPosterior:
         # no interval begins at these candidates, so none ends there
         without[1:-1][is_between] = -inf
         forward = self._filtered(without, len(self._terms))
-        none = float(logsumexp(forward[1:, -1] + self._terms))
+        none = float(log_sum_exp(forward[1:, -1] + self._terms))
         return float(np.clip(1.0 - np.exp(none - self._total), 0.0, 1.0))
 
     def places(self, n_bins: int) -> NDArray[np.float64] | None:
@@ -158,7 +158,7 @@ class CutPosterior:
         forward = np.full((most + 1, len(gains)), -inf)
         forward[0, 0] = 0.0
         for k in range(most):
-            forward[k + 1] = logsumexp(forward[k][:, None] + gains, axis=0)
+            forward[k + 1] = log_sum_exp(forward[k][:, None] + gains)
         return forward
 
     def _drawn(self, n_bins: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -90,7 +90,7 @@ def our_classifier(options: dict[str, Any], seconds: float) -> Fitted:
     """Return a function that fits our classifier and returns its scores."""
 
     def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        model = BayesNetClassifier(**_with_learner(options, seconds)).fit(x, y)
+        model = BayesNetClassifier(**_with_learner({"curves": "none", **options}, seconds)).fit(x, y)
         return model.predict_proba(new), model.classes_
 
     return scores
@@ -100,7 +100,7 @@ def our_regressor(options: dict[str, Any], seconds: float) -> Fitted:
     """Return a function that fits our regressor and returns means and quantiles."""
 
     def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
-        model = BayesNetRegressor(**_with_learner(options, seconds)).fit(x, y)
+        model = BayesNetRegressor(**_with_learner({"curves": "auto", **options}, seconds)).fit(x, y)
         answer = model.predict_interval(new, LEVELS.tolist())
         return answer["mean"].to_numpy(), answer.iloc[:, 2:].to_numpy()
 
@@ -110,11 +110,7 @@ def our_regressor(options: dict[str, Any], seconds: float) -> Fitted:
 def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Return the options of an estimator; those that it does not have are the learner's."""
     own: dict[str, Any] = {name: options[name] for name in ("structure", "n_networks") if name in options}
-    of_learner = {
-        "density": "averaged",
-        "curves": "auto",
-        **{n: v for n, v in options.items() if n not in own},
-    }
+    of_learner = {"density": "averaged", **{n: v for n, v in options.items() if n not in own}}
     return {**own, "learner": BayesNetLearner(max_seconds=seconds, **of_learner), "random_state": 0}
 
 

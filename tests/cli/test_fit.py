@@ -3,7 +3,7 @@
 import pytest
 from command_line import ok, refused
 
-from gomea_bn import DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.discretization.cut_files import write_cut_file
 
 EDGES = [("a", "b"), ("b", "c")]
@@ -19,12 +19,21 @@ def files(table, tmp_path, monkeypatch):
 
 
 def test_fit_is_from_table(files, rows):
-    result = ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json")
+    result = ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "uniform", "-o", "own.json")
     expected = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]], EDGES, CUTS, pseudo_count="auto")
     assert DiscretizedBayesNet.from_json("own.json") == expected
     assert result.stdout.startswith(expected.summary())
     assert "Left out, since the graph does not have these columns: d." in result.stderr
-    arguments = ("--cut-points", "a=0", "--cut-points", "b=-0.5,0.5", "--pseudo-count", 2)
+    arguments = (
+        "--cut-points",
+        "a=0",
+        "--cut-points",
+        "b=-0.5,0.5",
+        "--pseudo-count",
+        2,
+        "--shape",
+        "uniform",
+    )
     ok("fit", "edges.csv", "rows.csv", *arguments, "-o", "two.json")
     counted = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]], EDGES, CUTS, pseudo_count=2.0)
     assert DiscretizedBayesNet.from_json("two.json") == counted
@@ -56,6 +65,7 @@ def test_missing_cells_count_where_a_family_has_none(files, rows):
     gaps.to_csv("gaps.csv", index=False)
     fit = ("fit", "edges.csv", "gaps.csv", "--cuts", "cuts.json", "-o", "own.json")
     ok(*fit)
+    fit += ("--shape", "uniform")
     assert "missing" in refused(3, *fit, "--missing", "error", "--drop", "d")
     ok(*fit, "--missing", "drop")
     expected = DiscretizedBayesNet.from_table(
@@ -80,3 +90,17 @@ def test_fit_says_what_is_missing(files):
     ):
         assert message in refused(3, *arguments, "-o", "own.json")
     assert not (files / "own.json").exists()
+
+
+def test_bins_have_the_shapes_that_a_learner_would_give_them(files, rows):
+    learner = BayesNetLearner(cut_points=CUTS, max_evaluations=200, random_state=1)
+    shapes = learner.fit(rows[["a", "b", "c"]]).network_.shapes
+    assert shapes
+    ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json")
+    fitted = DiscretizedBayesNet.from_json("own.json")
+    assert fitted.shapes == shapes
+    ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "marginal", "-o", "all.json")
+    assert set(DiscretizedBayesNet.from_json("all.json").shapes) == set(CUTS)
+    assert "shape must be" in refused(
+        2, "fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "round", "-o", "x.json"
+    )

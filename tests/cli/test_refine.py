@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from command_line import invoke
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
@@ -68,3 +69,30 @@ def test_refine_names_averaged_networks_of_the_former_cuts(tmp_path):
     wrong = invoke("refine", averaged, data, "--out", tmp_path / "refined.json")
     assert wrong.exit_code == 3
     assert "wanted \"format\": 'gomea-bn network', got 'gomea-bn averaged network'" in wrong.stderr
+
+
+@pytest.mark.parametrize("ending", ["bif", "xdsl", "net", "xmlbif"])
+def test_networks_of_other_formats_are_refined_and_guide_discretizers(tmp_path, ending):
+    x = np.random.default_rng(3).normal(size=100)
+    frame = pd.DataFrame({"x": x, "y": x + np.random.default_rng(4).normal(scale=0.3, size=100)})
+    data, saved, out = tmp_path / "rows.csv", tmp_path / f"network.{ending}", tmp_path / "refined.json"
+    frame.to_csv(data, index=False)
+    network = DiscretizedBayesNet.from_table(frame, [("x", "y")], {"x": [1.0], "y": [1.0]})
+    network.export(saved)
+    assert invoke("refine", saved, data, "--out", out).exit_code == 0
+    refined = DiscretizedBayesNet.from_json(out)
+    assert refined.edges == network.edges
+    assert refined.score(frame) > network.score(frame)
+    cuts = tmp_path / "cuts.json"
+    done = invoke("discretize", data, "--method", "mdl", "--network", saved, "--out", cuts)
+    assert done.exit_code == 0, done.stderr
+
+
+def test_a_network_without_cuts_is_not_refined(tmp_path):
+    frame = pd.DataFrame({"x": ["a", "b"] * 20})
+    data, saved = tmp_path / "rows.csv", tmp_path / "network.bif"
+    frame.to_csv(data, index=False)
+    DiscretizedBayesNet.from_table(frame, [], {}).to_bif(saved)
+    wrong = invoke("refine", saved, data, "--out", tmp_path / "refined.json")
+    assert wrong.exit_code == 3
+    assert "has no variable with cuts" in wrong.stderr

@@ -34,6 +34,9 @@ __all__ = [
     "predict_interval",
     "predict_proba",
     "query",
+    "refuse_both",
+    "states_of",
+    "target_names",
 ]
 
 _POINTS = ("mean", "median", "mode")
@@ -54,15 +57,13 @@ def query(
     import pandas as pd
 
     reader = Reader(network)
-    chosen = [targets] if isinstance(targets, str) else list(targets)
-    positions = [reader.position(name, "target") for name in chosen]
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise GomeaBnError(f"targets must be one or more different variables, got {targets!r}.")
+    chosen = target_names(reader, targets)
+    positions = [network.names.index(name) for name in chosen]
     engine = engine_for(network, method, n_draws, random_state)
-    states = _states(network, chosen)
+    states = states_of(network, chosen)
     name = f"P({', '.join(chosen)})"
     if isinstance(evidence, pd.DataFrame):
-        _refuse_both(chosen, map(str, evidence.columns))
+        refuse_both(chosen, map(str, evidence.columns))
         rows = _rows_of_statements(reader, evidence)
         joint = engine.joint(rows, positions)
         refuse_impossible(joint.log_evidence == -np.inf)
@@ -71,7 +72,7 @@ def query(
             result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
         return result
     observed = dict(evidence or {})
-    _refuse_both(chosen, observed)
+    refuse_both(chosen, observed)
     stated = reader.stated(observed)
     reader.warn_of_outside({name: np.array([value]) for name, value in stated.values.items()})
     joint = engine.joint(stated.evidence, positions)
@@ -97,7 +98,7 @@ def predict_proba(
 
     reader = Reader(network)
     joint = _of_target(reader, network, frame, target, engine_for(network, method, n_draws, random_state))
-    result = pd.DataFrame(joint.tables, index=frame.index, columns=_states(network, [target]))
+    result = pd.DataFrame(joint.tables, index=frame.index, columns=states_of(network, [target]))
     if joint.errors is not None:
         result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
     return result
@@ -221,7 +222,17 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
     return np.square(joint.log_evidence_errors)
 
 
-def _states(network: NetworkLike, names: Sequence[str]) -> pd.Index[Any]:
+def target_names(reader: Reader, targets: str | Sequence[str]) -> list[str]:
+    """Return the names of the targets; raises for unknown and repeated ones, and for none."""
+    chosen = [targets] if isinstance(targets, str) else list(targets)
+    for name in chosen:
+        reader.position(name, "target")
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise GomeaBnError(f"targets must be one or more different variables, got {targets!r}.")
+    return chosen
+
+
+def states_of(network: NetworkLike, names: Sequence[str]) -> pd.Index[Any]:
     """Return the bins or levels of a variable, or the combinations of those of several variables."""
     import pandas as pd
 
@@ -236,7 +247,7 @@ def _states(network: NetworkLike, names: Sequence[str]) -> pd.Index[Any]:
     return parts[0] if len(parts) == 1 else pd.MultiIndex.from_product(parts)
 
 
-def _refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
+def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
     """Raise for a variable that is target and evidence."""
     for name in observed:
         if name in targets:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.data.columns import code_of_number, column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
 from gomea_bn.network.inference.bin_distributions import BinDistributions
 from gomea_bn.network.inference.engine import Evidence
@@ -31,6 +31,7 @@ __all__ = [
     "holds_statements",
     "is_unknown",
     "refuse_stated",
+    "weights_of_intervals",
 ]
 
 
@@ -203,6 +204,8 @@ class Reader:
         plain = value.item() if isinstance(value, np.generic) else value
         code = levels.index(plain) if isinstance(plain, (str, bool, int, float)) and plain in levels else -1
         if code < 0:
+            code = code_of_number(plain, levels)
+        if code < 0:
             shown = listed(map(repr, levels), most=10)
             raise GomeaBnError(f"{label} must be one of the levels {shown}, got {value!r:.80}.")
         return code
@@ -310,6 +313,16 @@ def _intervals(value: Any, label: str) -> list[tuple[tuple[float, float, str], f
     """Return the intervals of a statement as ((low, high, closed), weight)."""
     parts = _weighted(value, label) if _is_several(value) else [(value, 1.0)]
     return [(_interval(part, label), weight) for part, weight in parts]
+
+
+def weights_of_intervals(value: object, label: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of numbers under an interval, a set of intervals or weights of them, float64 (n,)."""
+    weights = np.zeros(len(numbers))
+    for (low, high, closed), weight in _intervals(value, label):
+        after = numbers >= low if closed in ("left", "both") else numbers > low
+        before = numbers <= high if closed in ("right", "both") else numbers < high
+        weights += weight * (after & before)
+    return weights
 
 
 def _interval(value: Any, label: str) -> tuple[float, float, str]:

@@ -1,0 +1,222 @@
+"""Answers of averaged networks: exact ones for a level given all other cells, and estimates by likelihood weighting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import has_gaps
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.network.checks import random_generator
+from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
+from gomea_bn.network.inference.engine import METHODS, Evidence
+from gomea_bn.network.inference.evidence import Reader, is_unknown, refuse_stated, weights_of_intervals
+from gomea_bn.network.value_kinds import level_column
+from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.log_sums import log_sum_exp
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+__all__ = ["estimated_query", "joint_log_densities", "predict", "predict_proba", "refuse"]
+
+
+def estimated_query(
+    averaged: AveragedBayesNet,
+    targets: str | Sequence[str],
+    evidence: Mapping[str, object] | pd.DataFrame | None,
+    *,
+    n_draws: int,
+    random_state: Any,
+) -> pd.Series[float] | pd.DataFrame:
+    """Return estimates of P(targets | evidence) under the averaged density; see `AveragedBayesNet.query`.
+
+    Rows are drawn from the graph. Variables whose value or level is known are not drawn, and a row counts with their
+    density given their parents (likelihood weighting: Fung & Chang, "Weighing and integrating evidence for stochastic
+    simulation in Bayesian networks", 1990). Intervals, sets and weights count as the weights of drawn values.
+    """
+    import pandas as pd
+
+    check_integer("n_draws", n_draws, 1)
+    reader, generator = Reader(averaged.network), random_generator(random_state)
+    chosen = target_names(reader, targets)
+    states = states_of(averaged.network, chosen)
+    if isinstance(evidence, pd.DataFrame):
+        refuse_both(chosen, map(str, evidence.columns))
+        names = list(map(str, evidence.columns))
+        cells = [evidence.iloc[:, place].tolist() for place in range(len(names))]
+        answers = [
+            _estimate(averaged, reader, chosen, dict(zip(names, row, strict=True)), n_draws, generator)
+            for row in zip(*cells, strict=True)
+        ]
+        shape = (len(evidence), len(states))
+        tables = np.array([table for table, _ in answers]).reshape(shape)
+        result = pd.DataFrame(tables, index=evidence.index, columns=states)
+        result.attrs["standard_error"] = [float(errors.max()) for _, errors in answers]
+        return result
+    observed = dict(evidence or {})
+    refuse_both(chosen, observed)
+    table, errors = _estimate(averaged, reader, chosen, observed, n_draws, generator)
+    answer = pd.Series(table, index=states, name=f"P({', '.join(chosen)})")
+    answer.attrs["standard_error"] = float(errors.max())
+    return answer
+
+
+def _estimate(
+    averaged: AveragedBayesNet,
+    reader: Reader,
+    targets: Sequence[str],
+    observed: Mapping[str, object],
+    n_draws: int,
+    generator: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the probabilities of the states of the targets, and their standard errors, each float64 (n_states,)."""
+    network = averaged.network
+    stated = reader.stated(observed)
+    reader.warn_of_outside({name: np.array([value]) for name, value in stated.values.items()}, stacklevel=5)
+    given: dict[str, NDArray[Any]] = {name: np.full(n_draws, value) for name, value in stated.values.items()}
+    for name in observed:
+        code = int(stated.evidence.codes[0, network.names.index(name)])
+        if name in network.levels and code >= 0:
+            given[name] = np.full(n_draws, code, np.int32)
+    drawn = averaged.drawn_values(n_draws, generator, given)
+    logs = np.zeros(n_draws)
+    for term in averaged.log_density_terms(_frame(network, drawn), given).values():
+        logs += term
+    for name, value in observed.items():
+        if name not in given and not is_unknown(value):
+            with np.errstate(divide="ignore"):
+                logs += np.log(_weights(reader, name, value, stated.evidence, drawn[name]))
+    if logs.max() == -np.inf:
+        refuse_stated(observed, n_draws)
+    weights = np.exp(logs - logs.max())
+    codes = [
+        bin_codes(drawn[name], network.cut_points[name]) if name in network.cut_points else drawn[name]
+        for name in targets
+    ]
+    cards = [network.cardinality(name) for name in targets]
+    cells = np.ravel_multi_index(codes, cards)
+    n_cells, total = int(np.prod(cards)), float(weights.sum())
+    table = np.bincount(cells, weights, n_cells) / total
+    squares = np.bincount(cells, weights**2, n_cells)
+    # the variance of a ratio of sums, to first order
+    variances = (squares * (1 - 2 * table) + table**2 * squares.sum()) / total**2
+    return table, np.sqrt(np.maximum(variances, 0.0))
+
+
+def _weights(
+    reader: Reader, name: str, value: object, evidence: Evidence, drawn: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the weights of drawn values under an interval, a set or weights, float64 (n_draws,)."""
+    position = reader.names.index(name)
+    if name in reader.levels:
+        return np.asarray(evidence.weights[position][0][drawn])
+    if evidence.codes[0, position] >= 0:
+        # intervals outside the support count as the end bin
+        return np.asarray(reader.bins[name].codes(drawn) == evidence.codes[0, position], np.float64)
+    return weights_of_intervals(value, f"evidence['{name}']", drawn)
+
+
+def _frame(network: DiscretizedBayesNet, drawn: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
+    """Return drawn numbers and codes of levels as rows of the network."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: level_column(network, name, drawn[name]) if name in network.levels else drawn[name]
+            for name in network.names
+        }
+    )
+
+
+def predict_proba(
+    averaged: AveragedBayesNet,
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    method: str,
+    n_draws: int,
+    random_state: Any,
+) -> pd.DataFrame:
+    """Return P(target | other cells) under the averaged density; see `AveragedBayesNet.predict_proba`."""
+    import pandas as pd
+
+    check_choice("method", method, METHODS)
+    network = averaged.network
+    network.cardinality(target)  # raises for an unknown name
+    others = [name for name in averaged.names if name != target]
+    if method == "sampling":
+        return cast(
+            "pd.DataFrame",
+            estimated_query(averaged, target, frame[others], n_draws=n_draws, random_state=random_state),
+        )
+    if target not in network.levels:
+        refuse(f"exact probabilities of the bins of '{target}', which is continuous")
+    if has_gaps(frame, others):
+        refuse("exact probabilities of rows with missing cells")
+    levels = list(network.levels[target])
+    terms = joint_log_densities(averaged, frame, target, levels)
+    logs = terms - log_sum_exp(terms.T)[:, None]
+    if np.isnan(logs).any():
+        row = int(np.flatnonzero(np.isnan(logs).any(axis=1))[0])
+        raise GomeaBnError(f"Row {row} (counted from 0) has probability 0 in this network.")
+    return pd.DataFrame(np.exp(logs), index=frame.index, columns=states_of(network, [target]))
+
+
+def predict(
+    averaged: AveragedBayesNet,
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    method: str,
+    n_draws: int,
+    random_state: Any,
+) -> pd.Series[Any]:
+    """Return the most probable level of a discrete target; see `AveragedBayesNet.predict`."""
+    import pandas as pd
+
+    if target in averaged.network.cut_points:
+        refuse(f"means and medians of '{target}', which is continuous")
+    probabilities = predict_proba(
+        averaged, frame, target, method=method, n_draws=n_draws, random_state=random_state
+    )
+    codes = probabilities.to_numpy().argmax(axis=1)
+    return pd.Series(level_column(averaged.network, target, codes), index=frame.index, name=target)
+
+
+def joint_log_densities(
+    density: DiscretizedBayesNet | AveragedBayesNet, frame: pd.DataFrame, target: str, values: Sequence[Any]
+) -> NDArray[np.float64]:
+    """Return ln p(row with each value of the target), float64 (n_rows, n_values), apart from a number per row.
+
+    The terms of families without the target are left out, since they are the same for all of its values.
+    """
+    import pandas as pd
+
+    network: Any = getattr(density, "network", density)
+    repeated = frame.iloc[np.repeat(np.arange(len(frame)), len(values))].reset_index(drop=True)
+    column: Any = np.tile(np.array(values, dtype=object), len(frame))
+    levels = network.levels.get(target)
+    column = column.astype(np.float64) if levels is None else pd.Categorical(column, categories=list(levels))
+    terms = density.log_density_terms(
+        repeated.assign(**{target: column}), (target, *network.children(target))
+    )
+    return np.asarray(np.sum(list(terms.values()), axis=0)).reshape(len(frame), len(values))
+
+
+def refuse(what: str) -> NoReturn:
+    """Raise that an averaged network does not know something, and what does."""
+    raise GomeaBnError(
+        f"An averaged network has no {what}: averages over sets of cuts and lines have no exact inference.",
+        [
+            "ask its attribute network, which answers by its tables",
+            "query(..., method='sampling') estimates distributions over bins and levels",
+            "BayesNetRegressor predicts one number",
+        ],
+    )
