@@ -17,8 +17,8 @@ from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import (
     BLOCK,
+    MISFIT_KINDS,
     MOST_MEMBERS,
-    SMOOTHED,
     RowData,
     ScoreRule,
     ScoreScratch,
@@ -179,7 +179,7 @@ class _RankedColumn:
         self._shape = variable.shape
         self._measures = (False,) if self._shape is None else self._shape.measures
         self._in_sample = 0.0
-        if self._shape is not None and rule.kind == SMOOTHED and True in self._measures:
+        if self._shape is not None and rule.kind in MISFIT_KINDS and True in self._measures:
             shape = self._shape.shape
             densities = shape.log_density(self.ranked) + np.log(shape.high - shape.low) * ~np.isin(
                 self.ranked, shape.point_values
@@ -222,7 +222,7 @@ class _RankedColumn:
         """
         shape = self._shape
         assert shape is not None
-        if self._rule.kind == SMOOTHED:
+        if self._rule.kind in MISFIT_KINDS:
             return self._in_sample - float(counts @ np.log(shape.shape.bin_masses(policy.cut_points)))
         root = score_counts(counts.astype(np.int32), 1, 1.0, policy.n_bins, self._rule)
         return shape.compared_log_likelihood - float(root)
@@ -279,7 +279,7 @@ class FamilyScorer:
         self.rule = rule
         self.growth = growth
         self.constant_score = 0.0
-        if rule.kind != SMOOTHED:
+        if rule.kind not in MISFIT_KINDS:
             self.constant_score = float(
                 sum(
                     v.shape.constant_score * len(v.values) / v.is_observed.sum()
