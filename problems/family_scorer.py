@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from math import lgamma
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import (
     BLOCK,
+    LEFT_OUT,
+    LEFT_OUT_BEST,
     MISFIT_KINDS,
     MOST_MEMBERS,
     RowData,
@@ -204,6 +207,8 @@ class _RankedColumn:
             constants[False] = float(-_log_width_sum(counts, edges))
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
+        if len(constants) == 2 and self._rule.kind in (LEFT_OUT, LEFT_OUT_BEST):
+            shaped = self._scores_better_shaped(counts, constants[False])
         return float(constants[shaped] - cost) * self.weight, float(cost) * self.weight, shaped
 
     def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
@@ -212,6 +217,24 @@ class _RankedColumn:
         return self._shape is not None and self._shape.is_too_narrow(
             edges, below, self._distinct_before[below]
         )
+
+    def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
+        """Return whether shaped bins have the larger marginal likelihood, by which `BayesNetLearner` decides.
+
+        The shape was fitted to the rows, so that their density under it would overrate it.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_bins,), int64
+            Rows of the bins.
+        uniform : float
+            Minus the sum of the rows' log widths in nats.
+        """
+        assert self._shape is not None
+        n_bins = len(counts)
+        of_bins = sum(lgamma(count + 1.0) for count in counts.tolist())
+        of_bins += lgamma(n_bins) - lgamma(n_bins + int(counts.sum()))
+        return self._shape.log_likelihood > uniform + of_bins
 
     def _shaped(self, policy: Policy, counts: NDArray[np.int64]) -> float:
         """Return the constant of shaped bins without the cost of the cuts, in nats.

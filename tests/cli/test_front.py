@@ -40,6 +40,10 @@ def learned(folder):
     arguments = [
         "--expert",
         folder / "expert.csv",
+        "--misfit",
+        "in-sample",
+        "--pseudo-count",
+        "1",
         "--max-evaluations",
         "3000",
         "--seed",
