@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from math import lgamma
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,10 @@ from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import (
     BLOCK,
+    LEFT_OUT,
+    LEFT_OUT_BEST,
+    MISFIT_KINDS,
     MOST_MEMBERS,
-    SMOOTHED,
     RowData,
     ScoreRule,
     ScoreScratch,
@@ -179,7 +182,7 @@ class _RankedColumn:
         self._shape = variable.shape
         self._measures = (False,) if self._shape is None else self._shape.measures
         self._in_sample = 0.0
-        if self._shape is not None and rule.kind == SMOOTHED and True in self._measures:
+        if self._shape is not None and rule.kind in MISFIT_KINDS and True in self._measures:
             shape = self._shape.shape
             densities = shape.log_density(self.ranked) + np.log(shape.high - shape.low) * ~np.isin(
                 self.ranked, shape.point_values
@@ -204,6 +207,8 @@ class _RankedColumn:
             constants[False] = float(-_log_width_sum(counts, edges))
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
+        if len(constants) == 2 and self._rule.kind in (LEFT_OUT, LEFT_OUT_BEST):
+            shaped = self._scores_better_shaped(counts, constants[False])
         return float(constants[shaped] - cost) * self.weight, float(cost) * self.weight, shaped
 
     def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
@@ -212,6 +217,24 @@ class _RankedColumn:
         return self._shape is not None and self._shape.is_too_narrow(
             edges, below, self._distinct_before[below]
         )
+
+    def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
+        """Return whether shaped bins have the larger marginal likelihood, by which `BayesNetLearner` decides.
+
+        The shape was fitted to the rows, so that their density under it would overrate it.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_bins,), int64
+            Rows of the bins.
+        uniform : float
+            Minus the sum of the rows' log widths in nats.
+        """
+        assert self._shape is not None
+        n_bins = len(counts)
+        of_bins = sum(lgamma(count + 1.0) for count in counts.tolist())
+        of_bins += lgamma(n_bins) - lgamma(n_bins + int(counts.sum()))
+        return self._shape.log_likelihood > uniform + of_bins
 
     def _shaped(self, policy: Policy, counts: NDArray[np.int64]) -> float:
         """Return the constant of shaped bins without the cost of the cuts, in nats.
@@ -222,7 +245,7 @@ class _RankedColumn:
         """
         shape = self._shape
         assert shape is not None
-        if self._rule.kind == SMOOTHED:
+        if self._rule.kind in MISFIT_KINDS:
             return self._in_sample - float(counts @ np.log(shape.shape.bin_masses(policy.cut_points)))
         root = score_counts(counts.astype(np.int32), 1, 1.0, policy.n_bins, self._rule)
         return shape.compared_log_likelihood - float(root)
@@ -279,7 +302,7 @@ class FamilyScorer:
         self.rule = rule
         self.growth = growth
         self.constant_score = 0.0
-        if rule.kind != SMOOTHED:
+        if rule.kind not in MISFIT_KINDS:
             self.constant_score = float(
                 sum(
                     v.shape.constant_score * len(v.values) / v.is_observed.sum()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, Option, check_number
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
 from gomea_bn.problems.kernels.front import (
@@ -21,13 +21,16 @@ from gomea_bn.problems.kernels.front import (
     FrontRules,
     UserObjectives,
 )
-from gomea_bn.problems.kernels.score import SMOOTHED, ScoreRule
+from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
-__all__ = ["ExpertSample", "FrontProblem", "smoothed_scorer"]
+__all__ = ["MISFIT_ESTIMATES", "ExpertSample", "FrontProblem", "smoothed_scorer"]
+
+MISFIT_ESTIMATES = ("left-out", "in-sample")
+"""How a misfit is estimated: the values of the option `misfit`."""
 
 _KINDS = {"misfit": MISFIT, "complexity": COMPLEXITY, "expert_distance": EXPERT_DISTANCE}
 
@@ -53,14 +56,39 @@ class ExpertSample(NamedTuple):
 def smoothed_scorer(
     variables: Sequence[ScoredVariable],
     n_rows: int,
-    pseudo_count: float,
+    pseudo_count: float | str,
     *,
+    estimate: str = "in-sample",
     cache_bytes: int = 1 << 26,
     growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
-    """Return a scorer of log likelihoods under the tables of the same rows, smoothed with `pseudo_count`."""
-    check_number("pseudo_count", pseudo_count, 0)
-    rule = ScoreRule(SMOOTHED, 0.0, float(pseudo_count), np.zeros(1), np.zeros(1))
+    """Return a scorer of log likelihoods under smoothed tables of the same rows.
+
+    Parameters
+    ----------
+    variables : sequence of ScoredVariable
+    n_rows : int
+    pseudo_count : float or "auto"
+        Smoothing of a table row, in rows. "auto", for "left-out" only: the best of 1, 4, 16 and 64 rows that are spread
+        as the child is distributed without parents. Distances to an expert then use one row, spread evenly.
+    estimate : {"left-out", "in-sample"}
+        Whether every row is left out of the counts that give its own probability.
+    cache_bytes, growth
+        As of `FamilyScorer`.
+    """
+    check_choice("misfit", estimate, MISFIT_ESTIMATES)
+    leaves_out = estimate == MISFIT_ESTIMATES[0]
+    if pseudo_count == "auto":
+        if not leaves_out:
+            raise GomeaBnError(
+                [Option("pseudo_count", "auto"), " needs ", Option("misfit", MISFIT_ESTIMATES[0]), "."],
+                [Setting("pseudo_count", "1"), Setting("misfit", MISFIT_ESTIMATES[0])],
+            )
+        kind, prior = LEFT_OUT_BEST, 1.0
+    else:
+        check_number("pseudo_count", pseudo_count, 0, above=leaves_out)
+        kind, prior = LEFT_OUT if leaves_out else SMOOTHED, float(pseudo_count)
+    rule = ScoreRule(kind, 0.0, prior, np.zeros(1), np.zeros(1))
     method = scoring_method("density-bic")
     return FamilyScorer(variables, method, rule, cache_bytes=cache_bytes, growth=growth)
 
@@ -75,8 +103,9 @@ class FrontProblem(StructureProblem):
     edge_rules : EdgeRules
     objectives : sequence of str
         "misfit": minus the mean log density of the rows in nats per row and original units, under the smoothed tables
-        of these rows; a point mass counts with its probability. "complexity": number of free parameters.
-        "expert_distance": KL(expert || network) in nats. Further names are those of `user_objectives`.
+        of the other rows or of all rows; a point mass counts with its probability. "complexity": number of free
+        parameters. "expert_distance": KL(expert || network) in nats, at least 0. Further names are those of
+        `user_objectives`.
     expert : ExpertSample, optional
         Required by "expert_distance".
     user_objectives : mapping of str to callable, optional

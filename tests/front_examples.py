@@ -164,6 +164,7 @@ class StandIn:
                 "parameters": {"kinds": self.kinds, "missing": self.missing, "max_complexity": self.most},
             },
         )
+        self.n_eval_single_ = 100
         self.n_eval_, self.n_generations_, self.fit_seconds_, self.seed_ = 1234, 5, 0.25, 7
         self.stopped_by_ = self.stop
         return self

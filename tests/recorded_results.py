@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from front_checks import PUBLISHED_FRONT
 
 from gomea_bn import (
     GOMEA,
@@ -109,7 +110,7 @@ def _expert() -> ExpertNetwork:
 
 
 def _several(**options: Any) -> Any:
-    options = {"shape": "uniform", **options}
+    options = {**PUBLISHED_FRONT, "shape": "uniform", **options}
     return ParetoBayesNetLearner(max_seconds=None, max_evaluations=3_000, random_state=5, **options).fit(
         table()
     )

@@ -45,6 +45,7 @@ from gomea_bn.cli.options import (
     read_kinds,
     read_knowledge,
     read_missing,
+    read_pseudo_count,
     reads_table,
     written_options,
 )
@@ -55,6 +56,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 
@@ -81,10 +84,10 @@ def front(
     discretizer: Annotated[
         str,
         typer.Option(
-            help="equal-frequency, equal-width, or optimal (exact best cuts, computed inside the search)."
+            help="optimal (exact best cuts, computed inside the search), equal-frequency or equal-width."
         ),
-    ] = "equal-frequency",
-    max_bins: MaxBins = "9",
+    ] = "optimal",
+    max_bins: MaxBins = "auto",
     min_width: MinWidth = 1e-3,
     min_bin_count: MinBinCount = 1,
     shape: Shape = "auto",
@@ -92,10 +95,21 @@ def front(
         float | None,
         typer.Option(
             help="Largest number of free parameters. Default: 10 times the expert's; without an expert 10 times that "
-            "of the network without edges, or the number of rows if that is larger."
+            "of the network without edges, or the number of rows if that is larger. At least 3 times that "
+            "of the single network."
         ),
     ] = None,
-    max_indegree: MaxIndegree = "6",
+    single_share: Annotated[
+        float,
+        typer.Option(
+            help="Share of the limits for a search of one network by score, from which the front starts; 0: none."
+        ),
+    ] = 0.25,
+    single_evaluations: Annotated[
+        int | None,
+        typer.Option(help="Evaluations of that search, in place of the share; repeats a run."),
+    ] = None,
+    max_indegree: MaxIndegree = "auto",
     max_candidates: MaxCandidates = "auto",
     max_table_cells: MaxTableCells = 1_000_000,
     max_seconds: MaxSeconds = 60.0,
@@ -113,12 +127,26 @@ def front(
     tiers: Tiers = None,
     missing: Missing = "error",
     max_levels: MaxLevels = 50,
-    pseudo_count: Annotated[float, typer.Option(min=0, help="Smoothing of a table row, in rows.")] = 1.0,
+    pseudo_count: Annotated[
+        str, typer.Option(help="Smoothing of the tables: auto (chosen from the data), or rows per table row.")
+    ] = "auto",
+    misfit: Annotated[
+        str,
+        typer.Option(help="left-out (every row left out of its own table) or in-sample (as in the paper)."),
+    ] = "left-out",
     networks: Annotated[
         int, typer.Option(min=0, help="Number of networks that get JSON, BIF and DOT files.")
     ] = 200,
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Write front.parquet too (needs pyarrow).")
+    ] = False,
+    averaged_misfit: Annotated[
+        bool,
+        typer.Option(
+            "--averaged-misfit",
+            help="Add the misfits with averaged families to front.csv, for the networks with files: up to a second or "
+            "two each, after the search.",
+        ),
     ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -145,6 +173,8 @@ def front(
             objectives=_objectives(objective or [], expert),
             expert=None if expert is None else ExpertNetwork.from_file(expert),
             max_complexity=max_complexity,
+            single_share=single_share,
+            single_evaluations=single_evaluations,
             cut_points=read_cut_points(cut_points or ()),
             max_bins=read_auto("--max-bins", max_bins),
             min_width=min_width,
@@ -155,7 +185,8 @@ def front(
             knowledge=read_knowledge(
                 require=require, forbid=forbid, tier=tier, tiers=tiers, max_table_cells=max_table_cells
             ),
-            pseudo_count=pseudo_count,
+            pseudo_count=read_pseudo_count(pseudo_count),
+            misfit=misfit,
             kinds=read_kinds(kind or ()),
             missing=read_missing(missing),
             max_levels=max_levels,
@@ -175,6 +206,7 @@ def front(
             reading,
             networks=networks,
             parquet=parquet,
+            averaged_misfit=averaged_misfit,
             quiet=quiet,
             as_json=as_json,
         )
@@ -193,6 +225,7 @@ def _front(
     *,
     networks: int,
     parquet: bool,
+    averaged_misfit: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -230,14 +263,25 @@ def _front(
         front = _with_record(learner.front_, sources, seconds)
         broken_pipe = _print(learner, front, as_json=as_json)
         if out is not None:
+            columns = _averaged(front, networks, quiet=quiet) if averaged_misfit else None
             tell(f"Writing {len(front):,} networks to {out} ...")
             try:
-                written = write_front(out, front, networks=networks, parquet=parquet)
+                written = write_front(out, front, networks=networks, parquet=parquet, columns=columns)
             except GomeaBnError as error:
                 fail(error, FAILED)
             tell(_what_next(out, len(front), written))
     if broken_pipe is not None:
         raise broken_pipe
+
+
+def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame:
+    """Return the misfits with averaged families of the networks that get files, by id."""
+    from gomea_bn.front.folder import ids_with_files
+    from gomea_bn.learning.averaged_front import averaged_misfits
+
+    ids = ids_with_files(front, networks)
+    misfits = averaged_misfits(front, ids=ids, random_state=front.record["seed"], verbose=not quiet)
+    return misfits[["averaged_misfit", "line_weight"]]
 
 
 def _print(learner: ParetoBayesNetLearner, front: Front, *, as_json: bool) -> OSError | None:
@@ -284,7 +328,8 @@ def _with_record(front: Front, sources: dict[str, Any], compile_seconds: float) 
 def _choices(front: Front) -> dict[str, Candidate]:
     """Return the networks to look at first, by their role."""
     best = {f"least {objective.label}": front.best(objective.name) for objective in front.objectives}
-    return {"knee": front.knee(), **best}
+    single = {} if front.single is None else {"single network": front.single}
+    return {"knee": front.knee(), **single, **best}
 
 
 def _summary(learner: ParetoBayesNetLearner, front: Front) -> dict[str, Any]:
@@ -316,16 +361,19 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         if len(front) > 1
         else "1 network"
     )
+    if len(front.nondominated()) < len(front):
+        size += ", except that others are better than the single network"
     lines = [f"The front has {size}.", "", f"{'':<24}{'least':>12}{'most':>12}"]
     for objective, column in zip(front.objectives, front.values.T):
         lines.append(
             f"{objective.label:<24}{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; "
             f"less is {objective.better}"
         )
-    lines += ["", *_choice_lines(front), "", *_limit_lines(front)]
+    lines += ["", *_choice_lines(front), *_error_lines(front), "", *_limit_lines(front)]
     again = f"--seed {learner.seed_}"
     if learner.stopped_by_ in ("max_seconds", "interrupt"):
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
+        again += f" --single-evaluations {learner.n_eval_single_}"
     lines += [
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}.",
@@ -342,6 +390,13 @@ def _choice_lines(front: Front) -> list[str]:
         values = "".join(f"{value:>18.6g}" for value in chosen.objectives.values())
         lines.append(f"{role.capitalize():<32}{chosen.index:>6}{len(chosen.network.edges):>7}{values}")
     return lines
+
+
+def _error_lines(front: Front) -> list[str]:
+    """Return a line on the standard errors of the distances to the expert."""
+    errors = {role: chosen.distance_error for role, chosen in _choices(front).items()}
+    known = [f"{error:.2g} ({role})" for role, error in errors.items() if error is not None]
+    return [f"Standard errors of the distances to the expert: {', '.join(known)}."] if known else []
 
 
 def _limit_lines(front: Front) -> list[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-N_VARIABLES, MAX_BINS, PSEUDO_COUNT = 10, 9, 1.0
+N_VARIABLES, MAX_BINS, MAX_INDEGREE, PSEUDO_COUNT = 10, 9, 6, 1.0
 SIZES = (200, 400, 800, 1_600, 3_200, 6_400)
 STRATEGIES = {"EF": "equal-frequency", "EW": "equal-width", "optimal": "optimal"}
 PUBLISHED = ("EF", "EW")
@@ -102,7 +102,10 @@ def measure(task: Task) -> Measured:
         STRATEGIES[task["bins"]],
         expert=expert,
         max_bins=MAX_BINS,
+        max_indegree=MAX_INDEGREE,
         pseudo_count=PSEUDO_COUNT,
+        misfit="in-sample",
+        single_share=0.0,
         max_seconds=task["seconds"],
         max_evaluations=task["evaluations"],
         n_jobs=1,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_front_folder",
     "front_table",
+    "ids_with_files",
     "is_front_folder",
     "network_file",
     "read_front",
@@ -45,7 +46,12 @@ _OWN_NETWORK = re.compile(r"[0-9]{4,}\.(json|bif|dot)")
 
 
 def write_front(
-    folder: str | os.PathLike[str], front: Front, *, networks: int | None = 200, parquet: bool = False
+    folder: str | os.PathLike[str],
+    front: Front,
+    *,
+    networks: int | None = 200,
+    parquet: bool = False,
+    columns: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Write the files of a front, replacing an earlier front in the folder, and return their paths.
 
@@ -72,6 +78,8 @@ def write_front(
         Number of networks with files of their own; None for all.
     parquet : bool
         Whether to write front.parquet as well, which needs pyarrow.
+    columns : DataFrame, optional
+        Further columns of front.csv, by id; networks that it lacks have empty cells.
 
     Raises
     ------
@@ -83,8 +91,14 @@ def write_front(
     check_front_folder(path, parquet=parquet)
     _check_columns(front.record)
     check_integer("networks", networks, 0, optional=True)
-    ids = _ids_with_files(front, networks)
+    ids = ids_with_files(front, networks)
     frame = front_table(front)
+    errors = {index: front[index].distance_error for index in ids}
+    if any(error is not None for error in errors.values()):
+        # those of thousands of networks would take minutes
+        frame["expert_distance_error"] = frame.index.map(errors)
+    if columns is not None:
+        frame = frame.join(columns)
     with_files = set(ids)
     frame["file"] = [network_file(index, "json") if index in with_files else "" for index in frame.index]
     with replaced_entries(path, (*FILES, NETWORKS)) as new:
@@ -159,11 +173,13 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
 
 
 def front_table(front: Front) -> pd.DataFrame:
-    """Return `front.to_frame()` with the flags knee and, if that is an objective, closest_to_expert."""
+    """Return `front.to_frame()` with flags: knee, and single and closest_to_expert if the front has such networks."""
     from gomea_bn.front.front import EXPERT_DISTANCE
 
     frame = front.to_frame()
     frame["knee"] = frame.index == front.knee().index
+    if (single := front.single) is not None:
+        frame["single"] = frame.index == single.index
     if EXPERT_DISTANCE.name in front.names:
         frame["closest_to_expert"] = frame.index == front.closest_to_expert().index
     return frame
@@ -347,7 +363,8 @@ def _objective(entry: Any) -> Objective:
     return Objective(**entry)
 
 
-def _ids_with_files(front: Front, networks: int | None) -> list[int]:
+def ids_with_files(front: Front, networks: int | None) -> list[int]:
+    """Return the ids of the networks that `write_front` gives files of their own."""
     if networks == 0:
         return []
     if networks is None or networks >= len(front):

@@ -24,6 +24,7 @@ from gomea_bn.front.objectives import (
     check_values,
     check_weights,
     objective_column,
+    single_position,
 )
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
@@ -66,6 +67,21 @@ class Candidate:
         """The network, which is built on first use."""
         return self.front.network(self.index)
 
+    @property
+    def distance_error(self) -> float | None:
+        """Standard error of the objective "expert_distance", in nats; None if the front lacks it or the expert."""
+        from gomea_bn.expert.distance import DEFAULT_SAMPLE, expert_distance_estimate
+
+        front = self.front
+        if front.expert is None or EXPERT_DISTANCE.name not in front.names:
+            return None
+        record = front.record
+        size = record.get("parameters", {}).get("expert_sample_size", DEFAULT_SAMPLE)
+        estimate = expert_distance_estimate(
+            front.expert, self.network, n_samples=size, random_state=record.get("seed", 0)
+        )
+        return estimate.standard_error
+
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.objectives.items())
         return f"Candidate(index={self.index}, {values})"
@@ -89,7 +105,7 @@ class Front:
         The expert's network, completed over the columns of the table.
     record : mapping, optional
         Origin of the front, in values that JSON can hold: parameters, versions, counts. The front itself reads "seed"
-        and "data_sha256" (for `run_hash`), "n_rows" (if there is no table) and "thinned_from".
+        and "data_sha256" (for `run_hash`), "n_rows" (if there is no table), "thinned_from" and "single_network".
 
     Raises
     ------
@@ -217,6 +233,12 @@ class Front:
         """Return the network that is best in one objective; of equal networks the first."""
         return self[int(np.argmin(self._values[:, objective_column(objective, self.names)]))]
 
+    @property
+    def single(self) -> Candidate | None:
+        """The network of the search for the best score, if the front holds one; see `ParetoBayesNetLearner`."""
+        position = single_position(self.record, self._original_index)
+        return None if position is None else self[position]
+
     def closest_to_expert(self) -> Candidate:
         """Return the network closest to the expert's; raises `GomeaBnError` without the objective "expert_distance"."""
         if EXPERT_DISTANCE.name not in self.names:
@@ -315,10 +337,10 @@ class Front:
     def thin(self, n: int = 200) -> Front:
         """Return a front of at most `n` representative networks, or the front itself if it is not larger.
 
-        It begins with the knee, the network closest to the expert (if that is an objective) and the best network in
-        each objective, or with the first `n` of these. Then the network that adds most hypervolume is added repeatedly,
-        with every objective scaled by its range and the reference point 1.1. Networks with a new graph come before
-        others.
+        It begins with the knee, the single network, the network closest to the expert (if that is an objective) and the
+        best network in each objective, or with the first `n` of these. Then the network that adds most hypervolume is
+        added repeatedly, with every objective scaled by its range and the reference point 1.1. Networks with a new
+        graph come before others.
 
         `original_index` and record["thinned_from"] (run_hash, n_networks, indices, how) hold the ids in the whole
         front. Only networks that are about to be added are built; all are built if there are fewer graphs than `n`.
@@ -332,13 +354,18 @@ class Front:
         if n >= len(self):
             return self
         first = [self.knee().index]
+        if (single := self.single) is not None:
+            first.append(single.index)
         if EXPERT_DISTANCE.name in self.names:
             first.append(self.closest_to_expert().index)
         first += [self.best(name).index for name in self.names]
         first = list(dict.fromkeys(first))[:n]
         unit = choice.scaled(self._values, self._values.min(axis=0), self._values.max(axis=0))
         rows = choice.greedy_hypervolume(unit, first, n, lambda row: tuple(self.network(row).edges))
-        how = "knee, closest to the expert, best in each objective, then greedy hypervolume, one per graph first"
+        how = (
+            "knee, single network, closest to the expert, best in each objective, then greedy hypervolume, one per "
+            "graph first"
+        )
         return self._part(sorted(rows), how)
 
     def hypervolume(

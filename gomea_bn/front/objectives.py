@@ -23,6 +23,7 @@ __all__ = [
     "check_values",
     "check_weights",
     "objective_column",
+    "single_position",
 ]
 
 
@@ -49,7 +50,7 @@ class Objective:
 
 
 MISFIT = Objective("misfit", "Misfit", "nats per row", "fits the data better")
-"""Negative mean log density of the training rows."""
+"""Negative mean log density of the training rows, each under the tables of the others, or of all rows as published."""
 
 COMPLEXITY = Objective("complexity", "Complexity", "free parameters", "simpler")
 """Number of free probabilities in the tables of the network."""
@@ -60,7 +61,20 @@ EXPERT_DISTANCE = Objective(
 """KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
 
 # further columns of a front's table
-_RESERVED = ("id", "n_edges", "n_parameters", "largest_table", "complexity_nats", "knee", "closest", "file")
+_RESERVED = (
+    "id",
+    "n_edges",
+    "n_parameters",
+    "largest_table",
+    "complexity_nats",
+    "knee",
+    "single",
+    "closest",
+    "expert_distance_error",
+    "averaged_misfit",
+    "line_weight",
+    "file",
+)
 
 
 def check_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
@@ -192,3 +206,20 @@ def check_original_index(record: Mapping[str, Any], size: int) -> tuple[int, ...
             f"n_networks, got {thinned!r:.80}."
         )
     return tuple(indices)
+
+
+def single_position(record: Mapping[str, Any], original_index: Sequence[int]) -> int | None:
+    """Return the position of the single network that a record names, None if the front has none.
+
+    Parameters
+    ----------
+    record : mapping
+        Record of a front; its "single_network" has an "id" in the whole front, or None.
+    original_index : sequence of int
+        Id of every network in the whole front.
+    """
+    single = record.get("single_network")
+    number = single.get("id") if isinstance(single, Mapping) else None
+    return (
+        list(original_index).index(int(number)) if is_integer(number) and number in original_index else None
+    )

@@ -29,6 +29,7 @@ def averaged_misfits(
     n_copies: int = N_COPIES,
     line: str = "auto",
     random_state: Any = 0,
+    verbose: bool = False,
 ) -> pd.DataFrame:
     """Return the misfits of the networks of a front as they are, and with averaged families.
 
@@ -46,6 +47,8 @@ def averaged_misfits(
         Positions of the networks in the front; by default all of them. A network takes up to a second or two.
     n_copies, line, random_state
         As of `average_families`.
+    verbose : bool
+        Whether a bar on a terminal shows how many networks are done.
 
     Returns
     -------
@@ -66,9 +69,15 @@ def averaged_misfits(
         raise GomeaBnError(
             ["This front has no rows; pass the table that it was learned from as ", Option("data"), "."]
         )
+    from rich.console import Console
+    from rich.progress import track
+
     numbers = range(len(front)) if ids is None else ids
     records = []
-    for number in numbers:
+    console = Console(stderr=True)
+    for number in track(
+        numbers, "Averaging families", console=console, disable=not (verbose and console.is_terminal)
+    ):
         network = front.network(number)
         table = table_for(network, rows)
         averaged = average_families(network, table, n_copies=n_copies, line=line, random_state=random_state)

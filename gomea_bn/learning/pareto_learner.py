@@ -25,7 +25,7 @@ from gomea_bn.errors import (
     is_real,
     nearest,
 )
-from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
+from gomea_bn.expert.distance import DEFAULT_SAMPLE, check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective, check_objectives
@@ -47,17 +47,26 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
+from gomea_bn.learning.single_network import (
+    SingleNetwork,
+    limits_after,
+    limits_of_single,
+    single_network,
+    with_single,
+)
+from gomea_bn.learning.table_search import continued
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import ScoredVariable
-from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
+from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.runtime.limits import FrontHistoryEntry
+from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import listed
 
@@ -69,6 +78,8 @@ __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "fro
 _STANDARD = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXPERT_DISTANCE)}
 # default limit on free parameters, as a multiple of the expert's (Ha et al. 2024)
 _TIMES_EXPERT = 10.0
+# and as a multiple of the single network's, so that the front goes on beyond that network
+_TIMES_SINGLE = 3.0
 # prices of a free parameter when cuts are priced, as multiples of the (ln n)/2 of BIC: from fine to coarse bins
 _PRICES = (0.2, 0.5, 1.0, 2.0, 4.0)
 _LARGEST_SAMPLE = 1 << 20
@@ -112,10 +123,10 @@ class ParetoBayesNetLearner(LearnerParameters):
 
     Parameters
     ----------
-    discretizer : {"equal-frequency", "equal-width", "optimal"}
+    discretizer : {"optimal", "equal-frequency", "equal-width"}
         Method that cuts the ranges of continuous variables into bins; the search chooses the number of bins. "optimal"
         starts with equal frequency and computes exact best cuts for some of the networks, by the log density minus
-        one of several prices per free parameter.
+        one of several prices per free parameter. The paper has the other two.
     objectives : sequence of str or OwnObjective, optional
         At least two of "misfit" (minus the mean log density per row, in nats), "complexity" (number of free
         parameters), "expert_distance" (KL(expert || network) over the families of the variables that the expert
@@ -125,7 +136,16 @@ class ParetoBayesNetLearner(LearnerParameters):
     max_complexity : float, optional
         Largest number of free parameters. By default 10 times the number of the expert's network, completed over the
         table. Without an expert, 10 times the number of the network without edges and with the fewest bins, or the
-        number of rows if that is larger.
+        number of rows if that is larger. It is at least 3 times the number of the single network.
+    misfit : {"left-out", "in-sample"}
+        How the misfit of a network is estimated: from tables that leave out the row whose density is taken, which is
+        closer to the density of new rows, or from the tables of all rows, as in the paper.
+    single_share : float
+        Share of the limits for the search for a single network, from 0 to below 1. This search is that of
+        `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it
+        out, as in the paper.
+    single_evaluations : int, optional
+        Number of evaluations of the search for a single network, in place of the share; it repeats a run.
     expert_sample_size : int
         Number of rows drawn from the expert's network to measure distances, rounded up to a power of two; from 2 to
         2**20.
@@ -136,12 +156,13 @@ class ParetoBayesNetLearner(LearnerParameters):
         shapes, so that the bins decide on the distance. Variables to which the expert gave tables and a support keep
         their own shapes or stay uniform inside their bins; the distance then counts the difference inside the bins.
     max_bins : int or "auto"
-        As of `BayesNetLearner`; the default is that of the paper.
+        As of `BayesNetLearner`; 9 in the paper.
     min_width, min_bin_count
         As of `BayesNetLearner`; they apply to "optimal" only.
-    pseudo_count : float
-        Number of rows added to every table row, spread evenly over its cells; misfit and distance use the smoothed
-        tables. The distance needs a value above 0.
+    pseudo_count : float or "auto"
+        Smoothing of the tables, as of `BayesNetLearner`; 1 in the paper. With "auto" the misfits come from the best of
+        four amounts of smoothing per table, and the distances from tables with one pseudo-count per row. "left-out" and
+        the distance need a value above 0.
     algorithm : MOGOMEA, optional
         Settings of the search.
     max_seconds, max_evaluations, max_generations, n_jobs, random_state, callback, verbose
@@ -153,7 +174,8 @@ class ParetoBayesNetLearner(LearnerParameters):
     Attributes
     ----------
     front_ : Front
-        Learned networks, ordered by the first objective.
+        Learned networks, ordered by the first objective. Its `single` is the single network, which stays in the front
+        if others dominate it.
     table_ : Table
         Rows that the networks were learned from.
     expert_ : DiscretizedBayesNet or None
@@ -161,9 +183,12 @@ class ParetoBayesNetLearner(LearnerParameters):
     history_ : list of FrontHistoryEntry
         Size of the archive over the search.
     n_eval_, n_eval_full_, n_generations_ : int, float, int
-        Number of evaluations, of equivalent full evaluations, and of generations.
+        Number of evaluations, of equivalent full evaluations, and of generations, those of the search for a single
+        network included.
+    n_eval_single_ : int
+        Number of evaluations of the search for a single network.
     fit_seconds_, time_to_best_ : float
-        Seconds of the search, and until the archive last changed.
+        Seconds of both searches, and until the archive last changed.
     stopped_by_ : str
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
@@ -171,7 +196,8 @@ class ParetoBayesNetLearner(LearnerParameters):
     n_candidate_pairs_ : int
         Number of pairs of variables that the search could join.
     seed_ : int
-        Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it.
+        Seed that repeats the run, with ``max_evaluations=n_eval_`` and ``single_evaluations=n_eval_single_`` if a time
+        limit or Ctrl-C ended it.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -195,15 +221,15 @@ class ParetoBayesNetLearner(LearnerParameters):
     1
     """
 
-    discretizer: str = field(default="equal-frequency", kw_only=False)
+    discretizer: str = field(default=OPTIMAL, kw_only=False)
     objectives: Sequence[str | OwnObjective] | None = None
     expert: ExpertNetwork | DiscretizedBayesNet | str | os.PathLike[str] | None = None
     max_complexity: float | None = None
-    expert_sample_size: int = 4096
+    misfit: str = MISFIT_ESTIMATES[0]
+    single_share: float = 0.25
+    single_evaluations: int | None = None
+    expert_sample_size: int = DEFAULT_SAMPLE
     algorithm: MOGOMEA | None = None
-    max_bins: int | str = 9
-    max_indegree: int | str | None = 6
-    pseudo_count: float = 1.0
     missing: str = "error"
     patience: float | None = None
 
@@ -231,25 +257,23 @@ class ParetoBayesNetLearner(LearnerParameters):
         limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
-        if isinstance(self.pseudo_count, str) and self.pseudo_count == "auto":
-            raise GomeaBnError(
-                "pseudo_count must be a finite number of at least 0, got 'auto': all networks of a front are compared "
-                "under one smoothing. Choose a number, then smooth the chosen network by "
-                "DiscretizedBayesNet.from_table(table, network.edges, network.cut_points, shapes=network.shapes, "
-                "pseudo_count='auto')."
-            )
-        check_options(self, MOGOMEA)
+        check_options(self, MOGOMEA, auto=True)
+        check_choice("misfit", self.misfit, MISFIT_ESTIMATES)
+        check_number("single_share", self.single_share, 0, 1, below=True)
+        check_integer("single_evaluations", self.single_evaluations, 0, optional=True)
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
         check_choice("missing", self.missing, ("error", "drop"))
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         completed = None if expert is None else _completed(expert, table, self)
-        problem = front_problem(self, table, objectives, completed, seed)
+        # wrong options are an error before the search for a single network
+        _search_space(self, table, completed)
         compile_front_kernels()
-        algorithm = self.algorithm or MOGOMEA()
         with with_live_table(self.verbose, self.callback) as callback:
-            result = algorithm.run(problem, limits, random_state=seed, n_jobs=n_threads, callback=callback)
+            single = self._single(table, limits, seed, n_threads, callback)
+            problem = front_problem(self, table, objectives, completed, seed, single)
+            result, position = self._search(problem, single, limits, seed, n_threads, callback)
         if not len(result.X):
             raise GomeaBnError(
                 f"No network with at most {problem.front_rules.max_parameters:g} free parameters was found in "
@@ -258,6 +282,7 @@ class ParetoBayesNetLearner(LearnerParameters):
             )
         self.expert_ = completed
         self.history_: list[FrontHistoryEntry] = result.history
+        self.n_eval_single_ = 0 if single is None else single.result.n_eval
         self._keep_search(table, problem.n_edge_genes, result, seed)
         shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": table_digest(table)}
         structures = [
@@ -266,8 +291,49 @@ class ParetoBayesNetLearner(LearnerParameters):
         ]
         networks = _Networks(table, structures, self.pseudo_count, {**shared, "shape": self.shape})
         record = self._record(objectives, problem)
+        if single is not None:
+            record["single_network"] = {
+                "id": position,
+                "score": single.score,
+                "n_eval": single.result.n_eval,
+                "seconds": single.result.exec_time,
+            }
         self.front_ = Front(shown, result.F, networks, table=table, expert=completed, record=record)
         return self
+
+    def _single(
+        self, table: Table, limits: Limits, seed: int, n_threads: int, callback: Callback | None
+    ) -> SingleNetwork | None:
+        """Search for a single network, if the options leave something for it."""
+        of_single = limits_of_single(limits, self.single_share, self.single_evaluations)
+        if of_single is None:
+            return None
+        options = LearningOptions.of(self, table.n_rows, curves="none")
+        return single_network(table, options, of_single, seed=seed, n_threads=n_threads, callback=callback)
+
+    def _search(
+        self,
+        problem: FrontProblem,
+        single: SingleNetwork | None,
+        limits: Limits,
+        seed: int,
+        n_threads: int,
+        callback: Callback | None,
+    ) -> tuple[Result, int | None]:
+        """Search for the front, and return it with the position of the single network in it."""
+        algorithm = self.algorithm or MOGOMEA()
+        options = {"random_state": seed, "n_jobs": n_threads}
+        if single is None:
+            return algorithm.run(problem, limits, callback=callback, **options), None
+        genotype = single.genotype(problem)
+        result = algorithm.run(
+            problem,
+            limits_after(limits, single),
+            callback=continued(callback, single.result, keeps_best=False),
+            initial=genotype[None],
+            **options,
+        )
+        return with_single(problem, result, single, genotype)
 
     def _record(self, objectives: Sequence[str | OwnObjective], problem: FrontProblem) -> dict[str, Any]:
         """Return the record of the run, in plain values."""
@@ -305,7 +371,12 @@ class ParetoBayesNetLearner(LearnerParameters):
             },
             "seconds": {"search": self.fit_seconds_, "to_last_change": self.time_to_best_},
             "stopped_by": self.stopped_by_,
-            "repeat": {"random_state": self.seed_, "max_evaluations": self.n_eval_, "max_seconds": None},
+            "repeat": {
+                "random_state": self.seed_,
+                "max_evaluations": self.n_eval_,
+                "single_evaluations": self.n_eval_single_,
+                "max_seconds": None,
+            },
         }
 
 
@@ -323,6 +394,7 @@ def front_problem(
     objectives: Sequence[str | OwnObjective],
     expert: DiscretizedBayesNet | None,
     seed: int,
+    single: SingleNetwork | None = None,
 ) -> FrontProblem:
     """Return the problem of learning a front for a table.
 
@@ -338,6 +410,8 @@ def front_problem(
         Expert's network, completed over the table by `ExpertNetwork.fitted`.
     seed : int
         Seed of the sample from the expert's network.
+    single : SingleNetwork, optional
+        Network that the front should go beyond; its search space is that of the front.
 
     Raises
     ------
@@ -345,6 +419,8 @@ def front_problem(
         If an option or a rule is invalid or does not fit the table.
     """
     learning, variables, rules, max_parameters = _search_space(learner, table, expert)
+    if single is not None and learner.max_complexity is None:
+        max_parameters = max(max_parameters, _TIMES_SINGLE * single.n_parameters)
     names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
     sample = None
     if expert is not None and EXPERT_DISTANCE.name in names:
@@ -367,7 +443,9 @@ def front_problem(
         return value
 
     growth = library_growth(table, variables, learning)
-    scorer = smoothed_scorer(variables, table.n_rows, learner.pseudo_count, growth=growth)
+    scorer = smoothed_scorer(
+        variables, table.n_rows, learner.pseudo_count, estimate=learner.misfit, growth=growth
+    )
     problem = FrontProblem(
         scorer,
         rules,
@@ -378,7 +456,9 @@ def front_problem(
         random_repair=learner.random_repair,
         initial_indegree=learner.initial_indegree,
         pricing=None if growth is None else _pricing(table.n_rows, learning),
-        pairs=searched_pairs(table, scorer, rules, learning.max_candidates),
+        pairs=searched_pairs(table, scorer, rules, learning.max_candidates)
+        if single is None
+        else single.pairs,
     )
     return problem
 
@@ -446,7 +526,7 @@ class _Networks:
     table: Table
     # edges, cut points and shapes by row
     structures: list[tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]], dict[str, Shape]]]
-    pseudo_count: float
+    pseudo_count: PseudoCount
     metadata: dict[str, Any]
 
     def __call__(self, row: int) -> DiscretizedBayesNet:

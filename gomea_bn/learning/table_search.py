@@ -163,7 +163,9 @@ def _limits_of_tables(limits: Limits, result: Result, evaluations: int) -> Limit
     return Limits(max_seconds=seconds, max_evaluations=evaluations)
 
 
-def continued(callback: Callback | None, result: Result, *, adds_evaluations: bool = True) -> Callback | None:
+def continued(
+    callback: Callback | None, result: Result, *, adds_evaluations: bool = True, keeps_best: bool = True
+) -> Callback | None:
     """Return a callback that reports the counts and the objective of an ended search while another one goes on.
 
     Parameters
@@ -173,6 +175,8 @@ def continued(callback: Callback | None, result: Result, *, adds_evaluations: bo
         Result of the ended search.
     adds_evaluations : bool
         Whether the evaluations of the other search count.
+    keeps_best : bool
+        Whether the objective of the ended search is reported, or else that of the other one.
     """
     if callback is None:
         return None
@@ -184,7 +188,7 @@ def continued(callback: Callback | None, result: Result, *, adds_evaluations: bo
                 seconds=result.exec_time + progress.seconds,
                 n_eval=result.n_eval + adds_evaluations * progress.n_eval,
                 n_generations=result.n_generations + adds_evaluations * progress.n_generations,
-                best=float(result.F[0]),
+                best=float(result.F[0]) if keeps_best else progress.best,
                 statistics=dict(Counter(result.statistics) + Counter(progress.statistics)),
             )
         )

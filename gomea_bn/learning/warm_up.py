@@ -101,6 +101,8 @@ def _screen_and_link(problem: StructureProblem) -> None:
 
 
 def _search_front_once(n_threads: int) -> None:
+    # a front begins with the search for a single network
+    _learn_once(n_threads)
     values = np.random.default_rng(0).random(16)
     policies = policy_library(values, "equal-frequency", 3)
     variables = [*_variables(), ScoredVariable("x", values, 0, policies)]

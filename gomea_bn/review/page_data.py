@@ -271,6 +271,8 @@ def _landmarks(front: Front) -> list[dict[str, Any]]:
     landmarks: list[dict[str, Any]] = []
     if len(front.objectives) > 1:
         landmarks.append({"key": "knee", "label": "Knee", "id": front.knee().index, "objective": None})
+    if (single := front.single) is not None:
+        landmarks.append({"key": "single", "label": "Single network", "id": single.index, "objective": None})
     usual = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
     others = {
         objective.name: f"Least {objective.label.lower()}"

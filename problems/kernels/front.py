@@ -212,7 +212,8 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
         elif kind == COMPLEXITY:
             solution.objectives[j] = parameters
         elif kind == EXPERT_DISTANCE:
-            solution.objectives[j] = distance + rules.expert_constant
+            # the estimate may fall below 0 by its error
+            solution.objectives[j] = max(0.0, distance + rules.expert_constant)
         else:
             solution.objectives[j] = data.user.values[kind - USER]
     solution.violation[0] = max(0.0, parameters / rules.max_parameters - 1.0)

@@ -17,10 +17,12 @@ from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key,
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import bit_count
 
-__all__ = ["BLOCK", "MOST_MEMBERS", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
+__all__ = ["BLOCK", "MISFIT_KINDS", "MOST_MEMBERS", "FamilyCache", "RowData", "ScoreRule", "ScoreScratch"]
 
 # kinds of score
-LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED = 0, 1, 2, 3
+LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
+# log likelihoods under smoothed tables, with neither prices nor priors
+MISFIT_KINDS = (SMOOTHED, LEFT_OUT, LEFT_OUT_BEST)
 # slots of `ScoreScratch.statistics`
 FAMILIES_SCORED, CACHE_HITS = 0, 1
 
@@ -53,9 +55,9 @@ class RowData(NamedTuple):
 class ScoreRule(NamedTuple):
     """How counts become a score in nats."""
 
-    kind: int  # LIKELIHOOD, DIRICHLET, BDEU or SMOOTHED
+    kind: int  # LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT or LEFT_OUT_BEST
     weight: float  # nats per free parameter (LIKELIHOOD)
-    # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED), equivalent sample size (BDEU)
+    # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED, LEFT_OUT), equivalent sample size (BDEU)
     prior: float
     x_log_x: NDArray[np.float64]  # (n_rows + 1,)
     log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
@@ -233,6 +235,63 @@ def _smoothed_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int,
 
 
 @kernel
+def _left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int, prior: float) -> float:
+    """Return the log likelihood of an (n_observed, r) count table, every row under the counts of the others, in nats.
+
+    P(cell) = (n_cell - 1 + prior / r) / (n_row - 1 + prior).
+    """
+    share = prior / r
+    total = 0.0
+    for j in range(n_observed):
+        row = 0
+        for k in range(j * r, (j + 1) * r):
+            count = counts[k]
+            if count > 0:
+                row += count
+                total += count * log(count - 1.0 + share)
+        if row > 0:
+            total -= row * log(row - 1.0 + prior)
+    return total
+
+
+@kernel
+def _best_left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int) -> float:
+    """Return the largest log likelihood of an (n_observed, r) count table over some amounts of smoothing, in nats.
+
+    Every row has its probability under the counts of the others, P(cell) = (n_cell - 1 + amount * base) / (n_row - 1 +
+    amount). The base is the distribution of the child alone, also without the row and with one pseudo-count.
+    """
+    one, few, some, many = 0.0, 0.0, 0.0, 0.0
+    n_rows = 0
+    for cell in range(n_observed * r):
+        n_rows += counts[cell]
+    for k in range(r):
+        marginal = 0
+        for j in range(n_observed):
+            marginal += counts[j * r + k]
+        base = (marginal - 1.0 + 1.0 / r) / n_rows
+        for j in range(n_observed):
+            count = counts[j * r + k]
+            if count > 0:
+                others = count - 1.0
+                one += count * log(others + base)
+                few += count * log(others + 4.0 * base)
+                some += count * log(others + 16.0 * base)
+                many += count * log(others + 64.0 * base)
+    for j in range(n_observed):
+        row = 0
+        for k in range(j * r, (j + 1) * r):
+            row += counts[k]
+        if row > 0:
+            others = row - 1.0
+            one -= row * log(others + 1.0)
+            few -= row * log(others + 4.0)
+            some -= row * log(others + 16.0)
+            many -= row * log(others + 64.0)
+    return max(max(one, few), max(some, many))
+
+
+@kernel
 def score_counts(
     counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule
 ) -> float:
@@ -250,6 +309,10 @@ def score_counts(
         return total - rule.weight * configurations * (r - 1)
     if rule.kind == SMOOTHED:
         return _smoothed_log_likelihood(counts, n_observed, r, rule.prior)
+    if rule.kind == LEFT_OUT:
+        return _left_out_log_likelihood(counts, n_observed, r, rule.prior)
+    if rule.kind == LEFT_OUT_BEST:
+        return _best_left_out_log_likelihood(counts, n_observed, r)
     if rule.kind == DIRICHLET:
         rising = rule.log_rising
         row_prior = rule.prior * r

@@ -13,6 +13,8 @@ peers       MOGOMEA and pymoo's NSGA-II, NSGA-III and AGE-MOEA learn networks un
             distance. All have a copy of the same problem, the same initial sampler, repair, compiled scorer, archive,
             and seconds on one core. The gap of a front is the hypervolume that it lacks of the union of all fronts of
             a network; objectives are scaled by the union's ideal and nadir point, reference 1.1 in each.
+enumerated  Networks of 4 columns with given bins, where all graphs are evaluated. How far fronts of some evaluations
+            are from the true one: the largest shortfall of a true point, as a share of the range of the objective.
 throughput  Evaluations per second with a full archive of 10,000 solutions, and the archive's share of that time.
 
 --full: larger problems and longer runs. Finished runs of `peers` are kept in --results and not run again; delete the
@@ -31,6 +33,7 @@ from typing import Any
 
 import moocore
 import numpy as np
+from fronts_and_learn import PUBLISHED
 from numpy.typing import NDArray
 from printing import print_table, ratio_of_medians, with_interval
 from pymoo_runs import PEERS, run_peer
@@ -42,7 +45,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner, front_problem
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.problems.front_problem import FrontProblem
-from gomea_bn.problems.multi_objective import LOTZ, OneMaxZeroMax, TrapInverseTrap
+from gomea_bn.problems.multi_objective import LOTZ, OneMaxZeroMax, TrapInverseTrap, brute_force_front
 from gomea_bn.runtime.limits import Limits, Progress, Result
 from gomea_bn.simulation.random_experts import simulated_expert
 from gomea_bn.simulation.random_networks import random_network
@@ -177,7 +180,7 @@ def three_objectives(net: int, n: int) -> FrontProblem:
     table = read_table(truth.sample(n, random_state=10_000 + net))
     expert = simulated_expert(truth, table=table, random_state=20_000 + net).fitted(table)
     names = ("misfit", "complexity", "expert_distance")
-    return front_problem(ParetoBayesNetLearner(), table, names, expert, 30_000 + net)
+    return front_problem(ParetoBayesNetLearner(**PUBLISHED), table, names, expert, 30_000 + net)
 
 
 def peers(options: argparse.Namespace) -> None:
@@ -315,7 +318,37 @@ def microseconds_per_offer(first: Result, second: Result) -> tuple[float, float]
     return times[0], times[1]
 
 
-PARTS = {"whole": whole, "peers": peers, "throughput": throughput}
+def enumerated(options: argparse.Namespace) -> None:
+    """Print how far fronts of 4 columns are from the true ones."""
+    rows = []
+    for evaluations in (300, 1_000, 3_000):
+        shortfalls = np.array([_shortfall(net, evaluations) for net in range(options.nets)])
+        complete = f"{(shortfalls < 1e-9).sum()}/{len(shortfalls)}"
+        rows.append([f"{evaluations:,}", complete, f"{np.median(shortfalls):.4f}", f"{shortfalls.max():.4f}"])
+    columns = ("evaluations", "complete", "median shortfall", "largest")
+    print_table("Fronts of 4 columns, 300 rows, three objectives, all graphs enumerated", columns, rows)
+
+
+def _shortfall(net: int, evaluations: int) -> float:
+    """Return the least amount by which the front of a run must improve in every objective to cover the true front.
+
+    It is a share of the ranges of the objectives in the true front (additive epsilon indicator).
+    """
+    truth = random_network(4, kind="random", random_state=net)
+    table = read_table(truth.sample(300, random_state=10_000 + net))
+    cuts = {c.name: np.quantile(c.values, (0.3, 0.7)) for c in table.columns if c.is_continuous}
+    expert = simulated_expert(truth, table=table, random_state=20_000 + net)
+    learner = ParetoBayesNetLearner(
+        expert=expert, cut_points=cuts, max_seconds=None, max_evaluations=evaluations, random_state=net
+    ).fit(table)
+    front = learner.front_
+    true_front = brute_force_front(front_problem(learner, table, front.names, learner.expert_, net))
+    spans = np.ptp(true_front, axis=0)
+    beyond = (front.values[None] - true_front[:, None]) / np.where(spans > 0, spans, 1.0)
+    return float(beyond.max(axis=2).min(axis=1).max())
+
+
+PARTS = {"whole": whole, "peers": peers, "enumerated": enumerated, "throughput": throughput}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -328,7 +361,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--only", action="append", default=[], help="problems whose names begin with this text"
     )
-    parser.add_argument("--nets", type=int, default=10, help="number of random networks of peers")
+    parser.add_argument("--nets", type=int, default=10, help="number of random networks")
     parser.add_argument("--seconds", type=float, help="limit of a run (peers 10, throughput 60)")
     parser.add_argument("--workers", type=int, default=2, help="number of processes of peers")
     parser.add_argument("--full", action="store_true", help="larger problems and longer runs")

@@ -40,6 +40,10 @@ def learned(folder):
     arguments = [
         "--expert",
         folder / "expert.csv",
+        "--misfit",
+        "in-sample",
+        "--pseudo-count",
+        "1",
         "--max-evaluations",
         "3000",
         "--seed",
@@ -234,7 +238,8 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
         "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7", "--shape", "uniform",
-        "--pseudo-count", "0.5", "--patience", "3", "--quiet", "--out", tmp_path / "front",
+        "--pseudo-count", "0.5", "--misfit", "in-sample", "--single-share", "0.5", "--single-evaluations", "2",
+        "--patience", "3", "--quiet", "--out", tmp_path / "front",
     )  # fmt: skip
     options = stand_in.given
     assert options.pop("expert").edges == [("a", "b")]
@@ -249,7 +254,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
         "max_complexity": 40.5, "max_indegree": 2, "max_candidates": None, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
-        "verbose": False, "patience": 3.0,
+        "misfit": "in-sample", "single_share": 0.5, "single_evaluations": 2, "verbose": False, "patience": 3.0,
     }  # fmt: skip
     assert read_front(tmp_path / "front").record["expert_source"] == {
         "path": str(expert), "file_sha256": hashlib.sha256(expert.read_bytes()).hexdigest()
@@ -295,7 +300,9 @@ def test_an_interrupted_search_keeps_its_front_and_none_writes_nothing(stand_in,
     stand_in.stop = "interrupt"
     result = ok("front", data, "--out", tmp_path / "front", "--quiet")
     assert result.stderr == "Interrupted: this is the front so far.\n"
-    assert "with --seed 7 --max-evaluations 1234 --max-seconds 0 give this front again" in result.stdout
+    assert (
+        "--seed 7 --max-evaluations 1234 --max-seconds 0 --single-evaluations 100 give this" in result.stdout
+    )
     assert len(read_front(tmp_path / "front")) == 9
     stand_in.stop = "nothing"
     result = invoke("front", data, "--out", tmp_path / "other", "--quiet")

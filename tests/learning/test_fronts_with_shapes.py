@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from front_checks import check_networks
+from front_checks import PUBLISHED_FRONT, check_networks
 from shaped_examples import shaped_table
 
 from gomea_bn.errors import GomeaBnError
@@ -19,7 +19,12 @@ from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1, "expert_sample_size": 256}
+QUICK: dict[str, Any] = {
+    **PUBLISHED_FRONT,
+    "max_evaluations": 1500,
+    "random_state": 1,
+    "expert_sample_size": 256,
+}
 EXPERT = ExpertNetwork.from_edges([("cause", "rain"), ("cause", "tail")], cut_points={"cause": [3.0]})
 
 
@@ -35,7 +40,9 @@ def own_shapes(table):
 @pytest.mark.parametrize("discretizer", ["equal-frequency", "optimal"])
 @pytest.mark.parametrize("shape", ["auto", "marginal", "uniform"])
 def test_values_are_those_of_the_networks(table, discretizer, shape):
-    learner = ParetoBayesNetLearner(discretizer, shape=shape, expert=EXPERT, **QUICK).fit(table)
+    learner = ParetoBayesNetLearner(**{**QUICK, "discretizer": discretizer}, shape=shape, expert=EXPERT).fit(
+        table
+    )
     check_networks(learner, table.to_frame())
     fitted = own_shapes(table)
     names = set()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from front_checks import check_distances, check_networks
+from front_checks import PUBLISHED_FRONT, check_distances, check_networks
 from pricing_examples import keeps_limits
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
@@ -19,7 +19,8 @@ from gomea_bn.problems.family_scorer import FamilyScorer
 
 def quick(n_evaluations=2500, **options):
     defaults = {"max_seconds": None, "max_evaluations": n_evaluations, "random_state": 1}
-    return ParetoBayesNetLearner("optimal", expert_sample_size=256, **{**defaults, **options})
+    published = {**PUBLISHED_FRONT, "discretizer": "optimal"}
+    return ParetoBayesNetLearner(expert_sample_size=256, **{**published, **defaults, **options})
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +169,9 @@ def test_tables_without_continuous_columns_price_nothing(mixed):
 def test_optimal_front_is_not_behind_where_grids_miss_the_gap(mixed):
     """Two groups with a gap between: priced cuts fit better with as many parameters."""
     learner = quick(5000).fit(mixed)
-    on_grid = ParetoBayesNetLearner(max_evaluations=5000, max_seconds=None, random_state=1).fit(mixed)
+    on_grid = ParetoBayesNetLearner(
+        **PUBLISHED_FRONT, max_evaluations=5000, max_seconds=None, random_state=1
+    ).fit(mixed)
     for most in (10, 20, 40):
         ours, theirs = (
             run.front_.values[run.front_.values[:, 1] <= most, 0].min() for run in (learner, on_grid)

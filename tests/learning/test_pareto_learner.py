@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from front_checks import check_distances, check_networks
+from front_checks import PUBLISHED_FRONT, check_distances, check_networks
 from mo_oracles import dominates
 from oracles import all_dags
 from sklearn.base import clone
@@ -31,7 +31,12 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.simulation.random_experts import simulated_expert
 from gomea_bn.simulation.random_networks import random_network
 
-QUICK: dict[str, Any] = {"max_evaluations": 3000, "random_state": 1, "expert_sample_size": 256}
+QUICK: dict[str, Any] = {
+    **PUBLISHED_FRONT,
+    "max_evaluations": 3000,
+    "random_state": 1,
+    "expert_sample_size": 256,
+}
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +99,9 @@ def test_objectives_and_limits_have_defaults(mixed, expert):
 @pytest.mark.parametrize("shape", ["uniform", "marginal"])
 def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count, shape):
     frame = mixed[["a", "b", "c"]]
-    learner = ParetoBayesNetLearner(max_bins=3, pseudo_count=pseudo_count, shape=shape, **QUICK).fit(frame)
+    learner = ParetoBayesNetLearner(
+        **{**QUICK, "max_bins": 3, "pseudo_count": pseudo_count}, shape=shape
+    ).fit(frame)
     shapes = (
         {name: c.shape for name, c in table_shapes(learner.table_).items()} if shape == "marginal" else {}
     )
@@ -231,8 +238,8 @@ def test_an_expert_that_does_not_fit_the_table_is_refused(mixed, expert, message
 
 def test_without_smoothing_an_expert_is_refused(mixed, expert):
     with pytest.raises(GomeaBnError, match="needs pseudo_count above 0"):
-        ParetoBayesNetLearner(expert=expert, pseudo_count=0.0, **QUICK).fit(mixed)
-    learner = ParetoBayesNetLearner(pseudo_count=0.0, **QUICK).fit(mixed)
+        ParetoBayesNetLearner(expert=expert, **{**QUICK, "pseudo_count": 0.0}).fit(mixed)
+    learner = ParetoBayesNetLearner(**{**QUICK, "pseudo_count": 0.0}).fit(mixed)
     check_networks(learner, mixed)
 
 
@@ -256,14 +263,16 @@ def test_knowledge_holds_in_every_network(mixed, expert):
         assert max(len(candidate.network.parents(name)) for name in candidate.network.names) <= 2
         assert max(table.size for table in candidate.network.tables.values()) <= 40
     json.dumps(learner.front_.record, allow_nan=False)
-    sparse = ParetoBayesNetLearner(max_indegree=0, **QUICK).fit(mixed)
+    sparse = ParetoBayesNetLearner(**{**QUICK, "max_indegree": 0}).fit(mixed)
     assert all(candidate.network.edges == [] for candidate in sparse.front_)
 
 
 @pytest.mark.parametrize("discretizer", ["equal-frequency", "equal-width"])
 def test_fixed_cuts_stay_next_to_learned_ones(mixed, discretizer):
     cuts = {"e": [500, 1500.5], "b": []}
-    learner = ParetoBayesNetLearner(discretizer, cut_points=cuts, max_bins=4, **QUICK).fit(mixed)
+    learner = ParetoBayesNetLearner(
+        **{**QUICK, "discretizer": discretizer, "max_bins": 4}, cut_points=cuts
+    ).fit(mixed)
     check_networks(learner, mixed)
     seen = set()
     for candidate in learner.front_:
@@ -362,7 +371,7 @@ def test_an_interrupt_keeps_the_front(mixed, expert):
 
     former = signal.getsignal(signal.SIGINT)
     learner = ParetoBayesNetLearner(
-        expert=expert, callback=interrupt, random_state=1, expert_sample_size=256
+        expert=expert, callback=interrupt, random_state=1, expert_sample_size=256, **PUBLISHED_FRONT
     ).fit(mixed)
     assert signal.getsignal(signal.SIGINT) is former
     assert learner.stopped_by_ == "interrupt"
@@ -376,7 +385,7 @@ def test_an_interrupt_keeps_the_front(mixed, expert):
 def test_parameters_are_those_of_scikit_learn(mixed, expert):
     objective = OwnObjective("edges", lambda edges, cuts: float(len(edges)))
     learner = ParetoBayesNetLearner(
-        expert=expert, objectives=["misfit", objective, "expert_distance"], max_bins=3, **QUICK
+        expert=expert, objectives=["misfit", objective, "expert_distance"], **{**QUICK, "max_bins": 3}
     )
     copied = clone(learner)
     assert copied.get_params().keys() == learner.get_params().keys()
@@ -452,7 +461,7 @@ def test_without_an_expert_a_wide_table_leaves_room_for_edges():
     generator = np.random.default_rng(0)
     x = generator.normal(size=(30, 1))
     frame = pd.DataFrame(x + 0.1 * generator.normal(size=(30, 12)))
-    learner = ParetoBayesNetLearner(max_evaluations=4000, random_state=1).fit(frame)
+    learner = ParetoBayesNetLearner(max_evaluations=4000, random_state=1, **PUBLISHED_FRONT).fit(frame)
     assert learner.front_.record["parameters"]["max_complexity"] == 120
     assert learner.front_.best("misfit").network.edges
 

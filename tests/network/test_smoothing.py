@@ -311,5 +311,9 @@ def test_other_words_are_refused(frame):
             GomeaBnError, match="pseudo_count must be a finite number of at least 0 or 'auto'"
         ):
             BayesNetLearner(pseudo_count=untyped(word), **QUICK).fit(frame)
-    with pytest.raises(GomeaBnError, match="all networks of a front are compared under one smoothing"):
-        ParetoBayesNetLearner(pseudo_count=untyped("auto"), **QUICK).fit(frame)
+        with pytest.raises(
+            GomeaBnError, match="pseudo_count must be a finite number of at least 0 or 'auto'"
+        ):
+            ParetoBayesNetLearner(pseudo_count=untyped(word), **QUICK).fit(frame)
+    with pytest.raises(GomeaBnError, match="pseudo_count='auto' needs misfit='left-out'"):
+        ParetoBayesNetLearner(misfit="in-sample", **QUICK).fit(frame)

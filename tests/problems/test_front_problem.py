@@ -1,5 +1,7 @@
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product
+from math import log
 
 import numpy as np
 import pandas as pd
@@ -27,7 +29,9 @@ from gomea_bn.simulation.random_networks import random_network
 ALL_THREE = ("misfit", "complexity", "expert_distance")
 
 
-def make_case(seed, *, n_variables=5, n_rows=120, pseudo_count=1.0, max_bins=5, **options):
+def make_case(
+    seed, *, n_variables=5, n_rows=120, pseudo_count=1.0, max_bins=5, estimate="in-sample", **options
+):
     truth = random_network(n_variables, random_state=seed)
     table = read_table(truth.sample(n_rows, seed))
     frame = pd.DataFrame(
@@ -49,7 +53,7 @@ def make_case(seed, *, n_variables=5, n_rows=120, pseudo_count=1.0, max_bins=5, 
         for c in table.columns
     ]
     rules = edge_rules(None, table.names, [v.n_levels or 2 for v in variables], max_indegree=3)
-    scorer = smoothed_scorer(variables, n_rows, pseudo_count)
+    scorer = smoothed_scorer(variables, n_rows, pseudo_count, estimate=estimate)
     sample = draw_expert_sample(expert, 256, seed)
     problem = FrontProblem(scorer, rules, ALL_THREE, expert=sample, **options)
     return problem, table, frame, expert, sample
@@ -90,8 +94,85 @@ def test_objectives_are_those_of_the_network_that_the_genotype_means(seed, pseud
         drawn = sample_frame(table, sample)
         assert solution.objectives[0] == pytest.approx(-network.score(frame), abs=1e-10)
         assert solution.objectives[1] == network.n_parameters
-        expected = expert.score(drawn) - network.score(drawn)
+        expected = max(0.0, expert.score(drawn) - network.score(drawn))
         assert solution.objectives[2] == pytest.approx(expected, abs=1e-10)
+
+
+def left_out_score(network, table, probability):
+    """The mean log density of the rows, each with the probabilities that `probability` gives its cells."""
+    frame = table.to_frame()
+    codes = {
+        c.name: np.searchsorted(network.cut_points[c.name], c.values) if c.is_continuous else c.values
+        for c in table.columns
+    }
+    total = network.score(frame)
+    for name in network.names:
+        parents = network.table_parents(name)
+        configurations = (
+            list(zip(*(codes[parent].tolist() for parent in parents), strict=True)) or [()] * table.n_rows
+        )
+        cells = list(zip(configurations, codes[name].tolist(), strict=True))
+        rows_of, cells_of = Counter(configurations), Counter(cells)
+        marginal = Counter(codes[name].tolist())
+        card = network.cardinality(name)
+        logs = [
+            probability(cells_of[c, k], rows_of[c], marginal[k], card) - log(network.tables[name][(*c, k)])
+            for c, k in cells
+        ]
+        total += sum(logs) / table.n_rows
+    return total
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 1000), st.sampled_from([0.25, 1.0, 8.0]))
+def test_a_misfit_can_leave_every_row_out_of_its_own_table(seed, pseudo_count):
+    problem, table, *_ = make_case(seed, pseudo_count=pseudo_count, estimate="left-out")
+    for genotype in problem.sample(np.random.default_rng(seed), 4):
+        solution = full(problem, genotype)
+        network = network_of(problem, table, solution.genotype, pseudo_count)
+        expected = left_out_score(
+            network,
+            table,
+            lambda cell, row, _marginal, card: log(
+                (cell - 1 + pseudo_count / card) / (row - 1 + pseudo_count)
+            ),
+        )
+        assert solution.objectives[0] == pytest.approx(-expected, abs=1e-10)
+
+
+def test_automatic_misfits_take_the_best_amount_of_every_family():
+    problem, table, *_ = make_case(4, n_rows=40, pseudo_count="auto", estimate="left-out")
+    chosen = set()
+    for genotype in problem.sample(np.random.default_rng(4), 6):
+        solution = full(problem, genotype)
+        network = network_of(problem, table, solution.genotype, 1.0)
+        by_amount = [
+            [left_out_terms(network, table, child, amount) for child in network.names]
+            for amount in (1, 4, 16, 64)
+        ]
+        chosen |= set(np.argmax(by_amount, axis=0).tolist())
+        expected = left_out_score(network, table, lambda *_: 0.0) + np.max(by_amount, axis=0).sum()
+        assert solution.objectives[0] == pytest.approx(-expected, abs=1e-10)
+    assert len(chosen) > 1
+
+
+def left_out_terms(network, table, child, amount):
+    """The mean log probability of a child's codes, smoothed by an amount towards its distribution without parents."""
+    codes = {
+        c.name: np.searchsorted(network.cut_points[c.name], c.values) if c.is_continuous else c.values
+        for c in table.columns
+    }
+    n, card = table.n_rows, network.cardinality(child)
+    total = 0.0
+    for i in range(n):
+        others = np.arange(n) != i
+        same = others.copy()
+        for parent in network.table_parents(child):
+            same &= codes[parent] == codes[parent][i]
+        is_code = codes[child] == codes[child][i]
+        base = ((others & is_code).sum() + 1 / card) / n
+        total += log(((same & is_code).sum() + amount * base) / (same.sum() + amount))
+    return total / n
 
 
 def test_large_tables_are_counted_sparsely_with_the_same_result():

@@ -1,0 +1,207 @@
+"""The search for a single network with which the search for a front begins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.algorithms.evaluation import evaluate_genotypes
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.table import Table
+from gomea_bn.learning.learning_problem import (
+    LearningOptions,
+    learned_edges,
+    learning_problem,
+)
+from gomea_bn.learning.reported_scores import reported, reporting
+from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.problems.front_problem import FrontProblem
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
+
+__all__ = ["SingleNetwork", "limits_after", "limits_of_single", "single_network", "with_single"]
+
+# as of `BayesNetLearner`: more evaluations than that rarely change the network
+_PATIENCE = 10.0
+_ROUNDING = 1e-11
+_STOPPED = ("interrupt", "callback")
+
+
+@dataclass(frozen=True)
+class SingleNetwork:
+    """The network that a search for the best score has found.
+
+    Attributes
+    ----------
+    edges : list of (parent, child)
+        By position in the table.
+    cuts : mapping of int to ndarray
+        Inner cuts of every continuous column by position.
+    n_parameters : int
+        Number of free parameters of its tables.
+    pairs : ndarray of shape (N, N), bool, or None
+        Pairs of columns that the search could join.
+    result : Result
+        Counts of the search; the objective is minus the score in nats.
+    """
+
+    edges: list[tuple[int, int]]
+    cuts: Mapping[int, NDArray[np.float64]]
+    n_parameters: int
+    pairs: NDArray[np.bool_] | None
+    result: Result
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether Ctrl-C or a callback ended the search, so that no other one should follow."""
+        return self.result.stopped_by in _STOPPED
+
+    @property
+    def score(self) -> float:
+        """Score of the network in nats, as `BayesNetLearner` reports it."""
+        return -float(self.result.F[0])
+
+    def genotype(self, problem: FrontProblem) -> NDArray[np.int16]:
+        """Return the network as a genotype of a front's problem, whose libraries of cuts it enters."""
+        policies = [0] * problem.n_nodes
+        for v, cuts in self.cuts.items():
+            policies[v] = problem.enter_between_runs(v, cuts, ())
+        return problem.genotype(self.edges, policies)
+
+
+def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:
+    """Return the limits of the search for a single network, None if nothing is left for it.
+
+    Parameters
+    ----------
+    limits : Limits
+        Limits of both searches together.
+    share : float
+        Share of seconds, evaluations and generations for this search, from 0 to below 1.
+    evaluations : int, optional
+        Number of evaluations in place of the shares.
+    """
+    if evaluations == 0 or (evaluations is None and not share):
+        return None
+    most, generations = limits.max_evaluations, limits.max_generations
+    if evaluations is not None:
+        most = evaluations if most is None else min(evaluations, most - 1)
+        seconds, generations = limits.max_seconds, None
+    else:
+        seconds = None if limits.max_seconds is None else share * limits.max_seconds
+        most = None if most is None else int(share * most)
+        generations = None if generations is None else int(share * generations)
+    if most == 0 or generations == 0:
+        return None
+    return Limits(seconds, most, generations, limits.patience or _PATIENCE)
+
+
+def single_network(
+    table: Table,
+    options: LearningOptions,
+    limits: Limits,
+    *,
+    seed: int,
+    n_threads: int,
+    callback: Callback | None,
+) -> SingleNetwork:
+    """Return the network that `BayesNetLearner` would find for a table, without curves.
+
+    Parameters
+    ----------
+    table : Table
+    options : LearningOptions
+        Search space.
+    limits : Limits
+    seed, n_threads, callback
+        As of `StagedSearch`.
+    """
+    problem = learning_problem(table, options)
+    constant = problem.scorer.constant_score
+    report = reporting(callback, constant)
+    if problem.first_cuts:
+        search = StagedSearch(problem, GOMEA(), limits, seed=seed, n_threads=n_threads, callback=report)
+        result = search.run()
+    else:
+        result = GOMEA().run(problem, limits, random_state=seed, n_jobs=n_threads, callback=report)
+    edges = learned_edges(problem, result.X)
+    return SingleNetwork(
+        edges=edges,
+        cuts=problem.cuts(result.X),
+        n_parameters=_n_parameters(problem, result.X, edges),
+        pairs=problem.pairs,
+        result=reported(result, constant),
+    )
+
+
+def _n_parameters(
+    problem: StructureProblem, genotype: NDArray[np.int16], edges: list[tuple[int, int]]
+) -> int:
+    """Return the number of free parameters of the tables of a genotype's network with these edges."""
+    views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
+    cards = problem.scorer.rows.cardinality[views].tolist()
+    parents: list[list[int]] = [[] for _ in cards]
+    for parent, child in edges:
+        parents[child].append(cards[parent])
+    return sum(prod(of_child) * (card - 1) for of_child, card in zip(parents, cards, strict=True))
+
+
+def with_single(
+    problem: FrontProblem, front: Result, single: SingleNetwork, genotype: NDArray[np.int16]
+) -> tuple[Result, int | None]:
+    """Return the front of a search with the single network in it, in order, and the position of that network.
+
+    The network stays in the front if others dominate it. It replaces a network with the same objectives. The position
+    is None for a network that exceeds the limit on free parameters. The counts are those of both searches.
+    """
+    values, violations, _ = evaluate_genotypes(problem, genotype[None])
+    found, objectives = front.X, front.F
+    position = None
+    if violations[0] == 0:
+        # the same network may have its terms added in another order
+        others = ~np.isclose(objectives, values[0], rtol=_ROUNDING, atol=_ROUNDING).all(axis=1)
+        found = np.concatenate([found[others], genotype[None]])
+        objectives = np.concatenate([objectives[others], values])
+        order = np.lexsort(objectives.T[::-1])
+        found, objectives = found[order], objectives[order]
+        position = int(np.flatnonzero(order == len(order) - 1)[0])
+    before = single.result
+    history = [
+        replace(entry, seconds=before.exec_time + entry.seconds, n_eval=before.n_eval + entry.n_eval)
+        for entry in front.history
+        if isinstance(entry, FrontHistoryEntry)
+    ]
+    return replace(
+        front,
+        X=found,
+        F=objectives,
+        n_eval=before.n_eval + front.n_eval,
+        n_eval_full=before.n_eval_full + front.n_eval_full,
+        exec_time=before.exec_time + front.exec_time,
+        time_to_best=before.exec_time + front.time_to_best,
+        history=history,
+        stopped_by=before.stopped_by if single.was_stopped else front.stopped_by,
+        n_generations=before.n_generations + front.n_generations,
+        statistics=dict(Counter(before.statistics) + Counter(front.statistics)),
+        extra={**front.extra, "violation": np.zeros(len(found))},
+    ), position
+
+
+def limits_after(limits: Limits, single: SingleNetwork) -> Limits:
+    """Return the limits that are left for the search for a front."""
+    if single.was_stopped:
+        # the first population has the single network, and is a front
+        return Limits(max_generations=1)
+    done = single.result
+    seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
+    return replace(
+        limits,
+        max_seconds=None if seconds is None else max(seconds - done.exec_time, 1e-6),
+        max_evaluations=None if evaluations is None else max(evaluations - done.n_eval, 1),
+        max_generations=None if generations is None else max(generations - done.n_generations, 1),
+    )
