@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.parameters import renamed_options
-from gomea_bn.problems.base import KernelProblem, Solution, new_journal
+from gomea_bn.problems.base import CompiledProblem, KernelProblem, Solution, new_journal
 from gomea_bn.problems.benchmarks import (
     as_neighbours,
     checked_edges,
@@ -254,12 +254,12 @@ class MultiObjectiveKnapsack(_Bits):
         return cls(*generator.integers(10, 101, (2, m, n)))
 
 
-def brute_force_front(problem: KernelProblem) -> NDArray[np.float64]:
+def brute_force_front(problem: CompiledProblem) -> NDArray[np.float64]:
     """Return the Pareto front of a small problem by evaluating every genotype.
 
     Parameters
     ----------
-    problem : KernelProblem
+    problem : CompiledProblem
         A problem with at most 2**20 genotypes.
 
     Returns

@@ -31,9 +31,13 @@ def discrete_frame(seed: int, n_columns: int = 4, n_rows: int = 60) -> pd.DataFr
         # every level occurs
         columns[v][:levels] = range(levels)
     return pd.DataFrame(
-        {f"c{v}": pd.Categorical.from_codes(values, [f"l{k}" for k in range(values.max() + 1)])
-         for v, values in enumerate(columns)}
-    )  # fmt: skip
+        {
+            f"c{v}": pd.Categorical.from_codes(
+                values.tolist(), pd.Index([f"l{k}" for k in range(values.max() + 1)])
+            )
+            for v, values in enumerate(columns)
+        }
+    )
 
 
 def network_of(frame: pd.DataFrame, edges: list[tuple[str, str]] | None = None) -> DiscretizedBayesNet:

@@ -1,5 +1,7 @@
 """Checks of learned fronts against slow computations."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from oracles import is_acyclic
 
 from gomea_bn.expert.distance import draw_expert_sample
 
-PUBLISHED_FRONT = {
+PUBLISHED_FRONT: dict[str, Any] = {
     "discretizer": "equal-frequency",
     "max_bins": 9,
     "max_indegree": 6,

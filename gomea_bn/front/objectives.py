@@ -219,7 +219,7 @@ def single_position(record: Mapping[str, Any], original_index: Sequence[int]) ->
         Id of every network in the whole front.
     """
     single = record.get("single_network")
-    number = single.get("id") if isinstance(single, Mapping) else None
+    number: Any = single.get("id") if isinstance(single, Mapping) else None
     return (
         list(original_index).index(int(number)) if is_integer(number) and number in original_index else None
     )

@@ -121,7 +121,10 @@ def calibration(options: argparse.Namespace) -> None:
 
 def _of_pairs(frame: pd.DataFrame, pairs: list[frozenset[str]]) -> list[float]:
     """Return the column `adjacent` of pairs; 0 for pairs without a row."""
-    known = {frozenset((str(row.parent), str(row.child))): float(row.adjacent) for row in frame.itertuples()}
+    known = {
+        frozenset(pair): float(adjacent)
+        for *pair, adjacent in frame[["parent", "child", "adjacent"]].to_numpy().tolist()
+    }
     return [known.get(pair, 0.0) for pair in pairs]
 
 

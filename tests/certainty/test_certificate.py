@@ -1,5 +1,7 @@
 """Certificates against brute force over all graphs, dynamic programming, and simulated interrupts."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -93,11 +95,12 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
     rng = np.random.default_rng(5)
     x = rng.normal(size=150)
     frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=150), "z": rng.normal(size=150)})
-    for options in (
+    settings: list[dict[str, Any]] = [
         {"curves": "none"},
         {"discretizer": "equal-frequency"},
         {"curves": "none", "shape": "uniform"},
-    ):
+    ]
+    for options in settings:
         learner = BayesNetLearner(max_evaluations=2000, random_state=1, **options).fit(frame)
         found = certify(learner.network_, frame)
         assert found.score == pytest.approx(learner.score_, abs=1e-6)

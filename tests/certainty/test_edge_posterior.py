@@ -1,11 +1,13 @@
 """Probabilities of edges against brute force over all graphs and over all orders."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
+from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.certainty import edge_probabilities
@@ -79,7 +81,12 @@ def test_exact_probabilities_obey_knowledge():
 @pytest.mark.parametrize("seed", range(2))
 def test_sampled_probabilities_are_those_of_all_orders(seed):
     frame = discrete_frame(seed)
-    options = {"equivalent_sample_size": 1.0, "method": "sampled", "max_seconds": None, "n_sweeps": 1500}
+    options: dict[str, Any] = {
+        "equivalent_sample_size": 1.0,
+        "method": "sampled",
+        "max_seconds": None,
+        "n_sweeps": 1500,
+    }
     result = edge_probabilities(network_of(frame), frame, random_state=1, **options)
     np.testing.assert_allclose(result.arcs, by_orders(frame), atol=0.03)
     assert result.has_mixed
@@ -99,6 +106,7 @@ def test_the_frame_and_the_consensus_network_hold_the_probabilities():
     result = edge_probabilities(network_of(frame), frame)
     rows = result.to_frame()
     assert len(rows) == 30
+    row: Any
     for row in rows.itertuples():
         i, j = result.names.index(row.parent), result.names.index(row.child)
         assert row.arc == result.arcs[i, j]
@@ -107,7 +115,9 @@ def test_the_frame_and_the_consensus_network_hold_the_probabilities():
     assert rows["adjacent"].is_monotonic_decreasing
     for threshold in (0.0, 0.3, 0.9):
         consensus = result.consensus_network(threshold)
-        expected = {frozenset((r.parent, r.child)) for r in rows.itertuples() if r.adjacent >= threshold}
+        expected = {
+            frozenset((r.parent, r.child)) for r in map(untyped, rows.itertuples()) if r.adjacent >= threshold
+        }
         assert {frozenset(edge) for edge in consensus.edges} == expected
     with pytest.raises(GomeaBnError, match="threshold must be a finite number"):
         result.consensus_network(2)

@@ -65,9 +65,9 @@ def test_missing_cells_count_where_a_family_has_none(files, rows):
     gaps.to_csv("gaps.csv", index=False)
     fit = ("fit", "edges.csv", "gaps.csv", "--cuts", "cuts.json", "-o", "own.json")
     ok(*fit)
-    fit += ("--shape", "uniform")
-    assert "missing" in refused(3, *fit, "--missing", "error", "--drop", "d")
-    ok(*fit, "--missing", "drop")
+    uniform = (*fit, "--shape", "uniform")
+    assert "missing" in refused(3, *uniform, "--missing", "error", "--drop", "d")
+    ok(*uniform, "--missing", "drop")
     expected = DiscretizedBayesNet.from_table(
         gaps.dropna()[["a", "b", "c"]], EDGES, CUTS, pseudo_count="auto"
     )

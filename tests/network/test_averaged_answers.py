@@ -57,7 +57,7 @@ def test_standard_errors_are_the_spread_of_repeated_estimates(averaged: Averaged
         averaged.query("g", {"b": 5.7, "c": (0.2, 0.6)}, method="sampling", n_draws=500, random_state=seed)
         for seed in range(200)
     ]
-    spread = np.std([answer.iloc[0] for answer in answers])
+    spread = np.std([answer.to_numpy()[0] for answer in answers])
     assert np.isclose(np.mean([answer.attrs["standard_error"] for answer in answers]), spread, rtol=0.2)
 
 
@@ -98,7 +98,11 @@ def test_rows_with_missing_cells_are_estimated(averaged: AveragedBayesNet) -> No
     # all other cells of the first row are known, so that only the weights of the two levels are estimated
     assert np.abs(answer.iloc[0] - exact.iloc[0]).max() < 5 * answer.attrs["standard_error"][0] + 1e-12
     one = averaged.query(
-        "g", rows.drop(columns="g").iloc[1].to_dict(), method="sampling", n_draws=N_DRAWS, random_state=2
+        "g",
+        {str(name): value for name, value in rows.drop(columns="g").iloc[1].items()},
+        method="sampling",
+        n_draws=N_DRAWS,
+        random_state=2,
     )
     errors = one.attrs["standard_error"] + answer.attrs["standard_error"][1]
     assert np.abs(answer.iloc[1].to_numpy() - one.to_numpy()).max() < 4 * errors
