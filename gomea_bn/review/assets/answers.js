@@ -202,7 +202,7 @@ function renderFindings() {
 /** What the answer says as a whole: an error, an impossible evidence, or the probability of the evidence. */
 function renderWords() {
   const outside = [...fitting()].map(([variable, finding]) => outsideText(variable, finding));
-  const words = [answers.typed, ...outside, answerText()].filter(Boolean).join(" ");
+  const words = [answers.typed, ...outside, answerText(), averageNote()].filter(Boolean).join(" ");
   if (byId("answer-words").textContent !== words) byId("answer-words").textContent = words;
   const isWrong = answers.typed !== "" || answers.refusal !== null || !answers.after?.marginals;
   byId("answer-words").classList.toggle(
@@ -210,6 +210,12 @@ function renderWords() {
     isWrong && Boolean(answers.after || answers.refusal || answers.typed),
   );
 }
+
+/** What the answers for an averaged network leave out. */
+const averageNote = () =>
+  model.data.averaged && answers.after
+    ? "Answers follow the tables shown, without the averaging of the densities."
+    : "";
 
 function answerText() {
   const { after, refusal } = answers;
