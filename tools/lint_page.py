@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gomea_bn.review.page import page_script
+from gomea_bn.review.page import page_script, worker_script
 
 ROOT = Path(__file__).resolve().parent.parent
 BIOME = "@biomejs/biome@2.6.8"
@@ -38,15 +38,16 @@ def main(arguments: list[str] | None = None) -> int:
     command = [npx, "--yes", BIOME]
     check = ["check", "--write"] if write else ["ci", "--error-on-warnings"]
     code = subprocess.run([*command, *check, "."], cwd=ROOT, check=False).returncode
-    return code or _lint_whole_script(command)
+    return code or _lint_whole_scripts(command)
 
 
-def _lint_whole_script(command: list[str]) -> int:
-    """Return Biome's exit code for the script as the page contains it, all files in one."""
+def _lint_whole_scripts(command: list[str]) -> int:
+    """Return Biome's exit code for the scripts as the page contains them, all files of each in one."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "biome.json").write_text(json.dumps(RULES_ACROSS_FILES), encoding="utf-8")
         Path(folder, "whole_page.js").write_text(page_script(), encoding="utf-8")
-        return subprocess.run([*command, "lint", "whole_page.js"], cwd=folder, check=False).returncode
+        Path(folder, "whole_worker.js").write_text(worker_script(), encoding="utf-8")
+        return subprocess.run([*command, "lint", "."], cwd=folder, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["network_report", "page_script", "review_page"]
+__all__ = ["network_report", "page_script", "review_page", "worker_script"]
 
 _SCRIPTS = (
     "elements.js",
@@ -34,9 +34,13 @@ _SCRIPTS = (
     "words.js",
     "density.js",
     "variable.js",
+    "findings.js",
+    "answers.js",
+    "cards.js",
     "decide.js",
     "page.js",
 )
+_WORKER_SCRIPTS = ("junction_tree.js", "inference_worker.js")
 _LARGEST_PLAIN = 1_000_000
 """Number of characters above which the data are compressed."""
 
@@ -53,8 +57,11 @@ def review_page(
     The page is a single file that works offline. Its button "Save decision" downloads decision.json, which contains
     the front's `run_hash`, the id of the chosen network (its position in `front`), the shortlist, notes, weights
     (only if a slider was moved) and filters. The page does not attribute to the expert the columns and bins that
-    `ExpertNetwork.fitted` added. Probabilities are rounded to 0.0001. A probability table with more than 200 rows is
-    cut to 200 rows, and the page says so.
+    `ExpertNetwork.fitted` added. Of a probability table with more than 200 rows the page shows 200 rows, and says so.
+
+    The page answers: bins, levels and typed values of some columns are evidence, and the distributions of all columns
+    given the evidence are exact, as those of `DiscretizedBayesNet.query`. The page says so where a network has too
+    large tables for exact answers.
 
     Over the histogram of a variable the page draws the marginal density of the network, as
     `gomea_bn.plots.plot_density` does. If its tables are too large, the density comes from a sample of 10,000 rows. If
@@ -99,7 +106,9 @@ def network_report(
     record: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> str:
-    """Return a page, as HTML text, that shows one network: its graph, bins, probability tables and origin.
+    """Return a page, as HTML text, that shows one network, its graph, bins, probability tables and origin, and answers.
+
+    The page gives the distributions of all columns under evidence, see `review_page`.
 
     Parameters
     ----------
@@ -154,15 +163,26 @@ def _page(data: dict[str, Any]) -> str:
     style, script = _asset("page.css"), page_script()
     policy = (
         f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
     )
-    parts = {"policy": policy, "style": style, "script": script, "data": _data_element(data)}
+    parts = {
+        "policy": policy,
+        "style": style,
+        "script": script,
+        "worker": worker_script(),
+        "data": _data_element(data),
+    }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
 
 
 def page_script() -> str:
     """Return the script of every page: all script files in one function, so that they share one scope."""
     return '(() => {\n"use strict";\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "})();\n"
+
+
+def worker_script() -> str:
+    """Return the script that computes answers; the page starts it in a worker."""
+    return '"use strict";\n' + "\n".join(_asset(name) for name in _WORKER_SCRIPTS)
 
 
 def _data_element(data: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, log10
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TABLE_ROWS", "Pools", "curve_entry", "rounded_positions"]
 
 MOST_TABLE_ROWS = 200
-"""Largest number of rows of a probability table on the page."""
+"""Largest number of rows of a probability table that the page shows."""
 
-# probabilities are stored as whole multiples of 1 / 10,000
-_DIGITS = 10_000
+# limits of the cells of one table and of all tables that a page holds whole, for answers: 0.7 and 44 MB of text
+_MOST_WHOLE = 2**16
+_MOST_STORED = 2**22
 # limit of the time for counting, in rows times bins and tables; counts beyond it are left out
 _MOST_COUNTING = 50_000_000
 # limits of the time for marginal probabilities: cells of a table, and number of computations
@@ -75,8 +77,9 @@ class Pools:
         Distinct marginal densities of each variable: the factor of every bin, see `bin_ratios`.
     families : list of list of dict
         Distinct probability tables of each variable: "p" has the positions of the parents, "r" the number of table
-        rows, "t" the probabilities of the stored rows as a flat list in ten-thousandths, "i" the indices of the
-        stored rows (None: all rows), "n" the number of rows of data behind each stored row (or None).
+        rows, "i" the indices of the rows that are shown (None: all rows), "n" the number of rows of data behind each
+        of them (or None). "t" has the probabilities of all rows as Base64 of little-endian float64 in C order, or of
+        the rows that are shown if "w" is false, since the table or the page would be too large.
     """
 
     def __init__(self, names: Sequence[str], table: Table | None) -> None:
@@ -96,6 +99,7 @@ class Pools:
         # positions in `ratios` by the families of a variable and its ancestors
         self._density_positions: dict[tuple[Any, ...], int | None] = {}
         self._sampled = 0
+        self._stored = 0
 
     def add(self, network: DiscretizedBayesNet) -> dict[str, list[Any]]:
         """Add a network and return its positions in the pools by variable.
@@ -222,17 +226,20 @@ class Pools:
     ) -> dict[str, Any]:
         rows = table.reshape(-1, table.shape[-1])
         counts = self._counts(parents, bins, cards) if parents else None
-        stored = None
+        shown = None
         if len(rows) > MOST_TABLE_ROWS:
             first = np.arange(len(rows)) if counts is None else np.argsort(-counts, kind="stable")
-            stored = np.sort(first[:MOST_TABLE_ROWS])
-            rows = rows[stored]
-            counts = counts[stored] if counts is not None else None
+            shown = np.sort(first[:MOST_TABLE_ROWS])
+            counts = counts[shown] if counts is not None else None
+        is_whole = shown is None or (table.size <= _MOST_WHOLE and self._stored + table.size <= _MOST_STORED)
+        stored = rows if is_whole else rows[shown]
+        self._stored += stored.size
         return {
             "p": parents,
-            "r": table.size // table.shape[-1],
-            "t": np.rint(rows * _DIGITS).astype(int).ravel().tolist(),
-            "i": None if stored is None else stored.tolist(),
+            "r": len(rows),
+            "t": base64.b64encode(stored.astype("<f8").tobytes()).decode(),
+            "w": is_whole,
+            "i": None if shown is None else shown.tolist(),
             "n": None if counts is None else counts.tolist(),
         }
 

@@ -39,7 +39,7 @@ def test_hostile_names_are_shown_literally(browser, tmp_path):
             page.keyboard.press("ArrowRight")
         page.click("#open-table")
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-        assert page.locator("script").count() == 2
+        assert page.locator("script").count() == 3
         assert page.locator("img").count() == 0
 
 

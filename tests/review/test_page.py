@@ -22,6 +22,7 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review import page as review
+from gomea_bn.review import pools
 from gomea_bn.review.page import network_report, review_page
 from gomea_bn.review.pools import MOST_TABLE_ROWS
 
@@ -63,6 +64,11 @@ def page_data(page: str) -> dict:
     raise AssertionError("the page has no data")
 
 
+def stored(family: dict) -> np.ndarray:
+    """Return the probabilities of a family that the page holds."""
+    return np.frombuffer(base64.b64decode(family["t"]), "<f8")
+
+
 def edges_in(data: dict, network: dict) -> set[tuple[str, str]]:
     names = [variable["name"] for variable in data["variables"]]
     return {
@@ -93,7 +99,7 @@ def test_page_holds_every_network_as_it_is(n_objectives):
             rows = network.tables[name].reshape(-1, network.cardinality(name))
             assert family["r"] == len(rows)
             if family["i"] is None:
-                np.testing.assert_allclose(np.array(family["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
+                np.testing.assert_array_equal(stored(family), rows.ravel())
             cuts = data["cuts"][position][entry["c"][position]]["at"]
             if name in network.cut_points:
                 np.testing.assert_allclose(cuts, network.cut_points[name], rtol=1e-9)
@@ -284,7 +290,23 @@ def test_long_tables_are_cut_and_say_which_rows_are_kept():
     family = data["families"][-1][0]
     assert family["r"] == 625
     assert family["i"] == list(range(MOST_TABLE_ROWS))
-    assert len(family["t"]) == 2 * MOST_TABLE_ROWS
+    assert family["w"]
+    np.testing.assert_array_equal(stored(family), network.tables["child"].ravel())
+
+
+@pytest.mark.parametrize("limit", ["_MOST_WHOLE", "_MOST_STORED"])
+def test_tables_beyond_the_limits_keep_the_rows_that_are_shown(monkeypatch, limit):
+    network = wide_network()
+    # the other tables of the network have 5 cells each
+    size = network.tables["child"].size + (20 if limit == "_MOST_STORED" else 0)
+    monkeypatch.setattr(pools, limit, size)
+    assert page_data(network_report(network))["families"][-1][0]["w"]
+    monkeypatch.setattr(pools, limit, size - 1)
+    family = page_data(network_report(network))["families"][-1][0]
+    assert not family["w"]
+    np.testing.assert_array_equal(
+        stored(family), network.tables["child"].reshape(-1, 2)[:MOST_TABLE_ROWS].ravel()
+    )
 
 
 @pytest.mark.parametrize("n_rows", [MOST_TABLE_ROWS, MOST_TABLE_ROWS + 1])
@@ -310,8 +332,7 @@ def test_long_tables_keep_the_rows_with_most_data():
     left_out = np.delete(counts, rows_shown)
     assert left_out.size == 625 - MOST_TABLE_ROWS
     assert left_out.max() <= min(family["n"])
-    rows = network.tables["child"].reshape(-1, 2)[rows_shown]
-    np.testing.assert_allclose(np.array(family["t"]) / 10_000, rows.ravel(), atol=0.5001e-4)
+    np.testing.assert_array_equal(stored(family), network.tables["child"].ravel())
 
 
 def test_report_of_one_network_leaves_out_what_chooses():
@@ -413,7 +434,7 @@ def test_policy_allows_the_pages_own_script_and_style_only():
 
 
 def test_assets_insert_no_markup_from_data_and_load_nothing():
-    script = "".join(review._asset(name) for name in review._SCRIPTS)
+    script = "".join(review._asset(name) for name in (*review._SCRIPTS, *review._WORKER_SCRIPTS))
     forbidden = (
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|fetch\(|XMLHttp|import\("
     )

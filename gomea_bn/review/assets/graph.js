@@ -63,6 +63,7 @@ function nodeOf(variable, index) {
     draw("title", {}, variable.name),
     draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 9 }),
     draw("text", { x: -7, y: 4.5, "text-anchor": "middle", direction: textDirection(variable.name) }, name),
+    draw("circle", { class: "given", cx: -width / 2, cy: 0, r: 5 }),
     draw("text", { class: "bins", x: width / 2 - 8, y: 4.5, "text-anchor": "end" }),
   );
   return node;
@@ -243,10 +244,13 @@ function findVariable(open) {
     (index) => text && model.data.variables[index].name.toLowerCase().includes(text),
   );
   for (const [index, node] of graph.nodes.entries()) node.classList.toggle("found", matches.includes(index));
+  for (const card of byId("cards").children)
+    card.classList.toggle("found", matches.includes(Number(card.dataset.variable)));
   if (!open || !matches.length) return;
   const exact = matches.find((index) => model.data.variables[index].name.toLowerCase() === text);
   byId("find").value = "";
-  for (const node of graph.nodes) node.classList.remove("found");
+  for (const part of [...graph.nodes, ...byId("cards").children]) part.classList.remove("found");
   lookAt(exact ?? matches[0]);
-  graph.nodes[exact ?? matches[0]].focus();
+  const card = byId("cards").querySelector(`[data-variable="${exact ?? matches[0]}"] .link`);
+  (view.shows === "answers" ? card : graph.nodes[exact ?? matches[0]]).focus();
 }

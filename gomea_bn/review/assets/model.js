@@ -53,6 +53,12 @@ const withUnit = (axis, value) => `${axisText(axis, value)} ${axis.unit}`.trim()
 
 const family = (network, variable) => model.data.families[variable][network.f[variable]];
 
+/** The probabilities of a family that the page holds, as a Float64Array; the variable itself varies fastest. */
+function probabilitiesOf(entry) {
+  entry.decoded ??= new Float64Array(Uint8Array.from(atob(entry.t), (letter) => letter.charCodeAt(0)).buffer);
+  return entry.decoded;
+}
+
 /** The cuts of a variable in a network, null for a discrete variable. */
 const cutsOf = (network, variable) => model.data.cuts[variable][network.c[variable]].at;
 

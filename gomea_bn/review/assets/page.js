@@ -29,6 +29,7 @@ const keys = {
   ArrowLeft: () => step(-1),
   s: () => toggleStar(),
   p: () => togglePin(),
+  d: () => change({ shows: view.shows === "graph" ? "answers" : "graph" }),
   "/": () => byId("find").focus(),
 };
 
@@ -36,7 +37,7 @@ function onKey(event) {
   if (event.key === "Escape") return leave(event);
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[event.key])
     return undefined;
-  if (isSingle() && event.key !== "/") return undefined;
+  if (isSingle() && !["/", "d"].includes(event.key)) return undefined;
   event.preventDefault();
   return keys[event.key]();
 }
@@ -62,6 +63,7 @@ async function start() {
     buildChoose();
   }
   buildGraph();
+  buildAnswers();
   buildDecide();
   buildPanel();
   renderers.push(renderPrint);

@@ -313,11 +313,13 @@ function probabilityRows(entry) {
   const labels = entry.p.map((parent) => binTexts(network(), parent));
   const card = binCount(network(), view.variable);
   const kept = entry.i ?? Array.from({ length: entry.r }, (_, row) => row);
+  const probabilities = probabilitiesOf(entry);
   return kept.map((row, index) => {
     const parents = configuration(row, cards).map((code, at) =>
       make("th", { scope: "row" }, named(labels[at][code])),
     );
-    const cells = entry.t.slice(index * card, (index + 1) * card).map(probabilityCell);
+    const start = (entry.w ? row : index) * card;
+    const cells = Array.from(probabilities.subarray(start, start + card), probabilityCell);
     return make(
       "tr",
       {},
@@ -338,8 +340,7 @@ function configuration(row, cards) {
   return codes;
 }
 
-function probabilityCell(tenThousandths) {
-  const share = tenThousandths / 10000;
-  const text = tenThousandths === 0 ? "<.0001" : share.toFixed(share < 0.01 ? 4 : 2);
+function probabilityCell(share) {
+  const text = share < 0.00005 ? "<.0001" : share.toFixed(share < 0.01 ? 4 : 2);
   return withShare(make("td", { class: "share" }, text), share);
 }

@@ -10,6 +10,12 @@ const view = {
   // by position of the axis: [low, high]
   filters: new Map(),
   variable: null,
+  // the middle of the page: "graph" or "answers"
+  shows: "graph",
+  // order of the cards of the answers: "columns" or "moved"
+  cards: "columns",
+  // what is known, by variable; see findings.js
+  findings: new Map(),
   tab: "network",
   // the network to compare with: "expert" or "pin"
   against: "expert",
@@ -132,6 +138,9 @@ function hashOfView() {
   if (view.variable !== null) parts.set("variable", view.variable);
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
+  if (view.shows === "answers") parts.set("shows", "answers");
+  if (view.cards === "moved") parts.set("cards", "moved");
+  for (const [key, finding] of view.findings) parts.append("given", findingCode(key, finding));
   if (view.stars.size) parts.set("stars", sortedIds(view.stars).join(","));
   for (const [position, note] of view.notes) parts.append("note", `${idOf(position)}:${note}`);
   return parts.toString();
@@ -160,6 +169,9 @@ function recall() {
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";
+  view.shows = parts.get("shows") === "answers" ? "answers" : "graph";
+  view.cards = parts.get("cards") === "moved" ? "moved" : "columns";
+  view.findings = recalledFindings(parts.getAll("given"));
   view.against = parts.get("against") === "pin" ? "pin" : "expert";
   view.stars = new Set(
     numbers("stars")

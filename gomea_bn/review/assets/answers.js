@@ -1,0 +1,245 @@
+// Answers: the distributions of all columns given the findings, computed in a worker, and shown as a card per column.
+
+const answers = {
+  worker: null,
+  // why no worker could be started
+  refusal: null,
+  // number of the last question; answers to earlier ones are ignored
+  ticket: 0,
+  // what was asked last, as a text
+  asked: "",
+  // position of the network that the worker has
+  sent: -1,
+  // answers without and with the findings, of the network at `position`
+  before: null,
+  after: null,
+  position: -1,
+  // findings without any one of which the others are possible
+  culprits: [],
+  typed: "",
+};
+
+function buildAnswers() {
+  byId("show-graph").addEventListener("click", () => change({ shows: "graph" }));
+  byId("show-answers").addEventListener("click", () => change({ shows: "answers" }));
+  byId("clear-evidence").addEventListener("click", () => {
+    change({ findings: new Map() });
+    announce("No evidence.");
+    byId("show-answers").focus();
+  });
+  byId("card-order").addEventListener("change", (event) => change({ cards: event.target.value }));
+  byId("typed-variable").replaceChildren(
+    ...model.data.variables.map(({ name }, index) => make("option", { value: index }, name)),
+  );
+  byId("typed-variable").addEventListener("change", renderTyped);
+  byId("typed").addEventListener("submit", setTyped);
+  renderers.push(renderAnswers);
+}
+
+function setTyped(event) {
+  event.preventDefault();
+  const variable = Number(byId("typed-variable").value);
+  const { finding, error } = readTyped(variable, byId("typed-value").value.trim());
+  answers.typed = error ?? "";
+  byId("typed-value").setAttribute("aria-invalid", Boolean(error));
+  if (error) return renderWords();
+  byId("typed-value").value = "";
+  return setFinding(variable, finding);
+}
+
+function renderTyped() {
+  const { continuous, levels } = model.data.variables[Number(byId("typed-variable").value)];
+  byId("typed-value").setAttribute("inputmode", continuous ? "decimal" : "text");
+  byId("typed-value").placeholder = continuous ? "a number" : "a level";
+  byId("typed-values").replaceChildren(
+    ...(continuous ? [] : levels.map((level) => make("option", { value: level }))),
+  );
+}
+
+// ---- questions
+
+/** What the worker needs of a network, null if the page lacks a part of its tables. */
+function tablesOf(candidate) {
+  const cards = model.data.variables.map((_, variable) => binCount(candidate, variable));
+  const entries = cards.map((_, variable) => family(candidate, variable));
+  if (!entries.every((entry) => entry.w)) return null;
+  return { cards, families: entries.map((entry) => ({ p: entry.p, t: probabilitiesOf(entry) })) };
+}
+
+/** The findings as codes of single bins or levels, -1 for others, and weights of sets. */
+function questionOf(findings) {
+  const known = model.data.variables.map(() => -1);
+  const weights = [];
+  for (const [variable, finding] of findings) {
+    const codes = codesOf(finding, variable, network());
+    if (codes === null) continue;
+    if (codes.length === 1) known[variable] = codes[0];
+    else {
+      const values = new Array(binCount(network(), variable)).fill(0);
+      for (const code of codes) values[code] = 1;
+      weights.push([variable, values]);
+    }
+  }
+  return { known, weights };
+}
+
+/** The findings that fit the network that is shown. */
+const fitting = () =>
+  new Map([...view.findings].filter(([variable, finding]) => codesOf(finding, variable, network())));
+
+const without = (findings, variable) => new Map([...findings].filter(([other]) => other !== variable));
+
+/** Asks for the distributions without and with the findings, and, with several, without each one. */
+function ask() {
+  const findings = fitting();
+  const sets = [new Map(), findings];
+  if (findings.size > 1) sets.push(...[...findings.keys()].map((variable) => without(findings, variable)));
+  const questions = sets.map(questionOf);
+  const asked = JSON.stringify([view.selected, questions]);
+  if (asked === answers.asked) return;
+  answers.asked = asked;
+  answers.ticket += 1;
+  if (!startWorker()) return;
+  const message = { ticket: answers.ticket, questions };
+  if (answers.sent !== view.selected) {
+    message.network = tablesOf(network());
+    answers.refusal = message.network
+      ? null
+      : "The probability tables of this network are too large for this page.";
+    if (!message.network) {
+      Object.assign(answers, { before: null, after: null, position: view.selected });
+      renderCards();
+      return;
+    }
+    answers.sent = view.selected;
+  }
+  document.body.dataset.answered = "";
+  answers.worker.postMessage(message);
+}
+
+/** Starts the worker from the script that the page carries; whether there is one. */
+function startWorker() {
+  if (answers.worker) return true;
+  try {
+    const script = new Blob([byId("worker").textContent], { type: "text/javascript" });
+    answers.worker = new Worker(URL.createObjectURL(script));
+  } catch (error) {
+    answers.refusal = `This browser does not let the page compute answers: ${error}`;
+    return false;
+  }
+  answers.worker.addEventListener("message", ({ data }) => receive(data));
+  answers.worker.addEventListener("error", (event) =>
+    receive({ ticket: answers.ticket, error: event.message }),
+  );
+  return true;
+}
+
+function receive({ ticket, answers: found, error, milliseconds }) {
+  if (ticket !== answers.ticket) return;
+  answers.refusal = error ?? null;
+  [answers.before, answers.after] = found ?? [null, null];
+  answers.position = view.selected;
+  const findings = [...fitting().keys()];
+  answers.culprits = findings.filter((_, index) => found?.[index + 2]?.marginals);
+  renderCards();
+  renderWords();
+  document.body.dataset.milliseconds = milliseconds ?? "";
+  document.body.dataset.answered = ticket;
+}
+
+// ---- the evidence in words
+
+function renderAnswers() {
+  const isShown = view.shows === "answers";
+  for (const shows of ["graph", "answers"])
+    byId(`show-${shows}`).setAttribute("aria-pressed", view.shows === shows);
+  document.body.classList.toggle("answering", isShown);
+  byId("evidence").hidden = !isShown && !view.findings.size;
+  byId("card-order").value = view.cards;
+  renderFindings();
+  if (isShown && byId("cards").dataset.network !== String(view.selected)) buildCards();
+  if (isShown || view.findings.size) ask();
+  renderCards();
+  renderPressed();
+  renderTyped();
+  renderWords();
+}
+
+function renderFindings() {
+  const items = [...view.findings].map(([variable, finding]) => {
+    const text = findingText(variable, finding);
+    const { name } = model.data.variables[variable];
+    const fits = codesOf(finding, variable, network()) !== null;
+    const note = fits ? [] : [make("small", {}, " not counted: other bins here")];
+    return make(
+      "li",
+      { class: fits ? "finding" : "finding resting" },
+      nameLink(variable),
+      " ",
+      named(text),
+      ...note,
+      make(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": `Remove the finding ${name} ${text}`,
+          onclick: () => {
+            setFinding(variable, null);
+            byId("show-answers").focus();
+          },
+        },
+        "×",
+      ),
+    );
+  });
+  byId("findings").replaceChildren(
+    ...(items.length ? items : [make("li", { class: "muted" }, "None yet: choose a bin or level below.")]),
+  );
+  byId("clear-evidence").hidden = !items.length;
+}
+
+/** What the answer says as a whole: an error, an impossible evidence, or the probability of the evidence. */
+function renderWords() {
+  const outside = [...fitting()].map(([variable, finding]) => outsideText(variable, finding));
+  const words = [answers.typed, ...outside, answerText(), averageNote()].filter(Boolean).join(" ");
+  if (byId("answer-words").textContent !== words) byId("answer-words").textContent = words;
+  const isWrong = answers.typed !== "" || answers.refusal !== null || !answers.after?.marginals;
+  byId("answer-words").classList.toggle(
+    "wrong",
+    isWrong && Boolean(answers.after || answers.refusal || answers.typed),
+  );
+}
+
+/** What the answers for an averaged network leave out. */
+const averageNote = () =>
+  model.data.averaged && answers.after
+    ? "Answers follow the tables shown, without the averaging of the densities."
+    : "";
+
+function answerText() {
+  const { after, refusal } = answers;
+  if (refusal) return `No answers: ${refusal} The method query of the network in Python answers.`;
+  if (!after) return "";
+  if (after.log === null)
+    return (
+      `No exact answers: they need tables of ${after.cells.toPrecision(2)} numbers, and the limit of this page is ` +
+      `${(2 ** 23).toLocaleString("en")}. More findings make them smaller; query(…, method="sampling") in Python ` +
+      "estimates them."
+    );
+  if (!after.marginals) return impossibleText();
+  const findings = fitting();
+  if (!findings.size)
+    return "No evidence: click a bin or level that you know. Black ticks will mark the probabilities without evidence.";
+  const chance = Math.exp(after.log);
+  const share = chance >= 0.001 ? finePercent(chance) : `${(100 * chance).toPrecision(2)}\u00a0%`;
+  return `${findings.size === 1 ? "This finding has" : "These findings together have"} probability ${share}.`;
+}
+
+function impossibleText() {
+  const names = answers.culprits.map((variable) => model.data.variables[variable].name);
+  const advice = names.length ? ` Without ${names.join(" or ")} the rest is possible.` : " Remove a finding.";
+  return fitting().size > 1
+    ? `Impossible: these findings never occur together in this network.${advice}`
+    : "Impossible: this finding has probability 0 in this network. Remove it.";
+}

@@ -1,0 +1,338 @@
+"""Answers of the review page in a browser, held against those of Python. Needs the system's Chromium."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+from review_browser import needs_browser, opened
+from review_examples import HOSTILE_NAMES, example_front
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.inference.engine import Evidence, ExactEngine
+from gomea_bn.review import pools
+from gomea_bn.review.page import network_report, review_page
+from gomea_bn.simulation.random_networks import random_network
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+ASK = """([network, questions]) => new Promise((resolve, reject) => {
+  const script = new Blob([document.getElementById("worker").textContent], { type: "text/javascript" });
+  const worker = new Worker(URL.createObjectURL(script));
+  worker.onerror = (event) => reject(event.message);
+  worker.onmessage = ({ data }) => {
+    worker.terminate();
+    resolve((data.answers ?? []).map(({ log, marginals }) => [String(log), marginals?.map((m) => [...m]) ?? null]));
+  };
+  for (const family of network.families) family.t = Float64Array.from(family.t);
+  worker.postMessage({ ticket: 1, network, questions });
+})"""
+
+
+def discrete(levels: dict[str, int], edges: list[tuple[str, str]], rng: np.random.Generator | None = None):
+    """Return a network of discrete variables with random or uniform tables."""
+    names = list(levels)
+    tables = {}
+    for name in names:
+        parents = [parent for parent in names if (parent, name) in edges]
+        shape = (*(levels[parent] for parent in parents), levels[name])
+        cells = np.ones(shape) if rng is None else rng.random(shape) + 0.01
+        tables[name] = cells / cells.sum(axis=-1, keepdims=True)
+    texts = {name: tuple(f"{name}{code}" for code in range(count)) for name, count in levels.items()}
+    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=texts, tables=tables)
+
+
+def as_message(network: DiscretizedBayesNet) -> dict:
+    """Return a network as the page's worker receives it, apart from the type of its tables."""
+    position = {name: index for index, name in enumerate(network.names)}
+    families = [
+        {
+            "p": [position[parent] for parent in network.table_parents(name)],
+            "t": network.tables[name].ravel().tolist(),
+        }
+        for name in network.names
+    ]
+    return {"cards": [network.cardinality(name) for name in network.names], "families": families}
+
+
+def random_evidence(network: DiscretizedBayesNet, rng: np.random.Generator) -> Evidence:
+    """Return a row of evidence: single bins, sets and weights of bins."""
+    codes = np.full((1, len(network.names)), -1, np.int32)
+    weights = {}
+    for position, name in enumerate(network.names):
+        card, kind = network.cardinality(name), rng.random()
+        if kind < 0.2:
+            codes[0, position] = rng.integers(card)
+        elif kind < 0.3:
+            weights[position] = rng.random((1, card))
+        elif kind < 0.4 and card > 1:
+            weights[position] = np.eye(card)[[0]] + np.eye(card)[[-1]]
+    return Evidence(codes, weights)
+
+
+def shares(page: Page) -> list[list[float]]:
+    """Return the probabilities on all cards, in the order of the columns."""
+    page.wait_for_selector("body[data-answered]:not([data-answered=''])")
+    texts = page.locator(".card").evaluate_all(
+        """cards => cards.sort((a, b) => a.dataset.variable - b.dataset.variable)
+          .map(card => [...card.querySelectorAll('.state')].map(state => state.dataset.share))"""
+    )
+    return [[float(text) for text in card] for card in texts]
+
+
+def state(page: Page, variable: int, code: int):
+    return page.locator(f".card[data-variable='{variable}'] .state[data-code='{code}']")
+
+
+def words(page: Page) -> str:
+    page.wait_for_selector("body[data-answered]:not([data-answered=''])")
+    return page.locator("#answer-words").inner_text()
+
+
+def agree(page: Page, network: DiscretizedBayesNet, evidence: dict) -> None:
+    """Hold all cards against `query`."""
+    shown = shares(page)
+    for position, name in enumerate(network.names):
+        if name not in evidence:
+            np.testing.assert_allclose(
+                shown[position], network.query(name, evidence).to_numpy(), rtol=0, atol=1e-9
+            )
+
+
+@needs_browser
+def test_the_worker_answers_as_python_does(page):
+    rng = np.random.default_rng(5)
+    for seed in range(25):
+        network = random_network(int(rng.integers(2, 16)), random_state=seed)
+        rows = [random_evidence(network, rng) for _ in range(4)]
+        questions = [
+            {
+                "known": row.codes[0].tolist(),
+                "weights": [[position, values[0].tolist()] for position, values in row.weights.items()],
+            }
+            for row in rows
+        ]
+        found = page.evaluate(ASK, [as_message(network), questions])
+        engine = ExactEngine(network)
+        for row, (log, marginals) in zip(rows, found, strict=True):
+            assert float(log) == pytest.approx(float(engine.joint(row, ()).log_evidence[0]), abs=1e-9)
+            for ours, theirs in zip(marginals, engine.marginals(row), strict=True):
+                np.testing.assert_allclose(ours, theirs[0], rtol=0, atol=1e-9)
+
+
+@needs_browser
+def test_the_worker_answers_in_dense_graphs_and_with_zeros(page):
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        names = [f"v{position}" for position in range(9)]
+        edges = [pair for pair in combinations(names, 2) if rng.random() < 0.45]
+        network = discrete({name: int(rng.integers(2, 4)) for name in names}, edges, rng)
+        tables = {}
+        for name, table in network.tables.items():
+            sparse = table * (rng.random(table.shape) < 0.6)
+            sparse[..., 0] += 0.05
+            tables[name] = sparse / sparse.sum(axis=-1, keepdims=True)
+        sparse_network = DiscretizedBayesNet(
+            names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
+        )
+        row = random_evidence(sparse_network, rng)
+        question = {
+            "known": row.codes[0].tolist(),
+            "weights": [[v, w[0].tolist()] for v, w in row.weights.items()],
+        }
+        ((log, marginals),) = page.evaluate(ASK, [as_message(sparse_network), [question]])
+        expected = float(ExactEngine(sparse_network).joint(row, ()).log_evidence[0])
+        if expected == -np.inf:
+            assert (log, marginals) == ("-Infinity", None)
+            continue
+        assert float(log) == pytest.approx(expected, abs=1e-9)
+        for ours, theirs in zip(marginals, ExactEngine(sparse_network).marginals(row), strict=True):
+            np.testing.assert_allclose(ours, theirs[0], rtol=0, atol=1e-9)
+
+
+@needs_browser
+def test_clicks_set_evidence_and_all_columns_follow(browser, tmp_path):
+    network = random_network(9, random_state=4)
+    network_report(network, None, tmp_path / "page.html")
+    first, second = [
+        position for position, name in enumerate(network.names) if network.cardinality(name) > 2
+    ][:2]
+
+    def bins(position: int, codes: list[int]):
+        return set(network.query(network.names[position]).index[codes])
+
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#show-answers")
+        agree(page, network, {})
+        expect(page.locator("#clear-evidence")).not_to_be_visible()
+        state(page, first, 1).click()
+        evidence = {network.names[first]: bins(first, [1])}
+        agree(page, network, evidence)
+        assert shares(page)[first] == [0.0, 1.0] + [0.0] * (network.cardinality(network.names[first]) - 2)
+        state(page, second, 0).focus()
+        page.keyboard.press("Enter")
+        state(page, second, 2).click(modifiers=["Control"])
+        evidence[network.names[second]] = bins(second, [0, 2])
+        agree(page, network, evidence)
+        assert page.locator(".state[aria-pressed=true]").count() == 3
+        listed = page.locator("#findings li").all_inner_texts()
+        assert len(listed) == 2
+        assert listed[1].startswith(f"{network.names[second]} ")
+        assert " or " in listed[1]
+        first_share = network.query(network.names[first]).to_numpy()[1]
+        second_shares = network.query(
+            network.names[second], {network.names[first]: bins(first, [1])}
+        ).to_numpy()
+        chance = first_share * second_shares[[0, 2]].sum()
+        stated = words(page).split("probability ")[1].split("\u00a0")[0]
+        assert float(stated) == pytest.approx(100 * chance, abs=0.06)
+        page.click("#show-graph")
+        assert page.locator(".node.known").count() == 2
+        url = page.url
+        page.keyboard.press("d")
+        state(page, first, 1).click()
+        agree(page, network, {network.names[second]: evidence[network.names[second]]})
+        page.click("#clear-evidence")
+        agree(page, network, {})
+        assert page.locator("#findings li.finding").count() == 0
+    with opened(browser, tmp_path / "page.html", "#" + url.partition("#")[2] + "&shows=answers") as page:
+        assert page.locator("#findings li.finding").count() == 2
+        agree(page, network, evidence)
+
+
+@needs_browser
+def test_typed_values_are_evidence_and_wrong_ones_are_named(browser, tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": rng.normal(size=300), "sex": rng.choice(["f", "m"], 300)})
+    frame["y"] = frame["x"] + rng.normal(size=300)
+    network = DiscretizedBayesNet.from_table(
+        frame, [("x", "y"), ("sex", "y")], {"x": [0.0], "y": [-1.0, 1.0]}
+    )
+    network_report(network, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#show-answers")
+        page.select_option("#typed-variable", label="x")
+        page.fill("#typed-value", "0.5")
+        page.keyboard.press("Enter")
+        agree(page, network, {"x": 0.5})
+        assert page.locator("#findings li").inner_text().startswith("x = 0.5")
+        page.fill("#typed-value", "tall")
+        page.click("#typed button")
+        assert "x needs a number such as 1.5; got “tall”." in words(page)
+        assert page.locator("#typed-value").get_attribute("aria-invalid") == "true"
+        page.fill("#typed-value", "-1e9")
+        page.keyboard.press("Enter")
+        assert "counts as in the end bin" in words(page)
+        with pytest.warns(match="outside"):
+            agree(page, network, {"x": -1e9})
+        page.select_option("#typed-variable", label="sex")
+        page.fill("#typed-value", "q")
+        page.keyboard.press("Enter")
+        assert "sex has the levels f, m; “q” is none of them." in words(page)
+        page.fill("#typed-value", "m")
+        page.keyboard.press("Enter")
+        assert page.locator("#findings li").count() == 2
+
+
+@needs_browser
+def test_impossible_evidence_is_said_with_what_to_remove(browser, tmp_path):
+    network = discrete({"a": 2, "b": 2, "c": 2}, [("a", "b")])
+    tables = dict(network.tables) | {"b": np.eye(2)}
+    certain = DiscretizedBayesNet(
+        network.names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
+    )
+    with pytest.raises(GomeaBnError, match="probability 0"):
+        certain.query("c", {"a": "a0", "b": "b1"})
+    network_report(certain, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#show-answers")
+        for variable, code in ((2, 0), (0, 0), (1, 1)):
+            state(page, variable, code).click()
+        expect(page.locator("#answer-words")).to_contain_text("Impossible")
+        assert "Without a or b the rest is possible." in words(page)
+        assert page.locator(".state .number").first.inner_text() == "\u2013"
+        state(page, 1, 1).click()
+        agree(page, certain, {"a": "a0", "c": "c0"})
+
+
+@needs_browser
+def test_large_cliques_and_large_tables_are_refused_in_words(browser, tmp_path, monkeypatch):
+    roots = [f"r{position}" for position in range(8)]
+    levels = dict.fromkeys(roots, 8)
+    edges = []
+    for first, second in combinations(roots, 2):
+        levels[f"{first}{second}"] = 2
+        edges += [(first, f"{first}{second}"), (second, f"{first}{second}")]
+    network_report(discrete(levels, edges), None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", "#shows=answers") as page:
+        expect(page.locator("#answer-words")).to_contain_text(
+            "No exact answers: they need tables of 1.7e+7 numbers"
+        )
+        state(page, 0, 0).click()
+        expect(page.locator("#answer-words")).to_contain_text("This finding has probability 12.5")
+    monkeypatch.setattr(pools, "_MOST_WHOLE", 100)
+    wide = discrete({"a": 21, "b": 21, "c": 2}, [("a", "c"), ("b", "c")])
+    network_report(wide, None, tmp_path / "wide.html")
+    with opened(browser, tmp_path / "wide.html", "#shows=answers") as page:
+        expect(page.locator("#answer-words")).to_contain_text("tables of this network are too large")
+        page.click(".card[data-variable='2'] .link")
+        assert page.locator("#probabilities tbody tr").count() == pools.MOST_TABLE_ROWS
+
+
+@needs_browser
+def test_evidence_outlasts_a_change_of_the_network_or_rests(browser, tmp_path):
+    front = example_front(n_networks=6, n_variables=5)
+    review_page(front, tmp_path / "page.html")
+    name = next(name for name in front[0].network.cut_points if len(front[0].network.cut_points[name]))
+    position = front[0].network.names.index(name)
+    cuts = front[0].network.cut_points[name]
+    with opened(browser, tmp_path / "page.html", "#network=0&shows=answers") as page:
+        shares(page)
+        state(page, position, len(cuts)).click()
+        seen = set()
+        for number, candidate in enumerate(front):
+            shown = page.locator("#findings li.finding")
+            fits = cuts[-1] in candidate.network.cut_points[name]
+            seen.add(fits)
+            assert ("not counted: other bins here" in shown.inner_text()) != fits
+            agree(page, candidate.network, {name: pd.Interval(cuts[-1], np.inf)} if fits else {})
+            page.keyboard.press("ArrowRight")
+            page.wait_for_selector(f"body[data-selected='{min(number + 1, len(front) - 1)}']")
+        assert seen == {True, False}
+
+
+@needs_browser
+def test_answers_show_hostile_names_and_fit_a_phone(browser, tmp_path):
+    front = example_front(n_variables=len(HOSTILE_NAMES), names=HOSTILE_NAMES)
+    review_page(front, tmp_path / "page.html")
+    with opened(
+        browser, tmp_path / "page.html", "#shows=answers", viewport={"width": 390, "height": 844}
+    ) as page:
+        shares(page)
+        for position, name in enumerate(HOSTILE_NAMES):
+            title = page.locator(f".card[data-variable='{position}'] .link")
+            assert title.evaluate("one => one.textContent") == name
+            page.locator(f".card[data-variable='{position}'] .state").first.press("Enter")
+        assert page.locator("#findings .finding").count() >= len(HOSTILE_NAMES) - 2
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@needs_browser
+def test_cards_can_be_ordered_by_what_moved(browser, tmp_path):
+    network = random_network(8, random_state=4)
+    network_report(network, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", "#shows=answers") as page:
+        before = [np.array(card) for card in shares(page)]
+        state(page, 3, 0).click()
+        after = [np.array(card) for card in shares(page)]
+        page.select_option("#card-order", "moved")
+        order = page.locator(".card").evaluate_all(
+            "cards => cards.map(card => Number(card.dataset.variable))"
+        )
+        moved = [float(np.abs(before[position] - after[position]).sum() / 2) for position in order]
+        assert moved[0] > 0
+        assert moved == sorted(moved, reverse=True)
