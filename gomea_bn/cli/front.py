@@ -274,13 +274,17 @@ def _front(
         raise broken_pipe
 
 
-def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame:
-    """Return the misfits with averaged families of the networks that get files, by id."""
+def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | None:
+    """Return the misfits with averaged families of the networks that get files, by id; None after Ctrl-C."""
     from gomea_bn.front.folder import ids_with_files
     from gomea_bn.learning.averaged_front import averaged_misfits
 
     ids = ids_with_files(front, networks)
-    misfits = averaged_misfits(front, ids=ids, random_state=front.record["seed"], verbose=not quiet)
+    try:
+        misfits = averaged_misfits(front, ids=ids, random_state=front.record["seed"], verbose=not quiet)
+    except KeyboardInterrupt:
+        say("Interrupted: front.csv will lack the averaged misfits.")
+        return None
     return misfits[["averaged_misfit", "line_weight"]]
 
 

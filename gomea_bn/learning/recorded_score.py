@@ -19,7 +19,7 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
     """Return the fields of the metadata that describe a score.
 
     A penalty and a prior are recorded only where a density score uses them and they are not the default ones, "bic" and
-    Dirichlet(1).
+    Dirichlet(1). The equivalent sample size is recorded for "bdeu" too.
 
     Parameters
     ----------
@@ -34,6 +34,8 @@ def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -
         record["penalty"] = penalty
     if method.density and rule.kind == BDEU:
         record |= {"prior": "bdeu", "equivalent_sample_size": rule.prior}
+    elif rule.kind == BDEU:
+        record["equivalent_sample_size"] = rule.prior
     return record
 
 

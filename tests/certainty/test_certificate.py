@@ -107,6 +107,15 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
         assert found.is_optimal == (found.best_score - found.score < 1e-9)
 
 
+@pytest.mark.parametrize("size", [1.0, 10.0])
+def test_the_equivalent_sample_size_is_that_of_the_learner(size):
+    frame = discrete_frame(4)
+    learner = BayesNetLearner(
+        scoring_method="bdeu", equivalent_sample_size=size, max_evaluations=1000, random_state=1
+    ).fit(frame)
+    assert certify(learner.network_, frame).score == pytest.approx(learner.score_, abs=1e-6)
+
+
 def test_wrong_input_is_named():
     frame = discrete_frame(1)
     network = network_of(frame, [("c0", "c3"), ("c1", "c3")])

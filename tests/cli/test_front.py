@@ -7,11 +7,12 @@ import signal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import heavy_imports_of_help, invoke, ok, refused, searching
 from front_examples import example_front, small_frame
 
-from gomea_bn import ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn import ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner, averaged_misfits
 from gomea_bn.cli.front import front
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.folder import read_front, write_front
@@ -99,6 +100,34 @@ def test_the_record_repeats_the_front(folder, learned):
     front = again.fit(whole.record["source"]["path"]).front_
     assert front.run_hash == whole.run_hash
     assert front.knee().network == whole.knee().network
+
+
+@pytest.mark.parametrize("interrupts", [0, 1, 2])
+def test_the_table_has_averaged_misfits_unless_they_are_interrupted(
+    folder, tmp_path, monkeypatch, interrupts
+):
+    def interrupted(*arguments, **options):
+        for _ in range(interrupts):
+            signal.raise_signal(signal.SIGINT)
+        return averaged_misfits(*arguments, **options)
+
+    monkeypatch.setattr("gomea_bn.learning.averaged_front.averaged_misfits", interrupted)
+    data, out = folder / "rows.csv", tmp_path / "front"
+    options = ("--max-evaluations", "1000", "--seed", "3", "--networks", "2", "--averaged-misfit")
+    result = invoke("front", data, *options, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    table, front = pd.read_csv(out / "front.csv", index_col="id"), read_front(out)
+    assert len(table) == len(front) > 2
+    if interrupts == 2:
+        assert "front.csv will lack the averaged misfits" in result.stderr
+        assert "averaged_misfit" not in table
+        return
+    expected = averaged_misfits(front, data, random_state=3)
+    with_files = table["file"].notna()
+    assert with_files.sum() >= 2
+    for name in ("averaged_misfit", "line_weight"):
+        assert table[name].notna().tolist() == with_files.tolist()
+        np.testing.assert_allclose(table[name][with_files], expected[name][with_files])
 
 
 def test_a_page_and_a_model_follow(folder, learned):
