@@ -84,14 +84,13 @@ class Certificate:
             )
         else:
             lines.append(
-                f"No graph {graphs} has more than {self.bound:.4f}, {self.gap:.4f} nats "
-                f"({self.gap / abs(self.score):.2%}) above it."
+                f"No graph {graphs} has a score above {self.bound:.4f}, which is {self.gap:.4f} nats more."
             )
             if self.best_score - self.score > rounding(self.score):
                 lines.append(f"It is not optimal: a graph with {self.best_score:.4f} is known.")
         reason = {"max_seconds": "the time limit", "interrupt": "an interrupt"}.get(self.stopped_by, "proof")
         lines.append(
-            f"{counted(self.n_parent_sets, 'parent set')} considered; ended by {reason} after {self.seconds:.1f} s."
+            f"{counted(self.n_parent_sets, 'parent set')} after pruning; ended by {reason} after {self.seconds:.1f} s."
         )
         return "\n".join(lines)
 
@@ -137,15 +136,17 @@ def certify(
     Raises
     ------
     GomeaBnError
-        For data that the network does not fit, for a network that breaks a rule or has curve edges, and for more than
-        twenty million parent sets.
+        For data that the network does not fit, for a network that breaks a rule, and for more than twenty million
+        parent sets.
 
     Notes
     -----
-    Bounds hold up to the solver's tolerance of about 1e-6 nats. A column that follows curves is scored by its table, so
-    that the score of a network learned with curves is lower than `BayesNetLearner.score_`.
+    Bounds hold up to the solver's tolerance of about 1e-6 nats. A network that was
+    learned with curves is judged by its tables alone, whose score is lower than `BayesNetLearner.score_`; a warning
+    says so.
     """
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
+    began = perf_counter()
     began = perf_counter()
     if isinstance(network, DiscretizedBayesNet) and network.curve_edges:
         raise GomeaBnError(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gomea_bn.certainty.parent_sets import ParentSets, parent_sets
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer, is_real
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.recorded_score import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -19,6 +20,7 @@ from gomea_bn.network.rows import table_for
 from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,8 @@ class GraphScores:
     rules : EdgeRules
         Rules that graphs must obey.
     parents : list of list of int
-        Parents of every variable in the tables of the network.
+        Parents of every variable in the tables of the network. Edges of variables with a single bin or level, which say
+        nothing, are left out.
     method_name : str
         Name of the score.
     """
@@ -70,9 +73,17 @@ class GraphScores:
         table = table_for(network, data)
         scorer = _scorer(network, table, scoring_method, equivalent_sample_size)
         cardinality = [network.cardinality(name) for name in network.names]
-        rules = edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree)
+        rules = _without_constants(
+            edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree), cardinality
+        )
+        _warn_of_curves(network)
         position = {name: v for v, name in enumerate(network.names)}
-        parents = [[position[parent] for parent in network.table_parents(name)] for name in network.names]
+        parents = [
+            [position[parent] for parent in network.table_parents(name) if network.cardinality(parent) > 1]
+            if network.cardinality(name) > 1
+            else []
+            for name in network.names
+        ]
         return cls(network.names, scorer, rules, parents, scorer.method.name)
 
     @property
@@ -120,6 +131,33 @@ class GraphScores:
     def edges(self, parents: list[list[int]]) -> list[tuple[str, str]]:
         """Return the edges (parent, child) of a graph by name."""
         return [(self.names[p], self.names[v]) for v, of_child in enumerate(parents) for p in of_child]
+
+
+def _without_constants(rules: EdgeRules, cardinality: list[int]) -> EdgeRules:
+    """Return rules that forbid edges of variables with a single bin or level unless they require them."""
+    is_constant = np.array(cardinality) == 1
+    allowed = rules.allowed.copy()
+    allowed[(is_constant[:, None] | is_constant[None, :]) & allowed[:, :, 0], 1:] = False
+    return replace(rules, allowed=allowed)
+
+
+def _warn_of_curves(network: DiscretizedBayesNet) -> None:
+    """Warn if columns were learned with curves: scores of tables are others than those that chose the graph."""
+    record = network.metadata.get("curves")
+    names = record if isinstance(record, dict) else {child for _, child in network.curve_edges}
+    if not names:
+        return
+    without = ""
+    if network.curve_edges:
+        without = f" The {counted(len(network.curve_edges), 'edge')} that only curves need do not count."
+    warnings.warn(
+        GomeaBnWarning(
+            f"The graph was learned with curves of {listed([repr(str(name)) for name in names], 5)}, and is judged by "
+            f"the score of tables alone here, under which another graph may be best.{without}",
+            ['learn with curves="none" to judge a graph by the score that chose it'],
+        ),
+        stacklevel=4,
+    )
 
 
 def _scorer(

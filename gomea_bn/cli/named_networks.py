@@ -70,8 +70,11 @@ def named_network(text: str) -> DiscretizedBayesNet:
 
 def finish_folder(folder: str | os.PathLike[str]) -> None:
     """Complete a folder whose files a killed process was replacing, and print a warning that says so."""
+    from gomea_bn.front.folder import FRONT_ENTRIES
+    from gomea_bn.learning.run_folder import RUN_ENTRIES
+
     with printed_warnings():
-        finish_exchange(Path(folder))
+        finish_exchange(Path(folder), (*FRONT_ENTRIES, *RUN_ENTRIES))
 
 
 def files_of(text: str) -> list[Path]:
@@ -84,12 +87,10 @@ def files_of(text: str) -> list[Path]:
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the paths of the files that `learn --out` and `front --out` write into a folder, existing or not."""
-    from gomea_bn.front.folder import FILES as FRONT_FILES
-    from gomea_bn.front.folder import NETWORKS
-    from gomea_bn.learning.run_folder import AVERAGED_FILE
-    from gomea_bn.learning.run_folder import FILES as RUN_FILES
+    from gomea_bn.front.folder import FRONT_ENTRIES
+    from gomea_bn.learning.run_folder import RUN_ENTRIES
 
-    return [folder / name for name in (*FRONT_FILES, NETWORKS, *RUN_FILES, AVERAGED_FILE)]
+    return [folder / name for name in (*FRONT_ENTRIES, *RUN_ENTRIES)]
 
 
 def of_run_folder(folder: Path) -> DiscretizedBayesNet:

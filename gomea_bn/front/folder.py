@@ -42,6 +42,8 @@ FORMAT_VERSION = 1
 MAIN, TABLE, PARQUET, STORE = "front.json", "front.csv", "front.parquet", "networks.jsonl.gz"
 EXPERT, NETWORKS = "expert_completed.json", "networks"
 FILES = (MAIN, TABLE, PARQUET, STORE, EXPERT)
+FRONT_ENTRIES = (*FILES, NETWORKS)
+"""Names of all files and folders of a front."""
 _OWN_NETWORK = re.compile(r"[0-9]{4,}\.(json|bif|dot)")
 
 
@@ -101,7 +103,7 @@ def write_front(
         frame = frame.join(columns)
     with_files = set(ids)
     frame["file"] = [network_file(index, "json") if index in with_files else "" for index in frame.index]
-    with replaced_entries(path, (*FILES, NETWORKS)) as new:
+    with replaced_entries(path, FRONT_ENTRIES) as new:
         texts = [candidate.network.to_json() for candidate in front]
         sha256 = {STORE: _write(new / STORE, _store(texts))}
         if front.expert is not None:
@@ -141,7 +143,7 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     path = Path(folder)
-    finish_exchange(path)
+    finish_exchange(path, FRONT_ENTRIES)
     content = _read_main(path)
     where = named_source(path / MAIN)
     values = field_of(content, "values", list, where)
@@ -191,7 +193,7 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
     Only files of an earlier front may be replaced, which are recognised by its front.json. An exchange of files that a
     killed process had begun is completed first.
     """
-    finish_exchange(folder)
+    finish_exchange(folder, FRONT_ENTRIES)
     inside = folder / NETWORKS
     if os.path.lexists(inside) and not inside.is_dir():
         raise GomeaBnError(f"Cannot write '{inside}': a file of that name is in the way.")
@@ -215,7 +217,7 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
 
 def is_front_folder(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder holds a front."""
-    finish_exchange(Path(folder))
+    finish_exchange(Path(folder), FRONT_ENTRIES)
     return (Path(folder) / MAIN).is_file()
 
 

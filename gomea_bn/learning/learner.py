@@ -406,6 +406,8 @@ class BayesNetLearner(LearnerParameters):
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.
 
+        Where columns follow curves, the score is that of tables alone, and a warning says so.
+
         Parameters
         ----------
         **options

@@ -33,6 +33,8 @@ RECORD_FILE = "run.json"
 FILES = ("network.json", "network.bif", "network.dot", RECORD_FILE)
 AVERAGED_FILE = "averaged.json"
 """File of an averaged network, only in the folders of runs that made one."""
+RUN_ENTRIES = (*FILES, AVERAGED_FILE)
+"""Names of all files of a run."""
 
 
 def check_run_folder(folder: Path) -> None:
@@ -41,10 +43,9 @@ def check_run_folder(folder: Path) -> None:
     Only files of an earlier run may be replaced, which are recognised by its run.json. An exchange of files that a
     killed process had begun is completed first.
     """
-    finish_exchange(folder)
-    files = (*FILES, AVERAGED_FILE)
-    check_folder(folder, files)
-    in_the_way = [name for name in files if os.path.lexists(folder / name)]
+    finish_exchange(folder, RUN_ENTRIES)
+    check_folder(folder, RUN_ENTRIES)
+    in_the_way = [name for name in RUN_ENTRIES if os.path.lexists(folder / name)]
     if in_the_way and not has_format(folder / RECORD_FILE, RECORD_FORMAT):
         raise GomeaBnError(
             f"Cannot write '{folder / in_the_way[0]}': the existing file does not belong to a run (there is no "
@@ -90,7 +91,7 @@ def write_run_folder(
     )
     if averaged is not None:
         texts[AVERAGED_FILE] = averaged.to_json()
-    with replaced_entries(folder, (*FILES, AVERAGED_FILE)) as new:
+    with replaced_entries(folder, RUN_ENTRIES) as new:
         for name, text in texts.items():
             write_text(new / name, text)
     return [folder / name for name in texts]

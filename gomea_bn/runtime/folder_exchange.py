@@ -26,6 +26,7 @@ _PREFIX = ".part-"
 # folders inside the temporary one: new entries before and after they are valid, and what they replace
 _NEW, _READY, _OLD = "new", "ready", "old"
 _PLAN = "plan.json"
+_MOST_BYTES = 100_000
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def replaced_entries(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        finish_exchange(folder)
+        finish_exchange(folder, names)
         temporary = folder / f"{_PREFIX}{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
         (temporary / _NEW).mkdir(parents=True)
         try:
@@ -67,10 +68,18 @@ def replaced_entries(folder: Path, names: Sequence[str]) -> Iterator[Path]:
         raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
 
 
-def finish_exchange(folder: Path) -> None:
+def finish_exchange(folder: Path, names: Sequence[str]) -> None:
     """Complete the exchange of entries that a killed process had begun, and remove what such processes left.
 
     Both are said by a `GomeaBnWarning`. Leftovers of processes that may still run stay.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder, which need not exist.
+    names : sequence of str
+        Names of entries that may be moved. A folder can come from a stranger, so its own plan does not decide that. An
+        exchange of other entries stays as it is.
 
     Raises
     ------
@@ -78,16 +87,18 @@ def finish_exchange(folder: Path) -> None:
         If an exchange cannot be completed, for example without permission to write.
     """
     for temporary in sorted(folder.glob(f"{_PREFIX}*")):
-        if not temporary.is_dir() or not _is_dead(temporary.name):
+        if not _is_own_folder(temporary) or not _is_dead(temporary.name):
             continue
-        if not (temporary / _READY).is_dir():
+        if not _is_own_folder(temporary / _READY):
             shutil.rmtree(temporary, ignore_errors=True)
             _warn(f"Removed unfinished files of a process that was killed from folder '{folder}'.")
             continue
         try:
-            plan = json.loads((temporary / _PLAN).read_bytes())
+            plan = _plan(temporary)
+            if not {*plan["names"], *plan["new"]} <= set(names):
+                continue
             _move(folder, temporary, plan["names"], plan["new"], [])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise GomeaBnError(
                 f"A process was killed while it replaced the files of folder '{folder}', and this cannot be completed: "
                 f"{error}. The new files are in '{temporary / _READY}', the old ones in '{temporary / _OLD}'."
@@ -127,6 +138,25 @@ def _move(
         if is_waiting:
             moves.append((ready / name, folder / name))
             os.rename(*moves[-1])
+
+
+def _plan(temporary: Path) -> dict[str, list[str]]:
+    """Return the plan of an exchange; raises `ValueError` if it is damaged."""
+    with open(temporary / _PLAN, "rb") as file:
+        plan = json.loads(file.read(_MOST_BYTES))
+    if not isinstance(plan, dict) or set(plan) != {"names", "new"}:
+        raise ValueError("its plan is damaged")
+    for entries in plan.values():
+        if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+            raise ValueError("its plan is damaged")
+    if (temporary / _OLD).is_symlink():
+        raise ValueError(f"'{_OLD}' is a link")
+    return plan
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Return whether a path is a folder and not a link to one."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def _host() -> str:

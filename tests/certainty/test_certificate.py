@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
-from gomea_bn.certainty import certify, integer_programme
+from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError, GomeaBnWarning
+from gomea_bn.certainty import certify, edge_probabilities, integer_programme, near_optimal_graphs
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.certainty.subsets import best_graph
@@ -105,6 +105,37 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
         found = certify(learner.network_, frame)
         assert found.score == pytest.approx(learner.score_, abs=1e-6)
         assert found.is_optimal == (found.best_score - found.score < 1e-9)
+
+
+def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(300, 3))
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 0] + x[:, 1] + 0.2 * x[:, 2]})
+    network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(frame).network_
+    assert network.metadata["curves"]
+    plain = network.without_curve_edges()
+    for function in (certify, edge_probabilities, near_optimal_graphs):
+        with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
+            function(network, frame)
+    with pytest.warns(GomeaBnWarning, match="learned with curves"):
+        found, of_plain = certify(network, frame), certify(plain, frame)
+    assert found.score == of_plain.score
+    assert found.bound == pytest.approx(of_plain.bound)
+
+
+def test_columns_with_a_single_value_have_no_edges():
+    frame = discrete_frame(3).assign(constant="o", other="p")
+    network = network_of(frame, [("constant", "c1")])
+    without = network_of(frame.drop(columns=["constant", "other"]))
+    options = {"equivalent_sample_size": 1.0}
+    rows = edge_probabilities(network, frame, **options).to_frame()
+    is_constant = rows["parent"].isin(["constant", "other"]) | rows["child"].isin(["constant", "other"])
+    assert (rows["adjacent"][is_constant] == 0).all()
+    expected = edge_probabilities(without, frame, **options).to_frame()
+    np.testing.assert_allclose(np.sort(rows["adjacent"][~is_constant]), np.sort(expected["adjacent"]))
+    found, plain = certify(network, frame, **options), certify(without, frame, **options)
+    assert found.best_score == pytest.approx(plain.best_score)
+    assert not any({"constant", "other"} & set(edge) for edge in found.edges)
 
 
 @pytest.mark.parametrize("size", [1.0, 10.0])

@@ -48,7 +48,11 @@ def test_distances_to_an_expert_are_the_learner_s_objective(frame):
     first, second = list(frame.columns)[:2]
     statement = ExpertNetwork.from_edges([(first, second)])
     learner = ParetoBayesNetLearner(
-        expert=statement, max_evaluations=400, random_state=3, expert_sample_size=512
+        expert=statement,
+        pseudo_count=1.0,
+        max_evaluations=400,
+        random_state=3,
+        expert_sample_size=512,
     ).fit(frame)
     assert len(learner.front_) > 1
     for candidate in learner.front_:

@@ -1,7 +1,9 @@
 """Files of a folder that are replaced together, also when the process is killed at any rename."""
 
+import json
 import os
 import warnings
+from contextlib import nullcontext
 
 import pytest
 
@@ -71,11 +73,11 @@ def test_a_kill_at_any_rename_leaves_all_old_or_all_new_files(tmp_path):
         if not killed_at(folder, rename):
             break
         with pytest.warns(GomeaBnWarning, match="killed"):
-            finish_exchange(folder)
+            finish_exchange(folder, NAMES)
         outcomes.append(files_in(folder))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            finish_exchange(folder)
+            finish_exchange(folder, NAMES)
         exchange(folder)
         assert files_in(folder) == NEW
     # one rename decides; a, c, sub move away, a, b, sub come in
@@ -166,8 +168,64 @@ def test_an_exchange_that_cannot_be_completed_waits(tmp_path, monkeypatch, kille
     monkeypatch.setattr(os, "rename", counted)
     if killed + failing <= 8:
         with pytest.raises(GomeaBnError, match=r"Permission denied.*ready.*old"):
-            finish_exchange(tmp_path)
+            finish_exchange(tmp_path, NAMES)
     monkeypatch.undo()
     with pytest.warns(GomeaBnWarning, match="Completed"):
-        finish_exchange(tmp_path)
+        finish_exchange(tmp_path, NAMES)
     assert files_in(tmp_path) == NEW
+
+
+def left_by_a_dead_process(folder, plan):
+    temporary = folder / f".part-{number_of_a_dead_process()}-{_host()}-ab"
+    fill(temporary, {"ready/a": "planted", "plan.json": json.dumps(plan)})
+    return temporary
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that end")
+@pytest.mark.parametrize(
+    ("plan", "is_damaged"),
+    [
+        ({"names": ["../victim"], "new": []}, False),
+        ({"names": ["a"], "new": ["../a"]}, False),
+        ({"names": ["mine"], "new": []}, False),
+        ({"names": "a", "new": []}, True),
+        ({"names": ["a"], "new": [["a"]]}, True),
+        ({"names": ["a"]}, True),
+        ([], True),
+        (None, True),
+    ],
+)
+def test_plans_of_strangers_move_nothing_else(tmp_path, plan, is_damaged):
+    folder = tmp_path / "folder"
+    fill(tmp_path, {"victim": "kept"})
+    fill(folder, OLD)
+    left_by_a_dead_process(folder, plan)
+    before = files_in(tmp_path)
+    with pytest.raises(GomeaBnError, match="its plan") if is_damaged else nullcontext():
+        finish_exchange(folder, NAMES)
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that end")
+@pytest.mark.parametrize("link", ["", "ready", "old"])
+def test_links_are_not_followed(tmp_path, link):
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
+    fill(folder, {"mine": "kept"})
+    temporary = left_by_a_dead_process(folder, {"names": ["a"], "new": ["a"]})
+    fill(elsewhere, {"a": "theirs", "ready/a": "theirs"})
+    if not link:
+        temporary.rename(folder / "away")
+        temporary.symlink_to(elsewhere)
+        finish_exchange(folder, NAMES)
+    else:
+        if (temporary / link).exists():
+            (temporary / link).rename(temporary / "away")
+        (temporary / link).symlink_to(elsewhere)
+        if link == "ready":
+            with pytest.warns(GomeaBnWarning, match="Removed unfinished"):
+                finish_exchange(folder, NAMES)
+        else:
+            with pytest.raises(GomeaBnError, match="is a link"):
+                finish_exchange(folder, NAMES)
+    assert files_in(elsewhere) == {"a": "theirs", "ready/a": "theirs"}
+    assert not (folder / "a").exists()

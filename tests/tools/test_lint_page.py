@@ -21,8 +21,8 @@ def test_a_missing_npx_is_reported(monkeypatch, capsys, environment, code):
     assert "npx is not installed" in capsys.readouterr().out
 
 
-def test_the_whole_script_contains_every_script_file():
+def test_the_whole_scripts_contain_every_script_file():
     assets = Path(page.__file__).parent / "assets"
-    assert {path.name for path in assets.glob("*.js")} == set(page._SCRIPTS)
-    script = page.page_script()
+    assert {path.name for path in assets.glob("*.js")} == {*page._SCRIPTS, *page._WORKER_SCRIPTS}
+    script = page.page_script() + page.worker_script()
     assert all(path.read_text(encoding="utf-8") in script for path in assets.glob("*.js"))
