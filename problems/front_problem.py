@@ -230,9 +230,21 @@ class FrontProblem(StructureProblem):
     ) -> int:
         """Return the gene's value for these cuts as `StructureProblem` does, after coding the expert's rows by them."""
         index = super().enter_policy(variable, cut_points, in_use)
+        self._code_entered(variable, index)
+        return index
+
+    def enter_between_runs(
+        self, variable: int, cut_points: NDArray[np.float64], in_use: Sequence[int]
+    ) -> int:
+        """Return the index of the policy as `StructureProblem` does, after coding the expert's rows by it."""
+        index = super().enter_between_runs(variable, cut_points, in_use)
+        self._code_entered(variable, index)
+        return index
+
+    def _code_entered(self, variable: int, index: int) -> None:
+        """Code the expert's values under a policy that has entered; an index of -1 has not."""
         if index >= 0 and self._expert_values:
             self._code_expert(variable, index, self._expert_rows.codes, self._expert_rows.log_inside)
-        return index
 
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return one `FrontData` per thread."""

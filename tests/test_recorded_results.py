@@ -35,8 +35,8 @@ RECORDED = {
     "refine, dp free": "f2750a1ccff0f9ea",
     "refine, bayesian": "9799461efe701b71",
     "refine, rv-gomea": "1b049b0b229291c1",
-    "network files": "966921f4859d38ac",
-    "front files": "e461665e9e35eb0f",
+    "network files": "453f73e79b8eebf9",
+    "front files": "d4a500c2401d5863",
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
@@ -55,9 +56,10 @@ def discretize(
         str, typer.Option(help="bayesian, mdl, latent, mgcd, equal-frequency, equal-width, k-means, mdlp.")
     ],
     network: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="File of a network (.json, .bif, ...); the method uses its graph and its fixed cuts."
+            help="File of a network (.json, .bif, ...), folder of a run, or FOLDER#ID of a front; the method uses its "
+            "graph and its fixed cuts."
         ),
     ] = None,
     target: Annotated[
@@ -100,7 +102,7 @@ def discretize(
 
         check_targets(
             {"--out": [out] if out else [], "--codes": [codes] if codes else []},
-            {"DATA": [data], "--network": [network] if network else []},
+            {"DATA": [data], "--network": files_of(network) if network else []},
         )
         kinds = read_kinds(kind or ())
         made = discretizer(
@@ -158,16 +160,15 @@ def _read_options(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def _read(
-    data: Path, network: Path | None, made: Discretizer, kinds: dict[str, str], reading: ReadingOptions
+    data: Path, network: str | None, made: Discretizer, kinds: dict[str, str], reading: ReadingOptions
 ) -> tuple[Table, DiscretizedBayesNet | None]:
     """Return the table, its kinds those of the network, and the network; exits if one is unusable."""
     from gomea_bn.data.columns import column_positions
     from gomea_bn.errors import nearest
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     loaded = loaded_data(data, reading)
     try:
-        saved = None if network is None else DiscretizedBayesNet.from_file(network)
+        saved = None if network is None else named_network(network)
         if saved is not None:
             column_positions(loaded.frame, saved.names)
     except GomeaBnError as error:

@@ -50,7 +50,7 @@ from gomea_bn.cli.options import (
     written_options,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
-from gomea_bn.cli.running import announcement, compile_first, finishing, limit, read_data
+from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted
@@ -144,8 +144,8 @@ def front(
         bool,
         typer.Option(
             "--averaged-misfit",
-            help="Add the misfits with averaged families to front.csv, for the networks with files: up to a second or "
-            "two each, after the search.",
+            help="Add in-sample misfits, of the networks as they are and with averaged families, to front.csv, for the "
+            "networks with files: up to a second or two each, after the search.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -256,7 +256,8 @@ def _front(
     check_front_learning(learner, table)
     seconds = compile_first(compile_front_kernels, tell)
     tell(announcement(learner, out))
-    learner.fit(table)
+    with printed_warnings():
+        learner.fit(table)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the front so far.")
     with finishing("the files of the front"):
@@ -285,7 +286,8 @@ def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | Non
     except KeyboardInterrupt:
         say("Interrupted: front.csv will lack the averaged misfits.")
         return None
-    return misfits[["averaged_misfit", "line_weight"]]
+    # the misfit of the search may leave rows out of tables, which averages do not
+    return misfits.rename(columns={"misfit": "in_sample_misfit"})
 
 
 def _print(learner: ParetoBayesNetLearner, front: Front, *, as_json: bool) -> OSError | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import (
     Data,
     FormerMinWidth,
@@ -46,9 +47,10 @@ _MIN_WIDTH = 1e-3
 @reads_table
 def refine(
     network: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="NETWORK", help="File of a network with cuts: .json, .bif, .xdsl, .net, .xmlbif."
+            metavar="NETWORK",
+            help="File of a network with cuts (.json, .bif, .xdsl, ...), folder of a run, or FOLDER#ID of a front.",
         ),
     ],
     data: Data,
@@ -94,18 +96,18 @@ def refine(
     """
     from gomea_bn.learning.options import seed_of
     from gomea_bn.learning.refinement import refine_boundaries
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.rows import table_for
 
-    check_targets({"--out": [out]}, {"NETWORK": [network], "DATA": [data]})
+    check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
     rows = loaded_rows(data, reading)
     try:
-        former = DiscretizedBayesNet.from_file(network)
+        former = named_network(network)
         if not former.cut_points:
             raise GomeaBnError(
                 f"'{network}' has no variable with cuts, so nothing can be refined; give a file that gomea-bn wrote."
             )
-        table = table_for(former, rows, allow_missing=True)
+        with printed_warnings():
+            table = table_for(former, rows, allow_missing=True)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     check_writable(out)
@@ -141,12 +143,14 @@ def refine(
         )
 
 
-def _of_former_cuts(network: Path, out: Path) -> list[Path]:
+def _of_former_cuts(network: str, out: Path) -> list[Path]:
     """Return the files of averaged networks next to the given and the refined network, each once."""
     from gomea_bn.learning.run_folder import AVERAGED_FILE
 
-    folders = {path.resolve().parent: path.parent for path in (out, network)}
-    return [folder / AVERAGED_FILE for folder in folders.values() if (folder / AVERAGED_FILE).is_file()]
+    given = Path(network)
+    folders = [out.parent, given if given.is_dir() else given.parent]
+    distinct = {folder.resolve(): folder for folder in folders}
+    return [folder / AVERAGED_FILE for folder in distinct.values() if (folder / AVERAGED_FILE).is_file()]
 
 
 def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path, seed: int) -> str:

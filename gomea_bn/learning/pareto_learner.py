@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from math import log
@@ -17,6 +18,7 @@ from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import (
     GomeaBnError,
+    GomeaBnWarning,
     Option,
     Setting,
     check_choice,
@@ -68,7 +70,7 @@ from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import thread_count
-from gomea_bn.texts import listed
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,6 +263,14 @@ class ParetoBayesNetLearner(LearnerParameters):
         check_choice("misfit", self.misfit, MISFIT_ESTIMATES)
         check_number("single_share", self.single_share, 0, 1, below=True)
         check_integer("single_evaluations", self.single_evaluations, 0, optional=True)
+        most = limits.max_evaluations
+        if self.single_evaluations is not None and most is not None and self.single_evaluations >= most:
+            raise GomeaBnError(
+                [
+                    Option("single_evaluations"),
+                    f" must be below {most:,}, the limit of both searches, got {self.single_evaluations:,}.",
+                ]
+            )
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
@@ -292,6 +302,15 @@ class ParetoBayesNetLearner(LearnerParameters):
         networks = _Networks(table, structures, self.pseudo_count, {**shared, "shape": self.shape})
         record = self._record(objectives, problem)
         if single is not None:
+            if position is None:
+                warnings.warn(
+                    GomeaBnWarning(
+                        f"The single network has {counted(single.n_parameters, 'free parameter')}, more than the limit "
+                        f"of {problem.front_rules.max_parameters:g}, so the front lacks it.",
+                        [Setting("max_complexity")],
+                    ),
+                    stacklevel=2,
+                )
             record["single_network"] = {
                 "id": position,
                 "score": single.score,

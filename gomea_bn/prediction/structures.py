@@ -207,10 +207,18 @@ def chosen_structure(
         if fold and not budget.allows(len(possible)):
             break
         inner = _varying(table.take(np.flatnonzero(folds != fold)), target)
+        if inner.columns[inner.names.index(target)].is_constant:
+            # all rows of the other classes are held out
+            continue
         held_out.append(table.take(np.flatnonzero(folds == fold)))
         for structure in possible:
             density = _inner_density(structured(options, inner, target, structure), inner, target, budget)
             answers[structure].append(answer(density, held_out[-1]))
+    if not held_out:
+        raise GomeaBnError(
+            f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
+            "Give more rows, or name the structure."
+        )
     chosen = {
         structure: _best_power(of_folds, held_out, loss, powers) for structure, of_folds in answers.items()
     }

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError, GomeaBnWarning
+from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.certainty import certify, edge_probabilities, integer_programme, near_optimal_graphs
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.certainty.subsets import best_graph
+from gomea_bn.errors import GomeaBnWarning
 
 
 def of_bdeu(network, frame, max_indegree=3, knowledge=None, score="bdeu"):
@@ -127,7 +128,7 @@ def test_columns_with_a_single_value_have_no_edges():
     frame = discrete_frame(3).assign(constant="o", other="p")
     network = network_of(frame, [("constant", "c1")])
     without = network_of(frame.drop(columns=["constant", "other"]))
-    options = {"equivalent_sample_size": 1.0}
+    options: dict[str, Any] = {"equivalent_sample_size": 1.0}
     rows = edge_probabilities(network, frame, **options).to_frame()
     is_constant = rows["parent"].isin(["constant", "other"]) | rows["child"].isin(["constant", "other"])
     assert (rows["adjacent"][is_constant] == 0).all()

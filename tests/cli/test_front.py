@@ -125,7 +125,8 @@ def test_the_table_has_averaged_misfits_unless_they_are_interrupted(
     expected = averaged_misfits(front, data, random_state=3)
     with_files = table["file"].notna()
     assert with_files.sum() >= 2
-    for name in ("averaged_misfit", "line_weight"):
+    expected = expected.rename(columns={"misfit": "in_sample_misfit"})
+    for name in ("in_sample_misfit", "averaged_misfit", "line_weight"):
         assert table[name].notna().tolist() == with_files.tolist()
         np.testing.assert_allclose(table[name][with_files], expected[name][with_files])
 

@@ -40,6 +40,34 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     assert refine(data, "--out", tmp_path / "none" / "refined.json").exit_code == 1
 
 
+def test_the_folder_of_a_run_names_its_network(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=120)
+    pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=120)}).to_csv("rows.csv", index=False)
+    assert invoke("learn", "rows.csv", "--max-evaluations", "300", "--quiet", "--out", "run").exit_code == 0
+    for name in ("run", "run/network.json"):
+        done = invoke("refine", name, "rows.csv", "--out", f"{name.replace('/', '-')}.json", "--seed", "1")
+        assert done.exit_code == 0, done.stderr
+        done = invoke(
+            "discretize",
+            "rows.csv",
+            "--method",
+            "bayesian",
+            "--network",
+            name,
+            "-o",
+            name.replace("/", "-") + ".cuts",
+        )
+        assert done.exit_code == 0, done.stderr
+    for ending in ("json", "cuts"):
+        texts = [(tmp_path / f"{name}.{ending}").read_text() for name in ("run", "run-network.json")]
+        assert texts[0] == texts[1]
+    refused = invoke("refine", "run", "rows.csv", "--out", "run/network.json")
+    assert refused.exit_code == 2
+    assert "since the command reads it (NETWORK)" in refused.stderr
+
+
 def test_refine_names_averaged_networks_of_the_former_cuts(tmp_path):
     x = np.random.default_rng(3).normal(size=100)
     frame = pd.DataFrame({"x": x, "y": x + np.random.default_rng(4).normal(scale=0.3, size=100)})

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from gomea_bn import (
     BayesNetLearner,
+    ExpertNetwork,
     Front,
     GomeaBnError,
     ParetoBayesNetLearner,
@@ -19,9 +20,11 @@ from gomea_bn import (
     read_table,
     write_front,
 )
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.front.folder import front_table
 from gomea_bn.learning.pareto_learner import front_problem
 from gomea_bn.learning.single_network import limits_of_single
+from gomea_bn.plots import front_points
 from gomea_bn.problems.multi_objective import brute_force_front
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.simulation.random_experts import simulated_expert
@@ -110,7 +113,8 @@ def test_a_callback_that_ends_the_first_search_leaves_its_network(frame: pd.Data
 
 
 def test_a_network_beyond_the_limit_is_left_out(frame: pd.DataFrame) -> None:
-    learner = ParetoBayesNetLearner(max_complexity=4, **QUICK).fit(frame)
+    with pytest.warns(GomeaBnWarning, match=r"more than the limit of 4, so the front lacks it\."):
+        learner = ParetoBayesNetLearner(max_complexity=4, **QUICK).fit(frame)
     assert learner.front_.single is None
     assert learner.front_.record["single_network"]["id"] is None
     assert learner.front_.values[:, 1].max() <= 4
@@ -142,6 +146,7 @@ def test_the_limits_are_shared() -> None:
     [
         ({"single_share": 1.0}, "single_share must be a finite number of at least 0 and below 1"),
         ({"single_evaluations": -1}, "single_evaluations must be an integer of at least 0"),
+        ({"single_evaluations": 4000}, "single_evaluations must be below 4,000, the limit of both searches"),
         ({"misfit": "likelihood"}, "misfit must be"),
     ],
 )
@@ -174,3 +179,16 @@ def test_the_whole_front_over_all_graphs_of_four_columns_is_found(seed: int) -> 
     true_front = rounded_front(brute_force_front(problem))
     assert len(true_front) > 4
     assert rounded_front(learner.front_.values) == true_front
+
+
+def test_distances_of_all_networks_are_those_of_their_tables(frame: pd.DataFrame) -> None:
+    learner = ParetoBayesNetLearner(
+        expert=ExpertNetwork.from_edges([("a", "b")]), pseudo_count=1.0, expert_sample_size=512, **QUICK
+    ).fit(frame)
+    front = learner.front_
+    assert front.single is not None
+    assert front.expert is not None
+    for candidate in front:
+        points = front_points(front, truth=candidate.network, objectives=["expert_distance"])
+        expected = candidate.objectives["expert_distance"]
+        assert points.iloc[-1]["expert_distance"] == pytest.approx(expected, abs=1e-9)

@@ -147,6 +147,14 @@ def test_structures_that_contradict_the_knowledge_are_left_out() -> None:
         BayesNetClassifier(learner(knowledge=knowledge), structure="root").fit(*classes())
 
 
+def test_a_class_with_a_single_row_is_learned() -> None:
+    x, _ = classes(100)
+    y = pd.Series(["no"] * 99 + ["yes"], name="bought")
+    fitted = BayesNetClassifier(learner(max_evaluations=200), random_state=1).fit(x, y)
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(fitted.predict_proba(x).sum(axis=1), 1)
+
+
 def test_several_networks_are_averaged() -> None:
     x, y = classes()
     model = BayesNetClassifier(learner(), structure="root", n_networks=3, random_state=1).fit(x, y)

@@ -224,6 +224,10 @@ def test_typed_values_are_evidence_and_wrong_ones_are_named(browser, tmp_path):
         page.click("#typed button")
         assert "x needs a number such as 1.5; got “tall”." in words(page)
         assert page.locator("#typed-value").get_attribute("aria-invalid") == "true"
+        # the page itself prints minus signs
+        page.fill("#typed-value", "\u22120.5")
+        page.keyboard.press("Enter")
+        agree(page, network, {"x": -0.5})
         page.fill("#typed-value", "-1e9")
         page.keyboard.press("Enter")
         assert "counts as in the end bin" in words(page)

@@ -65,7 +65,8 @@ function readTyped(variable, text) {
     return { error: `${name} has the levels ${some}; “${text}” is none of them.` };
   }
   // a comma between digits may be a decimal or a thousands separator
-  const value = text === "" || text.includes(",") ? Number.NaN : Number(text);
+  // the page prints minus signs (U+2212)
+  const value = text === "" || text.includes(",") ? Number.NaN : Number(text.replaceAll("\u2212", "-"));
   if (!Number.isFinite(value)) return { error: `${name} needs a number such as 1.5; got “${text}”.` };
   return { finding: { kind: "value", value } };
 }
