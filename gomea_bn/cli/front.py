@@ -373,7 +373,7 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
     for objective, column in zip(front.objectives, front.values.T):
         lines.append(
             f"{objective.label:<24}{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; "
-            f"less is {objective.better}"
+            f"low values: {objective.better}"
         )
     lines += ["", *_choice_lines(front), *_error_lines(front), "", *_limit_lines(front)]
     again = f"--seed {learner.seed_}"

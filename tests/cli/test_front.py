@@ -233,7 +233,7 @@ def test_front_prints_and_writes_what_was_found(stand_in, data, tmp_path):
         assert lines[name][-5:] == [str(chosen.index), str(len(chosen.network.edges)), *values]
     for objective, column in zip(whole.objectives, whole.values.T):
         assert (
-            f"{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; less is {objective.better}"
+            f"{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; low values: {objective.better}"
             in result.stdout
         )
     assert "Stopped by max_evaluations after 0.25 s, 1,234 evaluations and 5 generations." in result.stdout
