@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.errors import check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -107,8 +107,9 @@ def certify(
 ) -> Certificate:
     """Prove that a network's graph has the best score for its bins, or limit what it misses.
 
-    The best graph is found by integer programming: parent sets that score no higher than a subset leave, cluster cuts
-    tighten the linear relaxation, and HiGHS solves what remains. Any score that is a sum over families can be proven.
+    The best graph is found by integer programming: parent sets that score no higher than a subset are pruned, cluster
+    cuts tighten the linear relaxation, and HiGHS solves what remains. Any score that is a sum over families can be
+    proven.
 
     Parameters
     ----------
@@ -141,18 +142,11 @@ def certify(
 
     Notes
     -----
-    Bounds hold up to the solver's tolerance of about 1e-6 nats. A network that was
-    learned with curves is judged by its tables alone, whose score is lower than `BayesNetLearner.score_`; a warning
-    says so.
+    Bounds hold up to the solver's tolerance of about 1e-6 nats. A network that was learned with curves is judged by its
+    tables alone, whose score is lower than `BayesNetLearner.score_`; a warning says so.
     """
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
     began = perf_counter()
-    began = perf_counter()
-    if isinstance(network, DiscretizedBayesNet) and network.curve_edges:
-        raise GomeaBnError(
-            "The network has curve edges, which tables leave out. Pass network.without_curve_edges() to judge "
-            "the graph of its tables."
-        )
     graphs = GraphScores.of(
         network,
         data,

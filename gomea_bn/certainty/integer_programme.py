@@ -51,9 +51,9 @@ def bounded_optimum(
 ) -> Bounded:
     """Return the best graph of given parent sets, or the best known one and a bound after a time or Ctrl-C.
 
-    The linear relaxation is tightened by cluster cuts until none is violated. Parent sets that no graph better than the
-    best known one can have leave, by their reduced costs. HiGHS solves the rest, in which positions of the variables
-    exclude the remaining cycles.
+    The linear relaxation is tightened by cluster cuts until none is violated. Reduced costs prune parent sets that no
+    graph better than the best known one can have. HiGHS solves the rest, in which positions of the variables exclude
+    the remaining cycles.
 
     Parameters
     ----------

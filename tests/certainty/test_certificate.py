@@ -110,10 +110,11 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
 
 def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
     rng = np.random.default_rng(6)
-    x = rng.normal(size=(300, 3))
-    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 0] + x[:, 1] + 0.2 * x[:, 2]})
-    network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(frame).network_
+    x = rng.normal(size=(150, 4))
+    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(e=x.sum(axis=1))
+    network = BayesNetLearner(max_evaluations=3000, random_state=1).fit(frame).network_
     assert network.metadata["curves"]
+    assert network.curve_edges
     plain = network.without_curve_edges()
     for function in (certify, edge_probabilities, near_optimal_graphs):
         with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
