@@ -215,10 +215,13 @@ def _sum_log_rising(
 
 
 @kernel
-def _smoothed_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int, prior: float) -> float:
+def _smoothed_log_likelihood(
+    counts: NDArray[np.int32], n_observed: int, r: int, prior: float, n_left_out: float
+) -> float:
     """Return the log likelihood of an (n_observed, r) count table under its own smoothed probabilities, in nats.
 
-    P(cell) = (n_cell + prior / r) / (n_row + prior), as in the tables of a learned network.
+    P(cell) = (n_cell - n_left_out + prior / r) / (n_row - n_left_out + prior), as in the tables of a learned network.
+    With n_left_out = 1 every row has its probability under the counts of the others, with 0 under all counts.
     """
     share = prior / r
     total = 0.0
@@ -228,29 +231,9 @@ def _smoothed_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int,
             count = counts[k]
             if count > 0:
                 row += count
-                total += count * log(count + share)
+                total += count * log(count - n_left_out + share)
         if row > 0:
-            total -= row * log(row + prior)
-    return total
-
-
-@kernel
-def _left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int, prior: float) -> float:
-    """Return the log likelihood of an (n_observed, r) count table, every row under the counts of the others, in nats.
-
-    P(cell) = (n_cell - 1 + prior / r) / (n_row - 1 + prior).
-    """
-    share = prior / r
-    total = 0.0
-    for j in range(n_observed):
-        row = 0
-        for k in range(j * r, (j + 1) * r):
-            count = counts[k]
-            if count > 0:
-                row += count
-                total += count * log(count - 1.0 + share)
-        if row > 0:
-            total -= row * log(row - 1.0 + prior)
+            total -= row * log(row - n_left_out + prior)
     return total
 
 
@@ -261,7 +244,7 @@ def _best_left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r:
     Every row has its probability under the counts of the others, P(cell) = (n_cell - 1 + amount * base) / (n_row - 1 +
     amount). The base is the distribution of the child alone, also without the row and with one pseudo-count.
     """
-    one, few, some, many = 0.0, 0.0, 0.0, 0.0
+    with_1, with_4, with_16, with_64 = 0.0, 0.0, 0.0, 0.0
     n_rows = 0
     for cell in range(n_observed * r):
         n_rows += counts[cell]
@@ -274,21 +257,21 @@ def _best_left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r:
             count = counts[j * r + k]
             if count > 0:
                 others = count - 1.0
-                one += count * log(others + base)
-                few += count * log(others + 4.0 * base)
-                some += count * log(others + 16.0 * base)
-                many += count * log(others + 64.0 * base)
+                with_1 += count * log(others + base)
+                with_4 += count * log(others + 4.0 * base)
+                with_16 += count * log(others + 16.0 * base)
+                with_64 += count * log(others + 64.0 * base)
     for j in range(n_observed):
         row = 0
         for k in range(j * r, (j + 1) * r):
             row += counts[k]
         if row > 0:
             others = row - 1.0
-            one -= row * log(others + 1.0)
-            few -= row * log(others + 4.0)
-            some -= row * log(others + 16.0)
-            many -= row * log(others + 64.0)
-    return max(max(one, few), max(some, many))
+            with_1 -= row * log(others + 1.0)
+            with_4 -= row * log(others + 4.0)
+            with_16 -= row * log(others + 16.0)
+            with_64 -= row * log(others + 64.0)
+    return max(max(with_1, with_4), max(with_16, with_64))
 
 
 @kernel
@@ -308,9 +291,9 @@ def score_counts(
             total += cells - table[row]
         return total - rule.weight * configurations * (r - 1)
     if rule.kind == SMOOTHED:
-        return _smoothed_log_likelihood(counts, n_observed, r, rule.prior)
+        return _smoothed_log_likelihood(counts, n_observed, r, rule.prior, 0.0)
     if rule.kind == LEFT_OUT:
-        return _left_out_log_likelihood(counts, n_observed, r, rule.prior)
+        return _smoothed_log_likelihood(counts, n_observed, r, rule.prior, 1.0)
     if rule.kind == LEFT_OUT_BEST:
         return _best_left_out_log_likelihood(counts, n_observed, r)
     if rule.kind == DIRICHLET:
