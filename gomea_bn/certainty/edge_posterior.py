@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +20,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.graph import topological_order
-from gomea_bn.network.rows import table_for
+from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.threads import StopFlag
 
@@ -33,6 +31,8 @@ __all__ = ["EdgeProbabilities", "edge_probabilities"]
 
 # chains whose probabilities of a pair differ by more have not mixed
 _LARGEST_DIFFERENCE = 0.1
+# metadata of a network that a search has found
+_OF_SEARCH = ("score", "seed", "n_eval", "curves")
 
 
 @dataclass(frozen=True)
@@ -110,17 +110,20 @@ class EdgeProbabilities:
             Probability from 0 to 1.
         """
         check_number("threshold", threshold, 0, 1)
-        edges: list[tuple[str, str]] = []
+        children: dict[str, list[str]] = {name: [] for name in self.names}
         rows = self.to_frame()
         likely = rows[rows["adjacent"] >= threshold]
-        for edge in zip(likely["parent"], likely["child"], strict=True):
-            if edge[::-1] not in edges and edge not in edges:
-                edges.append(edge if _is_acyclic([*edges, edge]) else edge[::-1])
+        for parent, child in zip(likely["parent"], likely["child"], strict=True):
+            if child in children[parent] or parent in children[child]:
+                continue
+            if parent in reachable(children, [child]):
+                parent, child = child, parent
+            children[parent].append(child)
         network = self._network
-        metadata = {name: value for name, value in network.metadata.items() if name != "score"}
+        metadata = {name: value for name, value in network.metadata.items() if name not in _OF_SEARCH}
         return DiscretizedBayesNet.from_table(
             self._table,
-            edges,
+            [(parent, child) for parent, of_parent in children.items() for child in of_parent],
             network.cut_points,
             pseudo_count=1.0 if network.pseudo_count is None else network.pseudo_count,
             shapes=dict(network.shapes),
@@ -200,8 +203,7 @@ def edge_probabilities(
     if n > most:
         kind = "exact" if is_exact else "sampled"
         raise GomeaBnError(f"{kind.capitalize()} probabilities are for at most {most} variables, got {n}.")
-    sets = graphs.parent_sets(prune=False)
-    table = table_for(network, data)
+    sets, table = graphs.parent_sets(prune=False), graphs.table
     if is_exact:
         arcs = exact_edge_probabilities(sets)
         seconds = perf_counter() - began
@@ -260,14 +262,3 @@ def _difference(means: NDArray[np.float64]) -> float:
         return float("nan")
     pairs = means + means.transpose(0, 2, 1)
     return float(max(np.ptp(means, axis=0).max(), np.ptp(pairs, axis=0).max()))
-
-
-def _is_acyclic(edges: list[tuple[str, str]]) -> bool:
-    parents: dict[str, list[str]] = {}
-    for parent, child in edges:
-        parents.setdefault(child, []).append(parent)
-    try:
-        TopologicalSorter(parents).prepare()
-    except CycleError:
-        return False
-    return True

@@ -36,6 +36,8 @@ class GraphScores:
     ----------
     names : tuple of str
         Names of the variables.
+    table : Table
+        The rows.
     scorer : FamilyScorer
         Scorer of families; every variable has one policy.
     rules : EdgeRules
@@ -48,6 +50,7 @@ class GraphScores:
     """
 
     names: tuple[str, ...]
+    table: Table
     scorer: FamilyScorer
     rules: EdgeRules
     parents: list[list[int]]
@@ -84,7 +87,7 @@ class GraphScores:
             else []
             for name in network.names
         ]
-        return cls(network.names, scorer, rules, parents, scorer.method.name)
+        return cls(network.names, table, scorer, rules, parents, scorer.method.name)
 
     @property
     def required_order(self) -> list[int]:

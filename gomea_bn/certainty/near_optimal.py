@@ -14,7 +14,7 @@ import numpy as np
 
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import ParentSets
-from gomea_bn.certainty.subsets import MOST_VARIABLES, over_subsets, subset_scores
+from gomea_bn.certainty.subsets import MOST_VARIABLES, best_of_subsets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -113,7 +113,7 @@ def best_graphs(sets: Sequence[ParentSets]) -> Iterator[tuple[float, list[list[i
     n = len(sets)
     masks = [of_child.masks.tolist() for of_child in sets]
     scores = [of_child.scores.tolist() for of_child in sets]
-    best = subset_scores([over_subsets(of_child, np.maximum) for of_child in sets]).tolist()
+    best = best_of_subsets(sets).tolist()
     ticket = count()
     # minus the bound, ticket, score of the removed sinks, remaining, due, choices so far, next sink and its parent set
     heap: list[tuple[float, int, float, int, int, tuple[object, ...] | None, int, int]] = []

@@ -89,17 +89,17 @@ class OrderChain:
 
     def _step(self, v: int) -> None:
         others = [u for u in self.order if u != v]
-        own, bit = np.empty(len(self.order)), 1 << v
+        scores, bit = np.empty(len(self.order)), 1 << v
         differences = np.empty(len(others))
         before = 0
         for position, other in enumerate(others):
-            own[position] = self._sums.log_sum(v, before)
+            scores[position] = self._sums.log_sum(v, before)
             without = self._sums.log_sum(other, before)
             differences[position] = self._after(other, before | bit, without)
             before |= 1 << other
-        own[-1] = self._sums.log_sum(v, before)
+        scores[-1] = self._sums.log_sum(v, before)
         # the score of each position up to a constant: variables after v may have it as a parent
-        logs = own + np.append(np.cumsum(differences[::-1])[::-1], 0.0)
+        logs = scores + np.append(np.cumsum(differences[::-1])[::-1], 0.0)
         weights = np.exp(logs - logs.max())
         position = int(np.searchsorted(np.cumsum(weights), self._generator.random() * weights.sum()))
         others.insert(min(position, len(others)), v)

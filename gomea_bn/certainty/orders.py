@@ -78,18 +78,18 @@ class OrderSearch:
         others = [v for v in order if v != child]
         later = np.ones(len(self.sets), np.bool_)
         # score of the order with the variable at each position, up to a constant
-        own = np.empty(len(order))
+        of_child = np.empty(len(order))
         difference = np.empty(len(others))
         for position, other in enumerate(others):
             later[child] = True
-            own[position] = self.value(child, later)
+            of_child[position] = self.value(child, later)
             without = self.value(other, later)
             later[child] = False
             difference[position] = self.value(other, later) - without
             later[other] = False
-        own[-1] = self.value(child, later)
+        of_child[-1] = self.value(child, later)
         # variables after the inserted one may have it as a parent
         gains = np.append(np.cumsum(difference[::-1])[::-1], 0.0)
-        total = own + gains
+        total = of_child + gains
         best = int(np.argmax(total))
         return best, float(total[best] - total[order.index(child)])
