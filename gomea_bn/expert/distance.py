@@ -21,6 +21,7 @@ from gomea_bn.problems.front_problem import ExpertSample
 
 __all__ = [
     "DEFAULT_SAMPLE",
+    "LARGEST_SAMPLE",
     "DistanceEstimate",
     "check_point_masses",
     "draw_expert_sample",
@@ -31,6 +32,8 @@ __all__ = [
 
 DEFAULT_SAMPLE = 4096
 """Number of rows that are drawn from the expert's network by default."""
+LARGEST_SAMPLE = 1 << 20
+"""Largest number of rows that a front draws."""
 
 
 def draw_expert_sample(

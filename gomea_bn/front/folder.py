@@ -217,7 +217,6 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
 
 def is_front_folder(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder holds a front."""
-    finish_exchange(Path(folder), FRONT_ENTRIES)
     return (Path(folder) / MAIN).is_file()
 
 

@@ -70,15 +70,20 @@ class Candidate:
     @property
     def distance_error(self) -> float | None:
         """Standard error of the objective "expert_distance", in nats; None if the front lacks it or the expert."""
-        from gomea_bn.expert.distance import DEFAULT_SAMPLE, expert_distance_estimate
+        from gomea_bn.expert.distance import DEFAULT_SAMPLE, LARGEST_SAMPLE, expert_distance_estimate
 
         front = self.front
         if front.expert is None or EXPERT_DISTANCE.name not in front.names:
             return None
-        record = front.record
-        size = record.get("parameters", {}).get("expert_sample_size", DEFAULT_SAMPLE)
+        parameters = front.record.get("parameters")
+        given: Any = parameters.get("expert_sample_size") if isinstance(parameters, Mapping) else None
+        seed: Any = front.record.get("seed")
+        # a record from a file may hold anything, and the sample of the search is not needed for its error
         estimate = expert_distance_estimate(
-            front.expert, self.network, n_samples=size, random_state=record.get("seed", 0)
+            front.expert,
+            self.network,
+            n_samples=given if is_integer(given) and 2 <= given <= LARGEST_SAMPLE else DEFAULT_SAMPLE,
+            random_state=seed if is_integer(seed) and seed >= 0 else 0,
         )
         return estimate.standard_error
 

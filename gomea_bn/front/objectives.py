@@ -71,6 +71,7 @@ _RESERVED = (
     "single",
     "closest",
     "expert_distance_error",
+    "in_sample_misfit",
     "averaged_misfit",
     "line_weight",
     "file",

@@ -27,7 +27,13 @@ from gomea_bn.errors import (
     is_real,
     nearest,
 )
-from gomea_bn.expert.distance import DEFAULT_SAMPLE, check_point_masses, draw_expert_sample, mentioned_names
+from gomea_bn.expert.distance import (
+    DEFAULT_SAMPLE,
+    LARGEST_SAMPLE,
+    check_point_masses,
+    draw_expert_sample,
+    mentioned_names,
+)
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective, check_objectives
@@ -84,7 +90,6 @@ _TIMES_EXPERT = 10.0
 _TIMES_SINGLE = 3.0
 # prices of a free parameter when cuts are priced, as multiples of the (ln n)/2 of BIC: from fine to coarse bins
 _PRICES = (0.2, 0.5, 1.0, 2.0, 4.0)
-_LARGEST_SAMPLE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -498,7 +503,7 @@ def _search_space(
             ]
         )
     learning = LearningOptions.of(learner, table.n_rows)
-    check_integer("expert_sample_size", learner.expert_sample_size, 2, _LARGEST_SAMPLE)
+    check_integer("expert_sample_size", learner.expert_sample_size, 2, LARGEST_SAMPLE)
     check_number("max_complexity", learner.max_complexity, 0, above=True, optional=True)
     variables, rules = scored_variables(table, learning)
     least = float(sum((v.n_levels or v.policies[0].n_bins) - 1 for v in variables))
