@@ -18,7 +18,7 @@ from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Result
 
 __all__ = ["limits_before", "on_completed_rows"]
 
@@ -30,7 +30,6 @@ _MOST_PER_GENE = 50
 _MOST_COMPLETIONS = 5
 # rows of a table and their completions, beyond which every row is completed once
 _MOST_ROWS = 50_000
-_STOPPED = ("interrupt", "callback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def on_completed_rows(
     seed, n_threads, callback
         As of `StagedSearch`.
     """
-    if result.stopped_by in _STOPPED or not problem.n_edge_genes:
+    if result.stopped_by in STOPPED_BY_USER or not problem.n_edge_genes:
         return result
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
     rows = _Codes(problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views])
@@ -105,7 +104,7 @@ def on_completed_rows(
 
     generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
     dense = searched(_coded_problem(problem, rows, generous), 0)
-    if results[-1].stopped_by in _STOPPED:
+    if results[-1].stopped_by in STOPPED_BY_USER:
         return _total(results)
     network = DiscretizedBayesNet.from_table(
         table,

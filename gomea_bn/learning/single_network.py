@@ -22,14 +22,13 @@ from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import StagedSearch
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, FrontHistoryEntry, Limits, Result
 
 __all__ = ["SingleNetwork", "limits_after", "limits_of_single", "single_network", "with_single"]
 
 # as of `BayesNetLearner`: more evaluations than that rarely change the network
 _PATIENCE = 10.0
 _ROUNDING = 1e-11
-_STOPPED = ("interrupt", "callback")
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class SingleNetwork:
     @property
     def was_stopped(self) -> bool:
         """Whether Ctrl-C or a callback ended the search, so that no other one should follow."""
-        return self.result.stopped_by in _STOPPED
+        return self.result.stopped_by in STOPPED_BY_USER
 
     @property
     def score(self) -> float:
@@ -84,14 +83,13 @@ def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> L
     share : float
         Share of seconds, evaluations and generations for this search, from 0 to below 1.
     evaluations : int, optional
-        Number of evaluations in place of the shares.
+        Number of evaluations in place of the shares, below that of `limits`.
     """
     if evaluations == 0 or (evaluations is None and not share):
         return None
     most, generations = limits.max_evaluations, limits.max_generations
     if evaluations is not None:
-        most = evaluations if most is None else min(evaluations, most - 1)
-        seconds, generations = limits.max_seconds, None
+        most, seconds, generations = evaluations, limits.max_seconds, None
     else:
         seconds = None if limits.max_seconds is None else share * limits.max_seconds
         most = None if most is None else int(share * most)
@@ -160,15 +158,15 @@ def with_single(
     is None for a network that exceeds the limit on free parameters. The counts are those of both searches.
     """
     values, violations, _ = evaluate_genotypes(problem, genotype[None])
-    found, objectives = front.X, front.F
+    genotypes, objectives = front.X, front.F
     position = None
     if violations[0] == 0:
         # the same network may have its terms added in another order
         others = ~np.isclose(objectives, values[0], rtol=_ROUNDING, atol=_ROUNDING).all(axis=1)
-        found = np.concatenate([found[others], genotype[None]])
+        genotypes = np.concatenate([genotypes[others], genotype[None]])
         objectives = np.concatenate([objectives[others], values])
         order = np.lexsort(objectives.T[::-1])
-        found, objectives = found[order], objectives[order]
+        genotypes, objectives = genotypes[order], objectives[order]
         position = int(np.flatnonzero(order == len(order) - 1)[0])
     before = single.result
     history = [
@@ -178,7 +176,7 @@ def with_single(
     ]
     return replace(
         front,
-        X=found,
+        X=genotypes,
         F=objectives,
         n_eval=before.n_eval + front.n_eval,
         n_eval_full=before.n_eval_full + front.n_eval_full,
@@ -188,7 +186,7 @@ def with_single(
         stopped_by=before.stopped_by if single.was_stopped else front.stopped_by,
         n_generations=before.n_generations + front.n_generations,
         statistics=dict(Counter(before.statistics) + Counter(front.statistics)),
-        extra={**front.extra, "violation": np.zeros(len(found))},
+        extra={**front.extra, "violation": np.zeros(len(genotypes))},
     ), position
 
 

@@ -14,7 +14,7 @@ from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges
 from gomea_bn.learning.staged_search import StagedSearch, evaluations_of_effort
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Progress, Result
 
 __all__ = ["LearnedNetwork", "continued", "learned_network", "with_tables"]
 
@@ -27,7 +27,6 @@ _LEAST_EFFORT = 300.0
 _LEAST_SECONDS = 0.5
 # its seconds after Ctrl-C or a callback has ended the search before it
 _SECONDS_AFTER_STOP = 1.0
-_STOPPED = ("interrupt", "callback")
 # any number: the second search must draw other numbers than the first
 _SEED_OF_TABLES = 1
 
@@ -158,7 +157,7 @@ def _limits_of_tables(limits: Limits, result: Result, evaluations: int) -> Limit
     seconds = (
         None if limits.max_seconds is None else max(limits.max_seconds - result.exec_time, _LEAST_SECONDS)
     )
-    if result.stopped_by in _STOPPED:
+    if result.stopped_by in STOPPED_BY_USER:
         seconds = _SECONDS_AFTER_STOP
     return Limits(max_seconds=seconds, max_evaluations=evaluations)
 

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number, is_real
 
-__all__ = ["Callback", "FrontHistoryEntry", "HistoryEntry", "Limits", "Progress", "Result"]
+__all__ = [
+    "STOPPED_BY_USER",
+    "Callback",
+    "FrontHistoryEntry",
+    "HistoryEntry",
+    "Limits",
+    "Progress",
+    "Result",
+]
+
+STOPPED_BY_USER = ("interrupt", "callback")
+"""Values of `Result.stopped_by` after which no other search should follow."""
 
 
 @dataclass(frozen=True, slots=True)
