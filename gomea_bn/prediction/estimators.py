@@ -63,8 +63,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     _candidates: tuple[str, ...]
     _kind: str
     _powers: NDArray[np.float64]
-    # options of the learner where none is given and the table is complete
-    _defaults: dict[str, str]
+    # option of the learner where none is given and the table is complete
+    _curves: str
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         # the table has these kinds already
         options["kinds"] = None
         if self.learner is None and not table.n_missing:
-            options |= self._defaults
+            options |= {"density": "averaged", "curves": self._curves}
         if options["density"] == "averaged":
             table.require_complete("An averaged network")
         is_chosen = self.structure == AUTO
@@ -277,7 +277,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     _candidates = ("augmented", "root", "free")
     _kind = "discrete"
     _powers = POWERS
-    _defaults = {"density": "averaged", "curves": "none"}  # noqa: RUF012
+    _curves = "none"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.
@@ -379,7 +379,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     _candidates = ("leaf", "free", "root")
     _kind = "continuous"
     _powers = np.ones(1)
-    _defaults = {"density": "averaged", "curves": "auto"}  # noqa: RUF012
+    _curves = "auto"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the network.

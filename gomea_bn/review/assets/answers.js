@@ -134,13 +134,13 @@ function startWorker() {
   return true;
 }
 
-function receive({ ticket, answers: found, error, milliseconds }) {
+function receive({ ticket, answers: results, error, milliseconds }) {
   if (ticket !== answers.ticket) return;
   answers.refusal = error ?? null;
-  [answers.before, answers.after] = found ?? [null, null];
+  [answers.before, answers.after] = results ?? [null, null];
   answers.position = view.selected;
   const findings = [...fitting().keys()];
-  answers.culprits = findings.filter((_, index) => found?.[index + 2]?.marginals);
+  answers.culprits = findings.filter((_, index) => results?.[index + 2]?.marginals);
   renderCards();
   renderWords();
   document.body.dataset.milliseconds = milliseconds ?? "";
