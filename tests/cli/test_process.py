@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 
-import pytest
 from command_line import COMMAND, heavy_imports_of_help, read_until, searching
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
@@ -66,13 +65,12 @@ def test_ctrl_c_keeps_the_best_so_far(table, rows, tmp_path):
     assert again.network_ == DiscretizedBayesNet.from_json(out / "network.json")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_ending_signals_keep_the_best_so_far(table, tmp_path, number, code):
+def test_sigterm_keeps_the_best_so_far(table, tmp_path):
     out = tmp_path / "run"
     process = searching("learn", table, "--max-seconds", "120", "--patience", "0", "--out", out)
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     _, stderr = process.communicate(timeout=600)
-    assert process.returncode == code, stderr
+    assert process.returncode == 143, stderr
     assert "Interrupted: this is the best network found so far." in stderr
     assert json.loads((out / "run.json").read_text())["stopped_by"] == "interrupt"
     assert DiscretizedBayesNet.from_json(out / "network.json").names

@@ -45,12 +45,14 @@ def try_list(repository: Path, text: str | None = None, *arguments: str) -> int:
     return mutants.main([*paths, "--processes", "1", *arguments])
 
 
+@pytest.mark.long
 def test_changes_that_tests_notice_are_counted(repository, capsys):
     assert try_list(repository) == 0
     assert "2 of 2 changes were noticed (100.0%)." in capsys.readouterr().out
     assert (repository / "small.py").read_text() == CODE
 
 
+@pytest.mark.long
 def test_a_change_that_no_test_notices_is_reported_with_its_line(repository, capsys):
     assert try_list(repository, LIST.replace("a < 10", "a > 9")) == 1
     report = capsys.readouterr().out
@@ -58,6 +60,7 @@ def test_a_change_that_no_test_notices_is_reported_with_its_line(repository, cap
     assert "- NOT NOTICED: small.py:7: 'a > 10' -> 'a > 9'" in report
 
 
+@pytest.mark.long
 def test_changes_are_made_one_at_a_time(repository, capsys):
     # together these two would leave the sum as it is
     (repository / "small.py").write_text(
@@ -90,6 +93,7 @@ def test_a_missing_test_is_refused(repository, capsys):
     assert "no test tests/test_small.py::test_sum" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_tests_that_fail_without_a_change_are_refused(repository, capsys):
     (repository / "small.py").write_text(CODE.replace("a > 10", "a > 10 + a"))
     assert try_list(repository, LIST.replace("a > 10", "a > 10 + a")) == 2
