@@ -20,6 +20,7 @@ from gomea_bn.cli.options import (
     FormerThreads,
     Jobs,
     Kind,
+    LearnerMissing,
     MaxBins,
     MaxCandidates,
     MaxEvaluations,
@@ -30,7 +31,6 @@ from gomea_bn.cli.options import (
     MaxTableCells,
     MinBinCount,
     MinWidth,
-    Missing,
     Patience,
     Quiet,
     Require,
@@ -125,7 +125,7 @@ def front(
     forbid: Forbid = None,
     tier: Tier = None,
     tiers: Tiers = None,
-    missing: Missing = "error",
+    missing: LearnerMissing = "available",
     max_levels: MaxLevels = 50,
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of the tables: auto (chosen from the data), or rows per table row.")
@@ -188,7 +188,7 @@ def front(
             pseudo_count=read_pseudo_count(pseudo_count),
             misfit=misfit,
             kinds=read_kinds(kind or ()),
-            missing=read_missing(missing),
+            missing=read_missing(missing, ("available", "error", "drop")),
             max_levels=max_levels,
             max_seconds=limit(max_seconds),
             max_evaluations=max_evaluations,

@@ -148,7 +148,7 @@ Missing = Annotated[str, typer.Option(help="Treatment of rows with missing value
 LearnerMissing = Annotated[
     str,
     typer.Option(
-        help="Treatment of missing values: available (every score uses the rows that have its columns), error or drop."
+        help="Treatment of missing values: available (all rows are used), error or drop."
     ),
 ]
 MaxLevels = Annotated[int, typer.Option(min=2, help="Largest number of levels of a discrete column.")]

@@ -23,6 +23,7 @@ from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.averaged_checks import around_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.family_line import FamilyLine, joint_groups, log_mixture
+from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import bin_widths, table_and_left_out
@@ -76,7 +77,8 @@ def average_families(
     network : DiscretizedBayesNet
         A learned network; it stays the one that is shown.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
-        Rows that the network was learned from.
+        Rows that the network was learned from. Missing values are drawn once from the network, given the observed
+        values of their rows.
     n_copies : int
         Number of sets of cuts, at least 1.
     line : {"auto", "none"}
@@ -121,7 +123,7 @@ def average_families(
     check_integer("n_copies", n_copies, 1)
     check_choice("line", line, LINES)
     generator = np.random.default_rng(seed_of(random_state))
-    table = table_for(network, data)
+    table = completed_table(network, table_for(network, data, allow_missing=True), generator)
     _check_ranges(network, table)
     averaging = _Averaging(network, table)
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, generator))

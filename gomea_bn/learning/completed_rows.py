@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Result
 
-__all__ = ["limits_before", "on_completed_rows"]
+__all__ = ["limits_before_rows", "on_completed_rows", "total_of"]
 
 # share of the limits of a search that stays for completed rows
 _SHARE = 0.25
@@ -40,7 +41,7 @@ class _Codes:
     cards: NDArray[np.int64]
 
 
-def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
+def limits_before_rows(problem: StructureProblem, limits: Limits) -> Limits:
     """Return the limits of the search before `on_completed_rows`, given those of both together."""
     seconds, evaluations = limits.max_seconds, limits.max_evaluations
     if evaluations is not None:
@@ -76,7 +77,7 @@ def on_completed_rows(
     table : Table
         Rows with missing values.
     result : Result
-        Result of the search under `limits_before`. Its objective becomes that of the new graph on available cases.
+        Result of the search under `limits_before_rows`. Its objective becomes that of the new graph on available cases.
     algorithm : GOMEA
     limits : Limits
         Limits of all searches together.
@@ -96,7 +97,7 @@ def on_completed_rows(
             _limits_left(problem, limits, results, 2 - step),
             random_state=np.random.SeedSequence([seed, step]),
             n_jobs=n_threads,
-            callback=continued(callback, _total(results)),
+            callback=continued(callback, total_of(results)),
             initial=of_rows.genotype(own, [0] * of_rows.n_nodes)[None],
         )
         results.append(found)
@@ -105,7 +106,7 @@ def on_completed_rows(
     generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
     dense = searched(_coded_problem(problem, rows, generous), 0)
     if results[-1].stopped_by in STOPPED_BY_USER:
-        return _total(results)
+        return total_of(results)
     network = DiscretizedBayesNet.from_table(
         table,
         [(table.names[parent], table.names[child]) for parent, child in dense],
@@ -116,7 +117,7 @@ def on_completed_rows(
     edges = searched(_coded_problem(problem, completed_rows, problem.scorer.rule, completion), 1)
     genotype = problem.genotype(edges, problem.policy_indices(result.X).tolist())
     objective = -float(problem.scorer.score(problem.families(genotype)).sum())
-    return replace(_total(results), X=genotype, F=np.array([objective]))
+    return replace(total_of(results), X=genotype, F=np.array([objective]))
 
 
 def _evaluations(problem: StructureProblem) -> int:
@@ -126,7 +127,7 @@ def _evaluations(problem: StructureProblem) -> int:
 
 def _limits_left(problem: StructureProblem, limits: Limits, results: list[Result], n_left: int) -> Limits:
     """Return the limits of the next search, which leaves equal shares to those after it."""
-    spent = _total(results)
+    spent = total_of(results)
     evaluations = _evaluations(problem)
     if limits.max_evaluations is not None:
         evaluations = max(min(evaluations, (limits.max_evaluations - spent.n_eval) // n_left), 1)
@@ -136,8 +137,8 @@ def _limits_left(problem: StructureProblem, limits: Limits, results: list[Result
     return Limits(max_seconds=seconds, max_evaluations=evaluations)
 
 
-def _total(results: list[Result]) -> Result:
-    """Return the first result with the counts of all."""
+def total_of(results: Sequence[Result]) -> Result:
+    """Return the first of some results with the counts of all."""
     return replace(
         results[0],
         n_eval=sum(result.n_eval for result in results),

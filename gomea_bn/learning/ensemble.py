@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import LearningOptions, check_learning
@@ -166,8 +166,6 @@ class BayesNetEnsemble(Parameters):
         table = source_table(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
-        if options["density"] == "averaged":
-            table.require_complete("An averaged network", Setting("missing", "drop"))
         _check(options, table)
         networks: list[DiscretizedBayesNet] = []
         seconds, stopped_by = 0.0, "n_networks"

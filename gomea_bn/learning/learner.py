@@ -16,7 +16,7 @@ from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
-from gomea_bn.learning.completed_rows import limits_before, on_completed_rows
+from gomea_bn.learning.completed_tables import limits_before, with_completions
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -205,10 +205,13 @@ class BayesNetLearner(LearnerParameters):
     the price of a parent grows as the rows that have it become fewer. Values may be missing completely at random, or
     dependent on columns in the same family. Without missing values the score is the usual one.
 
-    A quarter of the limits, at most 10,000 evaluations or 100 per pair of columns, stays for two short searches after
-    this one, which keep the cuts. The first finds a graph with many edges; draws from its network complete the rows.
-    The second finds the graph that scores best by expected counts, so that all families are compared on the same rows
-    (structural EM: Friedman 1998). What a parent costs there is multiplied by the fourth root of the number of all rows
+    Further searches follow on rows that draws complete. If cuts are priced, three fifths of the limits stay for three
+    of them, each for graph and cuts on a table that the network before it completes (structural EM: Friedman 1998). Of
+    the four networks, the one whose observed values are likeliest is kept, less 1 nat per free probability and ln n per
+    cut. Otherwise a quarter of the limits, at most 10,000 evaluations or 100 per pair of columns, stays for two short
+    searches over graphs. The first finds a graph with many edges; draws from its network complete the rows.
+    The second finds the graph that scores best by expected counts, so that all families are compared on the same rows.
+    What a parent costs there is multiplied by the fourth root of the number of all rows
     per row in which the family was observed. `score_` is the score of this graph on available cases, and may be lower
     than the last entry of `history_`.
 
@@ -278,8 +281,6 @@ class BayesNetLearner(LearnerParameters):
         options = LearningOptions.of(self, table.n_rows)
         if options.asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
-        if self.density == "averaged":
-            table.require_complete("An averaged network", Setting("missing", "drop"))
         problem = learning_problem(table, options)
         compile_kernels()
         algorithm = self.algorithm or GOMEA()
@@ -287,8 +288,7 @@ class BayesNetLearner(LearnerParameters):
         effort = 0.0
         with with_live_table(self.verbose, self.callback) as live_callback:
             callback = reporting(live_callback, constant_score)
-            completes = table.n_missing > 0
-            of_search = limits_before(problem, limits) if completes else limits
+            of_search = limits_before(problem, table, limits)
             if options.asks_discretizer:
                 problem, result = DiscretizerSearch(
                     problem,
@@ -312,17 +312,17 @@ class BayesNetLearner(LearnerParameters):
                 )
             # Ctrl-C must not lose what the search has found
             with delayed_interrupts():
-                if completes:
-                    result = on_completed_rows(
-                        problem,
-                        table,
-                        result,
-                        algorithm,
-                        limits,
-                        seed=seed,
-                        n_threads=n_threads,
-                        callback=callback,
-                    )
+                result = with_completions(
+                    problem,
+                    table,
+                    options,
+                    result,
+                    algorithm,
+                    limits,
+                    seed=seed,
+                    n_threads=n_threads,
+                    callback=callback,
+                )
                 learned, result = with_tables(
                     problem,
                     result,

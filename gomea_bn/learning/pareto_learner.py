@@ -65,6 +65,7 @@ from gomea_bn.learning.single_network import (
 from gomea_bn.learning.table_search import continued
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
@@ -156,7 +157,11 @@ class ParetoBayesNetLearner(LearnerParameters):
     expert_sample_size : int
         Number of rows drawn from the expert's network to measure distances, rounded up to a power of two; from 2 to
         2**20.
-    cut_points, max_indegree, knowledge, kinds, missing, max_levels, random_repair, initial_indegree, max_candidates
+    missing : {"available", "error", "drop"}
+        How to treat missing values. "available": the search for a single network uses them as `BayesNetLearner` does,
+        draws from its network fill the missing cells once, and the front is that of the filled rows. "error" raises,
+        and "drop" drops rows with missing or infinite values.
+    cut_points, max_indegree, knowledge, kinds, max_levels, random_repair, initial_indegree, max_candidates
         As of `BayesNetLearner`.
     shape : {"auto", "uniform", "marginal"}
         As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same
@@ -237,7 +242,6 @@ class ParetoBayesNetLearner(LearnerParameters):
     single_evaluations: int | None = None
     expert_sample_size: int = DEFAULT_SAMPLE
     algorithm: MOGOMEA | None = None
-    missing: str = "error"
     patience: float | None = None
 
     def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
@@ -279,15 +283,15 @@ class ParetoBayesNetLearner(LearnerParameters):
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
-        check_choice("missing", self.missing, ("error", "drop"))
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        completed = None if expert is None else _completed(expert, table, self)
         # wrong options are an error before the search for a single network
-        _search_space(self, table, completed)
+        check_front_learning(self, table)
         compile_front_kernels()
         with with_live_table(self.verbose, self.callback) as callback:
             single = self._single(table, limits, seed, n_threads, callback)
-            problem = front_problem(self, table, objectives, completed, seed, single)
+            rows = table if single is None else single.rows
+            completed = None if expert is None else _completed(expert, rows, self)
+            problem = front_problem(self, rows, objectives, completed, seed, single)
             result, position = self._search(problem, single, limits, seed, n_threads, callback)
         if not len(result.X):
             raise GomeaBnError(
@@ -304,7 +308,7 @@ class ParetoBayesNetLearner(LearnerParameters):
             (_edges(problem, table, x), learned_cut_points(problem, x), learned_shapes(problem, x))
             for x in result.X
         ]
-        networks = _Networks(table, structures, self.pseudo_count, {**shared, "shape": self.shape})
+        networks = _Networks(rows, structures, self.pseudo_count, {**shared, "shape": self.shape})
         record = self._record(objectives, problem)
         if single is not None:
             if position is None:
@@ -408,8 +412,28 @@ def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
     """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
     expert = _expert(learner.expert)
     _objectives(learner.objectives, expert is not None)
-    completed = None if expert is None else _completed(expert, table, learner)
-    _search_space(learner, table, completed)
+    of_single = limits_of_single(limits_of(learner), learner.single_share, learner.single_evaluations)
+    if table.n_missing and of_single is None:
+        raise GomeaBnError(
+            [
+                "The search for a single network fills the missing values of a table, but ",
+                Option("single_share"),
+                " and the limits of the search leave nothing for it.",
+            ],
+            [Setting("single_share", "0.25"), Setting("missing", "drop")],
+        )
+    rows = table
+    if table.n_missing:
+        # any complete rows with the same columns will do
+        without_edges = DiscretizedBayesNet.from_table(
+            table,
+            [],
+            {column.name: np.empty(0) for column in table.columns if column.is_continuous},
+            pseudo_count=1.0,
+        )
+        rows = completed_table(without_edges, table, np.random.default_rng(0))
+    completed = None if expert is None else _completed(expert, rows, learner)
+    _search_space(learner, rows, completed)
 
 
 def front_problem(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.evaluation import evaluate_genotypes
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
+from gomea_bn.learning.completed_tables import limits_before, network_of, with_completions
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
     learned_edges,
@@ -20,6 +21,7 @@ from gomea_bn.learning.learning_problem import (
 )
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, FrontHistoryEntry, Limits, Result
@@ -29,6 +31,8 @@ __all__ = ["SingleNetwork", "limits_after", "limits_of_single", "single_network"
 # as of `BayesNetLearner`: more evaluations than that rarely change the network
 _PATIENCE = 10.0
 _ROUNDING = 1e-11
+# any number: the rows must be other draws than those of the searches
+_SEED_OF_ROWS = 7
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class SingleNetwork:
         Number of free parameters of its tables.
     pairs : ndarray of shape (N, N), bool, or None
         Pairs of columns that the search could join.
+    rows : Table
+        The rows, whose missing values are drawn from the network.
     result : Result
         Counts of the search; the objective is minus the score in nats.
     """
@@ -53,6 +59,7 @@ class SingleNetwork:
     cuts: Mapping[int, NDArray[np.float64]]
     n_parameters: int
     pairs: NDArray[np.bool_] | None
+    rows: Table
     result: Result
 
     @property
@@ -122,17 +129,34 @@ def single_network(
     problem = learning_problem(table, options)
     constant = problem.scorer.constant_score
     report = reporting(callback, constant)
+    before = limits_before(problem, table, limits)
     if problem.first_cuts:
-        search = StagedSearch(problem, GOMEA(), limits, seed=seed, n_threads=n_threads, callback=report)
+        search = StagedSearch(problem, GOMEA(), before, seed=seed, n_threads=n_threads, callback=report)
         result = search.run()
     else:
-        result = GOMEA().run(problem, limits, random_state=seed, n_jobs=n_threads, callback=report)
+        result = GOMEA().run(problem, before, random_state=seed, n_jobs=n_threads, callback=report)
+    rows = table
+    if table.n_missing:
+        result = with_completions(
+            problem,
+            table,
+            options,
+            result,
+            GOMEA(),
+            limits,
+            seed=seed,
+            n_threads=n_threads,
+            callback=report,
+        )
+        network = network_of(problem, table, result.X)
+        rows = completed_table(network, table, np.random.default_rng([seed, _SEED_OF_ROWS]))
     edges = learned_edges(problem, result.X)
     return SingleNetwork(
         edges=edges,
         cuts=problem.cuts(result.X),
         n_parameters=_n_parameters(problem, result.X, edges),
         pairs=problem.pairs,
+        rows=rows,
         result=reported(result, constant),
     )
 

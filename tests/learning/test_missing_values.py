@@ -8,20 +8,24 @@ from math import lgamma, log
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_diabetes
 
 from gomea_bn import (
     BayesNetEnsemble,
     BayesNetLearner,
     DiscretizedBayesNet,
     ExpertKnowledge,
+    ExpertNetwork,
     ParetoBayesNetLearner,
-    average_families,
     cut_gains,
     read_table,
     refine_boundaries,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning import completed_tables
 from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.metrics import histogram_baseline
+from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.review.page_data import network_data
 from gomea_bn.review.pools import Pools
 
@@ -74,13 +78,9 @@ def test_missing_values_are_an_error_on_request():
         learner(missing="some").fit(chain(200))
 
 
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [({"density": "averaged"}, "An averaged network"), ({"discretizer": "mdl"}, "A discretizer")],
-)
-def test_what_needs_complete_rows_says_so(options, what):
-    with pytest.raises(GomeaBnError, match=rf"{what}.* needs a table without missing values"):
-        learner(**options).fit(with_gaps(chain(200)))
+def test_discretizers_refuse_missing_values():
+    with pytest.raises(GomeaBnError, match=r"A discretizer.* needs a table without missing values"):
+        learner(discretizer="mdl").fit(with_gaps(chain(200)))
 
 
 def dirichlet(codes, card):
@@ -185,17 +185,52 @@ def test_the_page_counts_the_rows_that_have_values():
 
 
 def test_advice_does_not_name_options_that_are_not_there():
-    table, network = pair_network(with_gaps(chain(100)), [0.0])
+    table, _ = pair_network(with_gaps(chain(100)), [0.0])
     with pytest.raises(GomeaBnError) as raised:
-        average_families(network, table)
+        histogram_baseline(table)
     assert "missing=" not in str(raised.value)
     assert "table.complete_rows()" in str(raised.value)
-    assert average_families(network, table.complete_rows()).names == ("x", "z")
+    assert histogram_baseline(table.complete_rows()).names == ("x", "z")
 
 
-def test_fronts_refuse_available_cases():
-    with pytest.raises(GomeaBnError, match=r"missing must be"):
-        ParetoBayesNetLearner(missing="available", max_evaluations=100).fit(chain(200))
+def front_learner(**options):
+    return ParetoBayesNetLearner(
+        **{"max_seconds": None, "max_evaluations": 1200, "random_state": 1, **options}
+    )
+
+
+def test_a_front_is_that_of_rows_that_its_single_network_completes():
+    gaps = with_gaps(chain(500))
+    front = front_learner().fit(gaps).front_
+    network = front.single.network
+    assert {frozenset(edge) for edge in network.edges} == {frozenset("xy"), frozenset("yz")}
+    again = front_learner().fit(gaps).front_
+    assert np.array_equal(front.values, again.values)
+    assert front.table.n_missing == gaps.isna().sum().sum()
+
+
+def test_an_expert_may_review_a_front_of_a_table_with_missing_values():
+    expert = ExpertNetwork.from_edges([("x", "y")])
+    front = front_learner(expert=expert).fit(with_gaps(chain(300))).front_
+    assert set(front.expert.names) == {"x", "y", "z"}
+    assert (front.values[:, front.names.index("expert_distance")] >= 0).all()
+
+
+def test_a_front_without_a_single_network_refuses_missing_values():
+    with pytest.raises(GomeaBnError, match=r"single_share.* leave nothing for it"):
+        front_learner(single_share=0).fit(with_gaps(chain(200)))
+
+
+def test_an_averaged_network_draws_missing_values():
+    gaps, test = with_gaps(chain(800)), chain(2000, seed=3)
+    learned = learner(density="averaged").fit(gaps)
+    assert learned.score(test) > learned.network_.score(test)
+    again = learner(density="averaged").fit(gaps)
+    assert np.array_equal(learned.score_samples(test), again.score_samples(test))
+    ensemble = BayesNetEnsemble(
+        learner(max_evaluations=300, density="averaged"), n_networks=2, random_state=3
+    )
+    assert ensemble.fit(gaps).score(test) > learned.network_.score(test)
 
 
 def test_ensembles_learn_from_available_cases():
@@ -270,6 +305,64 @@ def test_completed_rows_take_away_edges_that_other_rows_seemed_to_show():
     gaps = with_gaps(frame, 0.35, seed=3)
     learned = learner().fit(gaps)
     assert edges_of(learned.network_) == {frozenset("xy"), frozenset("yw")}
+
+
+def patients():
+    """Rows of the diabetes table, with 10 measurements that depend on each other; equal values are moved apart."""
+    frame = load_diabetes(as_frame=True, scaled=False).frame.drop(columns="sex")
+    return frame + np.random.default_rng(0).normal(scale=1e-3 * frame.std().to_numpy(), size=frame.shape)
+
+
+def without_completions(problem, table, options, result, *limits, **settings):
+    return result
+
+
+def test_completed_tables_show_more_than_available_cases(monkeypatch):
+    order = np.random.default_rng(0).permutation(442)
+    train, test = (patients().iloc[rows].reset_index(drop=True) for rows in (order[:300], order[300:]))
+    gaps = with_gaps(train)
+    learned = learner().fit(gaps)
+    monkeypatch.setattr("gomea_bn.learning.learner.with_completions", without_completions)
+    available = learner().fit(gaps)
+    assert learned.network_.score(test) > available.network_.score(test) + 0.5
+
+
+def test_the_network_with_the_best_charged_likelihood_is_kept(monkeypatch):
+    networks = []
+
+    def noted(network, frame):
+        networks.append((criterion(network, frame), network))
+        return networks[-1][0]
+
+    criterion = completed_tables._criterion
+    monkeypatch.setattr(completed_tables, "_criterion", noted)
+    gaps = with_gaps(patients().iloc[:200])
+    learned = learner(max_evaluations=800).fit(gaps).network_
+    assert len(networks) == 4
+    cost, best = min(networks, key=lambda pair: pair[0])
+    assert (learned.edges, learned.cut_points.keys()) == (best.edges, best.cut_points.keys())
+    assert all(np.array_equal(learned.cut_points[name], cuts) for name, cuts in best.cut_points.items())
+    # 1 nat for a free probability, ln n for a cut
+    n_cuts = sum(map(len, best.cut_points.values()))
+    assert cost == pytest.approx(
+        best.n_parameters + n_cuts * log(200) - best.log_density(gaps).sum(), abs=1e-6
+    )
+
+
+def test_a_completed_table_keeps_values_and_draws_the_others_from_the_network():
+    frame = chain(4000)
+    table = read_table(with_gaps(frame), missing="keep")
+    cuts = {"x": np.linspace(-2, 2, 9), "y": np.linspace(-2, 2, 9)}
+    network = DiscretizedBayesNet.from_table(table, [("x", "y"), ("y", "z")], cuts, pseudo_count="auto")
+    completed = completed_table(network, table, np.random.default_rng(0))
+    assert completed.n_missing == 0
+    for before, after in zip(table.columns, completed.columns, strict=True):
+        assert np.array_equal(before.values[~before.is_missing], after.values[~before.is_missing])
+        assert before.levels == after.levels
+    drawn = table.columns[1].is_missing & ~table.columns[0].is_missing
+    x, y = (column.values[drawn] for column in completed.columns[:2])
+    assert np.corrcoef(x, y)[0, 1] == pytest.approx(np.corrcoef(frame.x, frame.y)[0, 1], abs=0.1)
+    assert completed_table(network, completed, np.random.default_rng(0)) is completed
 
 
 def test_both_searches_respect_limits_knowledge_and_seed():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import Level, column_positions
+from gomea_bn.data.columns import Column, Level, column_positions
 from gomea_bn.data.dates import source_name
-from gomea_bn.errors import check_choice, check_integer
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.inference.engine import (
     N_DRAWS,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["impute", "sample_given"]
+__all__ = ["completed_table", "impute", "sample_given"]
 
 _WAYS = ("draw", "mode", "mean")
 # rows whose distributions are in memory at the same time
@@ -80,6 +82,38 @@ def impute(
                 filled_column = _with_levels(column, reader.levels[name], codes[:, v], is_missing[:, v])
             result.isetitem(places[name], filled_column)
     return result
+
+
+def completed_table(network: NetworkLike, table: Table, generator: np.random.Generator) -> Table:
+    """Return a table with draws in its missing cells, or the table itself if it has none.
+
+    The cells of a row are drawn jointly, given its observed values. Draws are exact where exact inference has room,
+    otherwise by weighted sampling.
+
+    Parameters
+    ----------
+    network : NetworkLike
+    table : Table
+        With the variables of the network in any order.
+    generator : Generator
+        Source of the draws.
+    """
+    if not table.n_missing:
+        return table
+    frame = table.to_frame()
+    try:
+        filled = impute(network, frame, random_state=generator)
+    except GomeaBnError:
+        # the graph has too many paths for exact inference
+        filled = impute(network, frame, random_state=generator, method="sampling")
+    return replace(table, columns=tuple(_filled(column, filled[column.name]) for column in table.columns))
+
+
+def _filled(column: Column, filled: pd.Series[Any]) -> Column:
+    """Return a column with the values of a series that has none missing."""
+    values = filled.to_numpy(np.float64) if column.levels is None else filled.cat.codes.to_numpy(np.int32)
+    values.flags.writeable = False
+    return replace(column, values=values)
 
 
 def sample_given(
