@@ -147,9 +147,7 @@ Tiers = Annotated[Path | None, typer.Option(help="File with one tier per line, e
 Missing = Annotated[str, typer.Option(help="Treatment of rows with missing values: error or drop.")]
 LearnerMissing = Annotated[
     str,
-    typer.Option(
-        help="Treatment of missing values: available (all rows are used), error or drop."
-    ),
+    typer.Option(help="Treatment of missing values: available (all rows are used), error or drop."),
 ]
 MaxLevels = Annotated[int, typer.Option(min=2, help="Largest number of levels of a discrete column.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print column kinds and progress.")]
