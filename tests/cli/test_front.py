@@ -302,7 +302,7 @@ def test_limits_may_grow_with_the_rows(stand_in, data, tmp_path):
         (2, ["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
         (2, ["--max-bins", "many"], "--max-bins must be auto or an integer of at least 0, got 'many'"),
         (2, ["--max-indegree", "-1"], "--max-indegree must be auto or an integer of at least 0, got '-1'"),
-        (2, ["--missing", "fill"], "--missing must be error or drop"),
+        (2, ["--missing", "fill"], "--missing must be available or error or drop"),
         (2, ["--require", "a"], "--require must be parent,child"),
         (2, ["--expert", "none.csv"], "none.csv"),
         (2, ["--objective", "misfits", "--objective", "complexity"], "got 'misfits'. Did you mean 'misfit'?"),

@@ -291,7 +291,7 @@ def test_missing_rows_are_dropped_on_request(mixed, expert, fitted):
     holes.loc[241, "e"] = np.inf
     before = holes.copy()
     with pytest.raises(GomeaBnError, match=r"Column 'a' .*row 240"):
-        ParetoBayesNetLearner(expert=expert, **QUICK).fit(holes)
+        ParetoBayesNetLearner(expert=expert, missing="error", **QUICK).fit(holes)
     learner = ParetoBayesNetLearner(expert=expert, missing="drop", **QUICK).fit(holes)
     pd.testing.assert_frame_equal(holes, before)
     assert learner.front_.record["dropped_rows"] == [240, 241]
