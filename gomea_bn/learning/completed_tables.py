@@ -21,7 +21,7 @@ from gomea_bn.learning.learning_problem import (
     learned_shapes,
     learning_problem,
 )
-from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.learning.staged_search import searched
 from gomea_bn.learning.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
@@ -82,20 +82,20 @@ def with_completions(
     """
     if not table.n_missing:
         return result
-    if problem.first_cuts:
-        return _on_completed_tables(
-            problem,
-            table,
-            options,
-            result,
-            algorithm,
-            limits,
-            seed=seed,
-            n_threads=n_threads,
-            callback=callback,
+    if not problem.first_cuts:
+        return on_completed_rows(
+            problem, table, result, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
         )
-    return on_completed_rows(
-        problem, table, result, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
+    return _on_completed_tables(
+        problem,
+        table,
+        options,
+        result,
+        algorithm,
+        limits,
+        seed=seed,
+        n_threads=n_threads,
+        callback=callback,
     )
 
 
@@ -140,17 +140,17 @@ def _on_completed_tables(
             break
         completed = completed_table(network, table, np.random.default_rng([seed, step]))
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
-        search = StagedSearch(
+        # the first search starts anew, since the graph of available cases may be hard to leave
+        start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
+        of_search, _ = searched(
             of_table,
             algorithm,
             _limits_left(limits, result, _N_TABLES - step),
             seed=seed + step + 1,
             n_threads=n_threads,
             callback=continued(callback, result),
+            start=start,
         )
-        # the first search starts anew, since the graph of available cases may be hard to leave
-        start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
-        of_search = search.run(start)
         result = replace(
             total_of([result, of_search]),
             exec_time=seconds_before + perf_counter() - began,

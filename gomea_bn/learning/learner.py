@@ -33,7 +33,7 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.learning.staged_search import searched
 from gomea_bn.learning.table_search import LearnedNetwork, with_tables
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.averaged import AveragedBayesNet
@@ -300,15 +300,9 @@ class BayesNetLearner(LearnerParameters):
                     n_threads=n_threads,
                     callback=callback,
                 ).run()
-            elif problem.first_cuts:
-                search = StagedSearch(
-                    problem, algorithm, of_search, seed=seed, n_threads=n_threads, callback=callback
-                )
-                result = search.run()
-                effort = search.effort
             else:
-                result = algorithm.run(
-                    problem, of_search, random_state=seed, n_jobs=n_threads, callback=callback
+                result, effort = searched(
+                    problem, algorithm, of_search, seed=seed, n_threads=n_threads, callback=callback
                 )
             # Ctrl-C must not lose what the search has found
             with delayed_interrupts():

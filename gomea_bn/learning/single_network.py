@@ -20,7 +20,7 @@ from gomea_bn.learning.learning_problem import (
     learning_problem,
 )
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.staged_search import StagedSearch
+from gomea_bn.learning.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
@@ -130,11 +130,7 @@ def single_network(
     constant = problem.scorer.constant_score
     report = reporting(callback, constant)
     before = limits_before(problem, table, limits)
-    if problem.first_cuts:
-        search = StagedSearch(problem, GOMEA(), before, seed=seed, n_threads=n_threads, callback=report)
-        result = search.run()
-    else:
-        result = GOMEA().run(problem, before, random_state=seed, n_jobs=n_threads, callback=report)
+    result, _ = searched(problem, GOMEA(), before, seed=seed, n_threads=n_threads, callback=report)
     rows = table
     if table.n_missing:
         result = with_completions(

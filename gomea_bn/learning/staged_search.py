@@ -15,7 +15,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import Workers
 
-__all__ = ["StagedSearch", "evaluations_of_effort"]
+__all__ = ["StagedSearch", "evaluations_of_effort", "searched"]
 
 Cuts = dict[int, NDArray[np.float64]]
 
@@ -255,6 +255,31 @@ class StagedSearch:
         seconds = np.inf if limits.max_seconds is None else limits.max_seconds
         share = 1 - _TABLE_SHARE * self._needs_tables
         return share * seconds - self.stop.seconds, limits.evaluations - self.rounds.n_eval
+
+
+def searched(
+    problem: StructureProblem,
+    algorithm: GOMEA,
+    limits: Limits,
+    *,
+    seed: int,
+    n_threads: int,
+    callback: Callback | None,
+    start: tuple[list[tuple[int, int]], Cuts] | None = None,
+) -> tuple[Result, float]:
+    """Return the result of the search that suits a problem, in stages if its cuts are priced, and its effort.
+
+    The effort is that of `StagedSearch`, 0 for a search without stages. Parameters are those of `StagedSearch`, and
+    `start` is that of its `run`.
+    """
+    if problem.first_cuts:
+        search = StagedSearch(problem, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback)
+        return search.run(start), search.effort
+    initial = None if start is None else _genotypes(problem, [_Network(*start)])
+    result = algorithm.run(
+        problem, limits, random_state=seed, n_jobs=n_threads, callback=callback, initial=initial
+    )
+    return result, 0.0
 
 
 def evaluations_of_effort(effort: float, n_genes: int) -> int:
