@@ -18,7 +18,7 @@ _ROW_GAPS = (18.0, 44.0)
 # scale below which names are hard to read, so that narrower drawings are tried
 _READABLE = 0.9
 # shares of the width of the frame at which rows are divided
-_NARROWER = (1.0, 0.75)
+_NARROWER = (1.0, 0.8, 0.65)
 # limit of the time for drawings, in variables and edges; later graphs have none of their own
 _MOST_LAID_OUT = 12_000
 

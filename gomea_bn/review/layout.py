@@ -20,7 +20,7 @@ _GAP = 34.0
 _ROW_GAP = 46.0
 _MARGIN = 14.0
 # width of the bin count and the padding
-_BADGE = 28.0
+_BADGE = 22.0
 _NARROWEST, _WIDEST = 50.0, 172.0
 # height of a line of a name, and of the padding
 _LINE, _PADDING = 13.0, 11.0

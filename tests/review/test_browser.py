@@ -274,12 +274,17 @@ def test_edges_are_classed_against_the_expert(page, front):
 
 
 @needs_browser
-def test_nodes_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
+def test_nodes_can_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
     transforms = "all => all.map(one => one.getAttribute('transform'))"
-    before = page.locator(".node").evaluate_all(transforms)
+    own = page.locator(".node").evaluate_all(transforms)
+    page.click("#places")
+    shared = page.locator(".node").evaluate_all(transforms)
+    assert shared != own
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.locator(".node").evaluate_all(transforms) == before
+    assert page.locator(".node").evaluate_all(transforms) == shared
+    page.keyboard.press("o")
+    assert page.locator(".node").evaluate_all(transforms) != shared
     network = front[selected(page)].network
     frequency = {
         edge: sum(edge in candidate.network.edges for candidate in front) / len(front)
@@ -326,6 +331,9 @@ def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
 @needs_browser
 def test_slash_finds_a_variable(page, front):
     page.keyboard.press("/")
+    page.keyboard.type("nowhere")
+    assert page.locator("#find-note").inner_text() == "No name contains “nowhere”."
+    page.fill("#find", "")
     page.keyboard.type("x3")
     assert page.locator(".node.found").get_attribute("aria-label").startswith("X3, ")
     page.keyboard.press("Enter")

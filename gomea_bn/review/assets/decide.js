@@ -103,8 +103,6 @@ function decision() {
 
 function saveDecision() {
   const file = new Blob([`${JSON.stringify(decision(), null, 2)}\n`], { type: "application/json" });
-  const link = make("a", { href: URL.createObjectURL(file), download: "decision.json" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  download(file, "decision.json");
   announce(`Saved decision.json with network ${idOf(view.selected)}.`);
 }

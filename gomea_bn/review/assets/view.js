@@ -12,6 +12,10 @@ const view = {
   variable: null,
   // the middle of the page: "graph" or "answers"
   shows: "graph",
+  // positions in the drawing: "own" or "shared"
+  places: "own",
+  // names of the panels that are folded away: "choose", "inspect"
+  folded: new Set(),
   // order of the cards of the answers: "columns" or "moved"
   cards: "columns",
   // what is known, by variable; see findings.js
@@ -139,6 +143,8 @@ function hashOfView() {
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
   if (view.shows === "answers") parts.set("shows", "answers");
+  if (view.places === "shared") parts.set("places", "shared");
+  if (view.folded.size) parts.set("folded", [...view.folded].join(","));
   if (view.cards === "moved") parts.set("cards", "moved");
   for (const [key, finding] of view.findings) parts.append("given", findingCode(key, finding));
   if (view.stars.size) parts.set("stars", sortedIds(view.stars).join(","));
@@ -170,6 +176,8 @@ function recall() {
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";
   view.shows = parts.get("shows") === "answers" ? "answers" : "graph";
+  view.places = parts.get("places") === "shared" ? "shared" : "own";
+  view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => PANELS.includes(panel)));
   view.cards = parts.get("cards") === "moved" ? "moved" : "columns";
   view.findings = recalledFindings(parts.getAll("given"));
   view.against = parts.get("against") === "pin" ? "pin" : "expert";
