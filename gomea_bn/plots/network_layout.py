@@ -215,7 +215,9 @@ def _divided(
         divided = list(layers)
         below = 0
         for depth, row in enumerate(rows):
-            members = sorted((vertex for vertex in row if vertex < len(layers)), key=lambda vertex: rank[vertex])
+            members = sorted(
+                (vertex for vertex in row if vertex < len(layers)), key=lambda vertex: rank[vertex]
+            )
             bends = gap * (len(row) - len(members))
             total = sum(needs[vertex] for vertex in members)
             n_parts = 1 if room is None else min(ceil((total + bends) / (room + gap)), len(members))

@@ -45,7 +45,9 @@ class Drawings:
     def __init__(self, names: Sequence[str], frame: tuple[float, float]) -> None:
         self.entries: list[dict[str, Any]] = []
         self._names = tuple(names)
-        self._sizes = {name: (float(width), float(height)) for name, (width, height) in zip(names, box_sizes(names))}
+        self._sizes = {
+            name: (float(width), float(height)) for name, (width, height) in zip(names, box_sizes(names))
+        }
         self._frame = frame
         self._positions: dict[frozenset[tuple[str, str]], int | None] = {}
         self._laid_out = 0

@@ -41,10 +41,11 @@ _SCRIPTS = (
     "findings.js",
     "answers.js",
     "cards.js",
+    "target.js",
     "decide.js",
     "page.js",
 )
-_WORKER_SCRIPTS = ("junction_tree.js", "inference_worker.js")
+_WORKER_SCRIPTS = ("junction_tree.js", "insight.js", "inference_worker.js")
 _LARGEST_PLAIN = 1_000_000
 """Number of characters above which the data are compressed."""
 

@@ -52,7 +52,8 @@ const keys = {
   ArrowLeft: () => step(-1),
   s: () => toggleStar(),
   p: () => togglePin(),
-  d: () => change({ shows: view.shows === "graph" ? "answers" : "graph" }),
+  d: () => change({ shows: view.shows === "answers" ? "graph" : "answers" }),
+  t: () => change({ shows: view.shows === "target" ? "graph" : "target" }),
   "/": () => byId("find").focus(),
   "+": () => zoomBy(ZOOM_STEP),
   "=": () => zoomBy(ZOOM_STEP),
@@ -64,7 +65,7 @@ const keys = {
   "]": () => fold("inspect"),
 };
 // keys of a page that shows one network
-const KEYS_OF_ONE = ["/", "d", "+", "=", "-", "0", "f", "]"];
+const KEYS_OF_ONE = ["/", "d", "t", "+", "=", "-", "0", "f", "]"];
 // by Shift and an arrow: pixels by which the drawing moves
 const PANS = { ArrowLeft: [-80, 0], ArrowRight: [80, 0], ArrowUp: [0, -80], ArrowDown: [0, 80] };
 
@@ -103,6 +104,7 @@ async function start() {
   }
   buildGraph();
   buildAnswers();
+  buildTarget();
   buildDecide();
   buildPanel();
   buildPanels();

@@ -10,7 +10,7 @@ const view = {
   // by position of the axis: [low, high]
   filters: new Map(),
   variable: null,
-  // the middle of the page: "graph" or "answers"
+  // the middle of the page: "graph", "answers" or "target"
   shows: "graph",
   // positions in the drawing: "own" or "shared"
   places: "own",
@@ -18,6 +18,13 @@ const view = {
   folded: new Set(),
   // order of the cards of the answers: "columns" or "moved"
   cards: "columns",
+  // the column that is asked about, null for the one that was looked at; "mean" or the position of a bin or level
+  target: null,
+  quantity: null,
+  // order of the columns that would tell more: "range" or "information"
+  columnOrder: "range",
+  // saved findings with their names
+  scenarios: [],
   // what is known, by variable; see findings.js
   findings: new Map(),
   tab: "network",
@@ -142,7 +149,11 @@ function hashOfView() {
   if (view.variable !== null) parts.set("variable", view.variable);
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
-  if (view.shows === "answers") parts.set("shows", "answers");
+  if (view.shows !== "graph") parts.set("shows", view.shows);
+  if (view.target !== null) parts.set("target", view.target);
+  if (view.quantity !== null) parts.set("quantity", view.quantity);
+  if (view.columnOrder !== "range") parts.set("order", view.columnOrder);
+  for (const scenario of view.scenarios) parts.append("scenario", scenarioCode(scenario));
   if (view.places === "shared") parts.set("places", "shared");
   if (view.folded.size) parts.set("folded", [...view.folded].join(","));
   if (view.cards === "moved") parts.set("cards", "moved");
@@ -175,7 +186,12 @@ function recall() {
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";
-  view.shows = parts.get("shows") === "answers" ? "answers" : "graph";
+  view.shows = ["answers", "target"].includes(parts.get("shows")) ? parts.get("shows") : "graph";
+  const target = parts.has("target") ? Number(parts.get("target")) : -1;
+  view.target = model.data.variables[target] ? target : null;
+  view.quantity = /^(mean|\d+)$/.test(parts.get("quantity") ?? "") ? parts.get("quantity") : null;
+  view.columnOrder = parts.get("order") === "information" ? "information" : "range";
+  view.scenarios = recalledScenarios(parts.getAll("scenario"));
   view.places = parts.get("places") === "shared" ? "shared" : "own";
   view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => PANELS.includes(panel)));
   view.cards = parts.get("cards") === "moved" ? "moved" : "columns";
