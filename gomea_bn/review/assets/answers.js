@@ -209,7 +209,9 @@ function renderFindings() {
     );
   });
   byId("findings").replaceChildren(
-    ...(items.length ? items : [make("li", { class: "muted" }, "None yet: choose bins or levels under Distributions.")]),
+    ...(items.length
+      ? items
+      : [make("li", { class: "muted" }, "None yet: choose bins or levels under Distributions.")]),
   );
   byId("clear-evidence").hidden = !items.length;
 }

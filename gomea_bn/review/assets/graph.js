@@ -49,6 +49,7 @@ function nodeOf(variable, index) {
       "text",
       {
         x: -6,
+        "aria-hidden": "true",
         y: 4.5 + NAME_LINE * (at - (lines.length - 1) / 2),
         "text-anchor": "middle",
         direction: textDirection(variable.name),
@@ -61,7 +62,7 @@ function nodeOf(variable, index) {
     draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 8 }),
     ...texts,
     draw("circle", { class: "given", cx: -width / 2, cy: 0, r: 5 }),
-    draw("text", { class: "bins", x: width / 2 - 5, y: 4.5, "text-anchor": "end" }),
+    draw("text", { class: "bins", "aria-hidden": "true", x: width / 2 - 5, y: 4.5, "text-anchor": "end" }),
   );
   return node;
 }
@@ -116,7 +117,7 @@ function renderPlaces() {
 }
 
 function renderNode(node, index, around) {
-  const { name, continuous } = model.data.variables[index];
+  const { continuous } = model.data.variables[index];
   const bins = binCount(network(), index);
   node.setAttribute(
     "transform",
@@ -125,7 +126,8 @@ function renderNode(node, index, around) {
   node.classList.toggle("chosen", index === view.variable);
   node.classList.toggle("blanket", around.has(index));
   node.setAttribute("aria-pressed", index === view.variable);
-  node.setAttribute("aria-label", `${name}, ${counted(bins, continuous ? "bin" : "level")}`);
+  // its name is its title
+  node.setAttribute("aria-description", counted(bins, continuous ? "bin" : "level"));
   node.lastChild.textContent = bins;
 }
 

@@ -351,12 +351,9 @@ function scenarioParts() {
     make("li", {}, make("b", {}, name), ": ", named(evidenceText(stored))),
   );
   const caption = `The distribution of ${model.data.variables[targetColumn()].name} in the saved scenarios`;
+  const rows = [row(quantityText(), (share) => valueText(quantityOf(share))), ...states];
   return [
-    tableOf("scenarios", caption, heads, [
-      row(quantityText(), (share) => valueText(quantityOf(share))),
-      ...states,
-    ]),
-    make("ul", { class: "plain-list" }, ...list),
+    make("div", {}, tableOf("scenarios", caption, heads, rows), make("ul", { class: "plain-list" }, ...list)),
   ];
 }
 

@@ -1,0 +1,87 @@
+"""The review page has no critical or serious finding of axe-core, which npm fetches; skipped without npm or Chromium."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+from review_browser import needs_browser, opened
+from review_examples import example_front
+
+from gomea_bn.review.page import review_page
+
+AXE = "axe-core@4.14.1"
+CHECK = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  return violations.filter(({ impact }) => ["critical", "serious"].includes(impact))
+    .map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 150) + failureSummary)]);
+}"""
+SCREENS = {
+    "light": {"viewport": {"width": 1440, "height": 900}},
+    "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 390, "height": 844}},
+}
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory) -> str:
+    """Return the script of axe-core."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm, which fetches axe-core (Debian: apt-get install npm)")
+    folder = tmp_path_factory.mktemp("axe")
+    fetched = subprocess.run(
+        [npm, "pack", AXE], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    files = list(Path(folder).glob("*.tgz"))
+    if not files:
+        pytest.skip(f"npm cannot fetch {AXE}: {fetched.stderr.strip()[-200:]}")
+    with tarfile.open(files[0]) as archive:
+        script = archive.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
+
+
+@pytest.fixture(scope="module", params=[6, 40])
+def front_file(request, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("axe") / "page.html"
+    review_page(example_front(n_networks=5, n_variables=request.param), path)
+    return path
+
+
+def serious(page: Page, axe: str) -> list:
+    page.evaluate(axe)
+    return list(page.evaluate(CHECK))
+
+
+@needs_browser
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_view_has_a_serious_finding(browser, front_file, axe, screen):
+    with opened(browser, front_file, "#variable=1", bypass_csp=True, **SCREENS[screen]) as page:
+        page.set_default_timeout(30_000)
+        assert serious(page, axe) == []
+        for view, ready in (("answers", "answered"), ("target", "told")):
+            page.click(f"#show-{view}")
+            page.wait_for_selector(f"body[data-{ready}]:not([data-{ready}=''])")
+            assert serious(page, axe) == []
+            page.locator(".card .state:not([disabled])").first.evaluate("one => one.click()")
+        page.click("#save-scenario")
+        page.wait_for_selector("#scenarios")
+        assert serious(page, axe) == []
+        page.click("#tab-network")
+        page.click("#pin")
+        page.click("#next")
+        page.click("#show-graph")
+        page.click("#open-table")
+        assert serious(page, axe) == []
+
+
+@needs_browser
+def test_paper_has_no_serious_finding(browser, front_file, axe):
+    with opened(browser, front_file, bypass_csp=True) as page:
+        page.emulate_media(media="print")
+        assert serious(page, axe) == []
