@@ -453,6 +453,60 @@ def test_tables_say_what_the_charts_show(page, front):
         6, ["n_edges", "largest_table"]
     ].tolist()
     assert float(cells[0]) == pytest.approx(front.values[6, 0], abs=0.01)
-    rows.nth(6).locator("button").click()
+    rows.nth(6).locator("th button").click()
     assert selected(page) == 6
     expect(page.locator("#table-dialog")).not_to_be_visible()
+
+
+@needs_browser
+def test_the_table_is_ordered_stars_and_pins(page, front):
+    page.click("#open-table")
+    heads = page.locator("#table-body thead button")
+    heads.nth(2).click()
+    order = [int(text) for text in page.locator("#table-body tbody th").all_inner_texts()]
+    assert order == np.argsort(front.values[:, 2], kind="stable").tolist()
+    heads.nth(2).click()
+    assert page.locator("#table-body th[aria-sort=descending]").count() == 1
+    assert int(page.locator("#table-body tbody th").first.inner_text()) == int(front.values[:, 2].argmax())
+    page.click("[aria-label='Star network 5']")
+    page.click("[aria-label='Pin network 7 as A']")
+    page.click("#close-table")
+    assert page.locator("#shortlist button").all_inner_texts() == ["★ 5"]
+    assert page.locator("body").get_attribute("data-pinned") == "7"
+
+
+@needs_browser
+def test_values_that_differ_differ_in_the_table(browser, tmp_path):
+    example = example_front(n_networks=3)
+    values = np.array([[1.0, 9.0], [1.0000004, 5.0], [7.0, 1.0]])
+    front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#open-table")
+        shown = page.locator("#table-body tbody td:nth-of-type(1)").all_inner_texts()
+        assert len(set(shown)) == 3
+
+
+@needs_browser
+def test_reversed_edges_are_split_by_whether_they_contradict(browser, tmp_path):
+    levels = {name: ("0", "1") for name in "abc"}
+
+    def network(edges):
+        sizes = {name: sum(child == name for _, child in edges) for name in levels}
+        tables = {name: np.full((2,) * (size + 1), 0.5) for name, size in sizes.items()}
+        return DiscretizedBayesNet(list(levels), edges, cut_points={}, support={}, levels=levels, tables=tables)
+
+    networks = [
+        network([("a", "b"), ("b", "c")]),
+        network([("b", "a"), ("c", "b")]),
+        network([("a", "b"), ("c", "b")]),
+        network([("b", "a"), ("b", "c"), ("a", "c")]),
+        network([("b", "a"), ("c", "a")]),
+    ]
+    objectives = example_front(n_networks=2).objectives[:2]
+    front = Front(objectives, [[float(at), 5.0 - at] for at in range(5)], networks)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", "#network=0&pin=1&against=pin") as page:
+        assert "Reversed within an equivalence class: 2" in page.locator("#panel").inner_text()
+    with opened(browser, tmp_path / "page.html", "#network=2&pin=4&against=pin") as page:
+        assert "Reversed, contradicts: 1" in page.locator("#panel").inner_text()

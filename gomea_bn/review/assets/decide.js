@@ -4,7 +4,7 @@ function buildDecide() {
   byId("previous").addEventListener("click", () => step(-1));
   byId("next").addEventListener("click", () => step(1));
   byId("star").addEventListener("click", () => toggleStar());
-  byId("pin").addEventListener("click", togglePin);
+  byId("pin").addEventListener("click", () => togglePin());
   byId("note").addEventListener("input", writeNote);
   byId("save").addEventListener("click", saveDecision);
   renderers.push(renderHead, renderDecide);

@@ -115,8 +115,8 @@ function toggleStar(position = view.selected) {
   refresh();
 }
 
-function togglePin() {
-  const pin = view.pin === view.selected ? null : view.selected;
+function togglePin(position = view.selected) {
+  const pin = view.pin === position ? null : position;
   announce(pin === null ? "Nothing is pinned." : `Network ${idOf(pin)} is pinned as A.`);
   change({ pin, against: pin === null ? "expert" : "pin" });
 }
