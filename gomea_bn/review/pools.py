@@ -70,7 +70,8 @@ class Pools:
     ----------
     cuts : list of list of dict
         Distinct bins of each variable: "at" has the cut points, "n" the number of rows in every bin (or None), "s" the
-        position of the density inside the bins in `curves`, and "m" the mean of every bin (None for a discrete variable).
+        position of the density inside the bins in `curves`, "m" the mean of every bin. A discrete variable has None for
+        "at", "s" and "m".
     curves : list of list of dict
         Distinct densities inside the bins of each variable, see `curve_inside`: "x" has the values, "y" the densities,
         "p" pairs of a point mass and its probability.

@@ -1,4 +1,4 @@
-"""The review page has no critical or serious finding of axe-core, which npm fetches; skipped without npm or Chromium."""
+"""The review page has no critical or serious finding of axe-core, which npm fetches. Needs npm and Chromium."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AXE = "axe-core@4.14.1"
 CHECK = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
   return violations.filter(({ impact }) => ["critical", "serious"].includes(impact))
-    .map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 150) + failureSummary)]);
+    .map(({ id, nodes }) => [id, nodes.slice(0, 3).map((node) => node.html.slice(0, 150) + node.failureSummary)]);
 }"""
 SCREENS = {
     "light": {"viewport": {"width": 1440, "height": 900}},

@@ -489,12 +489,14 @@ def test_values_that_differ_differ_in_the_table(browser, tmp_path):
 
 @needs_browser
 def test_reversed_edges_are_split_by_whether_they_contradict(browser, tmp_path):
-    levels = {name: ("0", "1") for name in "abc"}
+    levels = dict.fromkeys("abc", ("0", "1"))
 
     def network(edges):
         sizes = {name: sum(child == name for _, child in edges) for name in levels}
         tables = {name: np.full((2,) * (size + 1), 0.5) for name, size in sizes.items()}
-        return DiscretizedBayesNet(list(levels), edges, cut_points={}, support={}, levels=levels, tables=tables)
+        return DiscretizedBayesNet(
+            list(levels), edges, cut_points={}, support={}, levels=levels, tables=tables
+        )
 
     networks = [
         network([("a", "b"), ("b", "c")]),
