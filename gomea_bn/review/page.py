@@ -28,6 +28,7 @@ _SCRIPTS = (
     "model.js",
     "view.js",
     "filters.js",
+    "edge_filters.js",
     "scatter.js",
     "choose.js",
     "drawing.js",

@@ -99,6 +99,7 @@ async function start() {
   setStart();
   if (!isSingle()) {
     buildFilters();
+    buildEdgeFilters();
     buildScatter();
     buildChoose();
   }
