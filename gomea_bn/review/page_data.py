@@ -57,7 +57,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         "kind": "front",
         "title": title,
         "headline": _headline(len(shown)),
-        "origin": _origin(front, shown, names),
+        "origin": _origin(front, shown, names) + _limit_in_words(record),
         "run_hash": front.run_hash,
         "objectives": [
             {
@@ -330,6 +330,16 @@ def _origin(front: Front, shown: Front, names: Sequence[str]) -> str:
     if isinstance(before, dict) and "n_networks" in before:
         return f"{size}. Chosen from {before['n_networks']:,}: {before.get('how', 'thinned')}."
     return f"{size}."
+
+
+def _limit_in_words(record: Mapping[str, Any]) -> str:
+    """Return the limit of the complexity that the search had, as a sentence after a blank; empty without a limit."""
+    parameters = record.get("parameters")
+    limit = _finite(parameters.get("max_complexity")) if isinstance(parameters, Mapping) else None
+    # the record holds 1e300 for no limit
+    if limit is None or not 0 < limit < 1e15:
+        return ""
+    return f" Complexity was limited to {limit:,.6g} free parameters."
 
 
 def _rows_in_words(table: Table | None) -> str:
