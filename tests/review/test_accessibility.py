@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page
@@ -20,7 +21,7 @@ CHECK = """async () => {
   return violations.filter(({ impact }) => ["critical", "serious"].includes(impact))
     .map(({ id, nodes }) => [id, nodes.slice(0, 3).map((node) => node.html.slice(0, 150) + node.failureSummary)]);
 }"""
-SCREENS = {
+SCREENS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1440, "height": 900}},
     "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
     "narrow": {"viewport": {"width": 390, "height": 844}},

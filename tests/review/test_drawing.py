@@ -73,8 +73,8 @@ def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
     sketch.stretch(*stretch)
     nodes = page.locator(".node").evaluate_all("all => all.map(one => one.getAttribute('transform'))")
     for name, transform in zip(network.names, nodes):
-        point = [float(number) - MARGIN for number in re.findall(r"[\d.]+", transform)]
-        assert point == pytest.approx(sketch.points[name], abs=0.3)
+        centre = [float(number) - MARGIN for number in re.findall(r"[\d.]+", transform)]
+        assert centre == pytest.approx(sketch.points[name], abs=0.3)
     for parent, child in network.edges:
         key = f"{network.names.index(parent)},{network.names.index(child)}"
         path = page.locator(f".edge[data-edge='{key}'] path").get_attribute("d")

@@ -41,7 +41,7 @@ def row(page: Page, table: str, variable: int) -> dict[str, str]:
 def learned():
     frame = random_network(7, discrete_fraction=0.0, random_state=3).sample(250, 3)
     edges = [("X1", "X3"), ("X5", "X3"), ("X3", "X7"), ("X5", "X2"), ("X2", "X4"), ("X1", "X6"), ("X6", "X7")]
-    cuts = {name: np.quantile(frame[name], [0.3, 0.7][: 1 + at % 2]) for at, name in enumerate(frame)}
+    cuts = {str(name): np.quantile(frame[name], [0.3, 0.7][: 1 + at % 2]) for at, name in enumerate(frame)}
     table = read_table(frame)
     return DiscretizedBayesNet.from_table(table, edges, cuts), table
 
