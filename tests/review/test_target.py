@@ -141,7 +141,7 @@ def test_likelihoods_are_soft_findings(page, learned):
         network.query(name, {network.names[4]: bins(network, 4, [code])}).to_numpy() for code in range(card)
     ]
     np.testing.assert_allclose(shown, shares @ given / shares.sum(), rtol=0, atol=1e-9)
-    expect(page).to_have_url(re.compile("likelihoods"))
+    expect(page).to_have_url(re.compile("%3Alikelihoods%3A"))
     page.reload()
     page.wait_for_selector("body[data-ready='1']")
     expect(page.locator("#findings")).to_contain_text("by likelihoods 1 : 3")
