@@ -73,3 +73,23 @@ def saved(page: Page) -> dict:
         page.click("#save")
     assert download.value.suggested_filename == "decision.json"
     return json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+
+
+def name_size(page: Page) -> float:
+    """Return the size in pixels of the screen of the variables' names in the drawing."""
+    return float(
+        page.locator(".node text").first.evaluate(
+            "one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a"
+        )
+    )
+
+
+def hidden_nodes(page: Page) -> int:
+    """Return the number of boxes that lie in part outside the frame of the drawing."""
+    return page.locator(".node rect").evaluate_all(
+        """all => {
+          const frame = document.getElementById("graph-frame").getBoundingClientRect();
+          return all.map(one => one.getBoundingClientRect()).filter(({ left, right, top, bottom }) =>
+            left < frame.left || right > frame.right || top < frame.top || bottom > frame.bottom).length;
+        }"""
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -21,7 +20,8 @@ from gomea_bn.plots.axes import (
     size_in_points,
     text_width,
 )
-from gomea_bn.plots.network_layout import NetworkLayout, network_layout
+from gomea_bn.plots.network_layout import network_layout
+from gomea_bn.plots.network_sketch import NetworkSketch
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -49,11 +49,7 @@ _CURVE_STYLES: dict[str, Style] = {
 # characters
 _LONGEST_NAME, _LINE = 48, 16
 # points
-_PADDING, _PORT_GAP, _SIDE_GAP = 6.0, 9.0, 16.0
-# height between two layers, per width of the widest edge between them
-_FLATTEST = 0.14
-# smallest and largest height between two layers, in points
-_LAYER_GAPS = (32.0, 110.0)
+_PADDING, _SIDE_GAP = 6.0, 16.0
 # inches
 _LARGEST_FIGURE = 20.0
 # largest factors by which distances grow if the axes have room
@@ -153,7 +149,7 @@ def plot_network(
     layout = network_layout(
         network.names, edges, widths={name: box.width for name, box in boxes.items()}, gap=_SIDE_GAP
     )
-    sketch = _Sketch(layout, boxes)
+    sketch = NetworkSketch(layout, {name: (box.width, box.height) for name, box in boxes.items()})
     room = _LEGEND_LINE if has_legend else 0.0
     if ax is None:
         ax = _fitting_axes(sketch, room)
@@ -209,87 +205,7 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-class _Sketch:
-    """Points of boxes and edges at full size, in points, y downwards; `stretch` increases their distances."""
-
-    def __init__(self, layout: NetworkLayout, boxes: dict[str, _Box]) -> None:
-        self.layout, self.boxes = layout, boxes
-        nodes = layout["nodes"]
-        self.row_height = max(box.height for box in boxes.values())
-        self.chains = {edge: self._chain(edge) for edge in layout["bends"]}
-        self.tops = self._row_tops(round(max(y for _, y in nodes.values())) + 1)
-        self.width = max(nodes[name][0] + box.width / 2 for name, box in boxes.items())
-        self.width = max(self.width, *(x for chain in self.chains.values() for x, _ in chain), 0.0)
-        self.height = self.tops[-1] + self.row_height
-        self.ports = self._ports()
-        self.points: dict[str, tuple[float, float]] = {}
-        self.stretch(1.0, 1.0)
-
-    def _chain(self, edge: tuple[str, str]) -> list[tuple[float, float]]:
-        """Return the layout points of an edge, from its upper to its lower end."""
-        nodes = self.layout["nodes"]
-        chain = [nodes[edge[0]], *self.layout["bends"][edge], nodes[edge[1]]]
-        return chain if chain[0][1] < chain[-1][1] else chain[::-1]
-
-    def _row_tops(self, n_rows: int) -> list[float]:
-        """Return the upper ends of the rows; the flatter the edges between two rows, the larger is their distance."""
-        widest = [0.0] * n_rows
-        for chain in self.chains.values():
-            for (x, y), (next_x, _) in pairwise(chain):
-                widest[round(y)] = max(widest[round(y)], abs(next_x - x))
-        least, most = _LAYER_GAPS
-        tops = [0.0]
-        for width in widest[:-1]:
-            tops.append(tops[-1] + self.row_height + min(max(_FLATTEST * width, least), most))
-        return tops
-
-    def _ports(self) -> dict[tuple[tuple[str, str], bool], float]:
-        """Return the offset from a box's middle at which an edge ends, by edge and whether it is the upper end."""
-        meeting: dict[tuple[str, bool], list[tuple[float, tuple[str, str]]]] = {}
-        for edge, chain in self.chains.items():
-            upper, lower = self._ends(edge)
-            meeting.setdefault((upper, True), []).append((chain[1][0], edge))
-            meeting.setdefault((lower, False), []).append((chain[-2][0], edge))
-        ports = {}
-        for (name, is_upper), links in meeting.items():
-            step = min(_PORT_GAP, 0.8 * self.boxes[name].width / len(links))
-            for position, (_, edge) in enumerate(sorted(links)):
-                ports[edge, is_upper] = step * (position - (len(links) - 1) / 2)
-        return ports
-
-    def _ends(self, edge: tuple[str, str]) -> tuple[str, str]:
-        """Return the upper and the lower node of an edge."""
-        nodes = self.layout["nodes"]
-        return edge if nodes[edge[0]][1] < nodes[edge[1]][1] else (edge[1], edge[0])
-
-    def stretch(self, wider: float, higher: float) -> None:
-        """Multiply the distances of boxes and of rows by two factors; the boxes keep their size."""
-        self.wider, self.higher = wider, higher
-        self.points = {
-            name: (x * wider, self.tops[round(y)] * higher + self.row_height / 2)
-            for name, (x, y) in self.layout["nodes"].items()
-        }
-
-    def path(self, edge: tuple[str, str]) -> list[tuple[float, float]]:
-        """Return points from parent to child: verticals within rows, to be joined by curves between rows."""
-        chain = self.chains[edge]
-        upper, lower = self._ends(edge)
-        track: list[tuple[float, float]] = []
-        for position, (x, y) in enumerate(chain):
-            middle = x * self.wider
-            top = self.tops[round(y)] * self.higher
-            bottom = top + self.row_height
-            if position == 0:
-                middle += self.ports[edge, True]
-                top = self.points[upper][1] + self.boxes[upper].height / 2
-            elif position == len(chain) - 1:
-                middle += self.ports[edge, False]
-                bottom = self.points[lower][1] - self.boxes[lower].height / 2
-            track += [(middle, top), (middle, bottom)]
-        return track if upper == edge[0] else track[::-1]
-
-
-def _fitting_axes(sketch: _Sketch, room: float) -> Axes:
+def _fitting_axes(sketch: NetworkSketch, room: float) -> Axes:
     """Return axes that fill a new figure, as large as the drawing or the largest figure."""
     import matplotlib.pyplot as plt
 
@@ -299,7 +215,7 @@ def _fitting_axes(sketch: _Sketch, room: float) -> Axes:
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
 
-def _fit(ax: Axes, sketch: _Sketch, width: float, height: float, room: float) -> float:
+def _fit(ax: Axes, sketch: NetworkSketch, width: float, height: float, room: float) -> float:
     """Set limits that centre a drawing in axes of a size in points, above `room` points; return its scale."""
     width, height = max(width - 2 * _MARGIN, 1.0), max(height - 2 * _MARGIN - room, 1.0)
     scale = min(width / sketch.width, height / sketch.height, 1.0)

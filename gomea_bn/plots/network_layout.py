@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.plots.layers import chains, ordered
 
-__all__ = ["NetworkLayout", "network_layout", "node_boxes"]
+__all__ = ["MOST_IN_LAYERS", "NetworkLayout", "network_layout", "node_boxes"]
 
 # weight of a piece of an edge, by the number of its ends that are bends
 _STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}
@@ -24,7 +24,10 @@ _COMPACTNESS = 1e-3
 # pixels of boxes in other programs
 _NARROWEST_BOX, _WIDEST_BOX, _BOX_HEIGHT = 76.0, 220.0, 46.0
 _BOX_GAP, _ROW_HEIGHT = 24.0, 96.0
-_MOST_IN_LAYERS = 500
+MOST_IN_LAYERS = 500
+"""Number of nodes above which the layers take more than a few seconds."""
+# each division lengthens edges, whose bends may make a layer too wide again
+_MOST_DIVISIONS = 3
 
 
 class NetworkLayout(TypedDict):
@@ -46,6 +49,7 @@ def network_layout(
     *,
     widths: Mapping[str, float] | None = None,
     gap: float = 0.3,
+    room: float | None = None,
 ) -> NetworkLayout:
     """Return node positions in layers, parents above children, and bends that keep edges away from nodes.
 
@@ -62,6 +66,9 @@ def network_layout(
         Width of every node in the unit of x (pixels, points); by default 1.
     gap : float
         Smallest distance in x between neighbours of a layer, which are borders of nodes or bends.
+    room : float, optional
+        Width that a drawing should have. A layer that needs more is divided into several, so the drawing is higher; it
+        stays wider where too many edges run side by side. By default no layer is divided.
 
     Raises
     ------
@@ -88,7 +95,8 @@ def network_layout(
     nodes = [name for name in all_nodes if name in connected]
     index = {name: position for position, name in enumerate(nodes)}
     pairs = _downward([(index[parent], index[child]) for parent, child in distinct_edges])
-    layers = _layers(len(nodes), pairs)
+    depths = _divided(_layers(len(nodes), pairs), pairs, [width_of[name] + gap for name in nodes], gap, room)
+    layers = list(depths)
     paths = chains(layers, pairs)
     pieces = [piece for path in paths for piece in pairwise(path)]
     rows = ordered(_by_layer(layers), pieces)
@@ -102,7 +110,7 @@ def network_layout(
         bends[parent, child] = inner if path[0] == index[parent] else inner[::-1]
     centres = dict(zip(nodes, points))
     isolated = [name for name in all_nodes if name not in connected]
-    centres |= _isolated(isolated, width_of, gap, len(rows), float((x_of + half).max(initial=0.0)))
+    centres |= _isolated(isolated, width_of, gap, len(rows), float((x_of + half).max(initial=room or 0.0)))
     return {"nodes": {name: centres[name] for name in all_nodes}, "bends": bends}
 
 
@@ -115,7 +123,7 @@ def node_boxes(
     take more than a few seconds. Parameters and errors are those of `network_layout`.
     """
     widths = {name: min(max(_NARROWEST_BOX, 7.0 * len(name) + 20), _WIDEST_BOX) for name in names}
-    drawn = edges if len(names) <= _MOST_IN_LAYERS else []
+    drawn = edges if len(names) <= MOST_IN_LAYERS else []
     nodes = network_layout(names, drawn, widths=widths, gap=_BOX_GAP)["nodes"]
     left = min(nodes[name][0] - widths[name] / 2 for name in names) - _BOX_GAP
     return {
@@ -186,6 +194,49 @@ def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
         cost[child] += 1
         program.keep_apart(parent, child, 1.0)
     return [round(depth) for depth in program.minimum(cost).tolist()]
+
+
+def _divided(
+    layers: list[int], edges: list[tuple[int, int]], needs: list[float], gap: float, room: float | None
+) -> list[int]:
+    """Return the layers after those that need more than `room` are divided; parents stay above children.
+
+    `needs` holds the width of every node with its gap. The upper part gets the nodes with more parents than children,
+    which makes the edges shorter.
+    """
+    rank = [0] * len(layers)
+    for parent, child in edges:
+        rank[parent] += 1
+        rank[child] -= 1
+    for _ in range(_MOST_DIVISIONS):
+        crossing = list(layers)
+        chains(crossing, edges)
+        rows = _by_layer(crossing)
+        divided = list(layers)
+        below = 0
+        for depth, row in enumerate(rows):
+            members = sorted(
+                (vertex for vertex in row if vertex < len(layers)), key=lambda vertex: rank[vertex]
+            )
+            bends = gap * (len(row) - len(members))
+            total = sum(needs[vertex] for vertex in members)
+            n_parts = 1 if room is None else min(ceil((total + bends) / (room + gap)), len(members))
+            filled = 0.0
+            for vertex in members:
+                part = min(int(n_parts * (filled + needs[vertex] / 2) / total), n_parts - 1)
+                divided[vertex] = depth + below + part
+                filled += needs[vertex]
+            below += max(n_parts, 1) - 1
+        if divided == layers:
+            break
+        layers = _without_gaps(divided)
+    return layers
+
+
+def _without_gaps(layers: list[int]) -> list[int]:
+    """Return the layers, numbered without those that hold no node."""
+    number_of = {depth: number for number, depth in enumerate(sorted(set(layers)))}
+    return [number_of[depth] for depth in layers]
 
 
 def _by_layer(layers: list[int]) -> list[list[int]]:

@@ -28,8 +28,13 @@ _SCRIPTS = (
     "model.js",
     "view.js",
     "filters.js",
+    "edge_filters.js",
     "scatter.js",
     "choose.js",
+    "drawing.js",
+    "zoom.js",
+    "picture.js",
+    "search.js",
     "graph.js",
     "words.js",
     "density.js",
@@ -37,10 +42,11 @@ _SCRIPTS = (
     "findings.js",
     "answers.js",
     "cards.js",
+    "target.js",
     "decide.js",
     "page.js",
 )
-_WORKER_SCRIPTS = ("junction_tree.js", "inference_worker.js")
+_WORKER_SCRIPTS = ("junction_tree.js", "insight.js", "inference_worker.js")
 _LARGEST_PLAIN = 1_000_000
 """Number of characters above which the data are compressed."""
 

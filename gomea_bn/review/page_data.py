@@ -13,7 +13,8 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.network.marginals import marginal_density
-from gomea_bn.review.layout import Layout, layout
+from gomea_bn.review.drawings import Drawings
+from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
 from gomea_bn.texts import counted, listed
 
@@ -29,6 +30,8 @@ __all__ = ["front_data", "network_data"]
 _MOST_FACTS = 60
 # longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
+# pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
+_FRAME, _FRAME_ALONE = (680.0, 610.0), (900.0, 640.0)
 
 
 def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None) -> dict[str, Any]:
@@ -54,7 +57,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         "kind": "front",
         "title": title,
         "headline": _headline(len(shown)),
-        "origin": _origin(front, shown, names),
+        "origin": _origin(front, shown, names) + _limit_in_words(record),
         "run_hash": front.run_hash,
         "objectives": [
             {
@@ -77,6 +80,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
     data |= _shared_data(pools, networks[0], shown.table, record, drawing)
+    data |= _own_drawings(names, networks, data["landmarks"], data["ids"])
     for variable in data["variables"]:
         variable["unsaid"] = _unsaid(shown.expert, variable["name"])
     return data
@@ -109,7 +113,8 @@ def network_data(
         "facts": _facts(record),
         "averaged": None if averaged is None else [_average(averaged, name) for name in network.names],
     }
-    return data | _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
+    data |= _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
+    return data | _own_drawings(network.names, [network], [], [0])
 
 
 def _average(averaged: AveragedBayesNet, name: str) -> dict[str, Any] | None:
@@ -128,6 +133,23 @@ def _average(averaged: AveragedBayesNet, name: str) -> dict[str, Any] | None:
     }
 
 
+def _own_drawings(
+    names: Sequence[str],
+    networks: Sequence[DiscretizedBayesNet],
+    landmarks: Sequence[Mapping[str, Any]],
+    ids: Sequence[int],
+) -> dict[str, Any]:
+    """Return the drawings of the networks, and the position of each network's drawing, None for one without.
+
+    Landmarks come first, since the time for drawings is limited.
+    """
+    drawings = Drawings(names, _FRAME_ALONE if len(networks) == 1 else _FRAME)
+    first = [ids.index(landmark["id"]) for landmark in landmarks if landmark["id"] in ids]
+    for position in first:
+        drawings.add(networks[position])
+    return {"drawing_of": [drawings.add(network) for network in networks], "drawings": drawings.entries}
+
+
 def _shared_data(
     pools: Pools,
     example: DiscretizedBayesNet,
@@ -140,7 +162,11 @@ def _shared_data(
     variables = []
     for name in example.names:
         column = columns.get(name, {})
-        variable: dict[str, Any] = {"name": name, "continuous": name in example.cut_points}
+        variable: dict[str, Any] = {
+            "name": name,
+            "break": line_break(name),
+            "continuous": name in example.cut_points,
+        }
         if variable["continuous"]:
             variable["histogram"] = _histogram(column)
             variable["support"] = pools.support(name)
@@ -304,6 +330,16 @@ def _origin(front: Front, shown: Front, names: Sequence[str]) -> str:
     if isinstance(before, dict) and "n_networks" in before:
         return f"{size}. Chosen from {before['n_networks']:,}: {before.get('how', 'thinned')}."
     return f"{size}."
+
+
+def _limit_in_words(record: Mapping[str, Any]) -> str:
+    """Return the limit of the complexity that the search had, as a sentence after a blank; empty without a limit."""
+    parameters = record.get("parameters")
+    limit = _finite(parameters.get("max_complexity")) if isinstance(parameters, Mapping) else None
+    # the record holds 1e300 for no limit
+    if limit is None or not 0 < limit < 1e15:
+        return ""
+    return f" Complexity was limited to {limit:,.6g} free parameters."
 
 
 def _rows_in_words(table: Table | None) -> str:

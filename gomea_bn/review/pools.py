@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.network.conditionals import sampled_marginal
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside
 from gomea_bn.network.equivalence import equivalence_class
+from gomea_bn.network.inference.bin_distributions import BinDistributions
 from gomea_bn.network.marginals import exact_marginal
 from gomea_bn.problems.cuts.blanket import coded_bins
 
@@ -69,7 +70,8 @@ class Pools:
     ----------
     cuts : list of list of dict
         Distinct bins of each variable: "at" has the cut points, "n" the number of rows in every bin (or None), "s" the
-        position of the density inside the bins in `curves` (None for a discrete variable).
+        position of the density inside the bins in `curves`, "m" the mean of every bin. A discrete variable has None for
+        "at", "s" and "m".
     curves : list of list of dict
         Distinct densities inside the bins of each variable, see `curve_inside`: "x" has the values, "y" the densities,
         "p" pairs of a point mass and its probability.
@@ -78,7 +80,8 @@ class Pools:
     families : list of list of dict
         Distinct probability tables of each variable: "p" has the positions of the parents, "r" the number of table
         rows, "i" the indices of the rows that are shown (None: all rows), "n" the number of rows of data behind each
-        of them (or None). "t" has the probabilities of all rows as Base64 of little-endian float64 in C order, or of
+        of them (or None), "z" pairs of the index of any other row and its positive number of rows of data (None if
+        unknown). "t" has the probabilities of all rows as Base64 of little-endian float64 in C order, or of
         the rows that are shown if "w" is false, since the table or the page would be too large.
     """
 
@@ -148,7 +151,8 @@ class Pools:
             counts = None
             if codes is not None:
                 counts = np.bincount(codes[codes >= 0], minlength=network.cardinality(name)).tolist()
-            self.cuts[position].append({"at": cut_points, "n": counts, "s": curve})
+            means = None if cut_points is None else BinDistributions(network, name).means().tolist()
+            self.cuts[position].append({"at": cut_points, "n": counts, "s": curve, "m": means})
         return positions[key]
 
     def _curve(self, network: DiscretizedBayesNet, position: int) -> int:
@@ -226,11 +230,13 @@ class Pools:
     ) -> dict[str, Any]:
         rows = table.reshape(-1, table.shape[-1])
         counts = self._counts(parents, bins, cards) if parents else None
-        shown = None
+        shown, others = None, None
         if len(rows) > MOST_TABLE_ROWS:
             first = np.arange(len(rows)) if counts is None else np.argsort(-counts, kind="stable")
             shown = np.sort(first[:MOST_TABLE_ROWS])
-            counts = counts[shown] if counts is not None else None
+            if counts is not None:
+                others = [[int(row), int(counts[row])] for row in np.setdiff1d(np.flatnonzero(counts), shown)]
+                counts = counts[shown]
         is_whole = shown is None or (table.size <= _MOST_WHOLE and self._stored + table.size <= _MOST_STORED)
         stored = rows if is_whole else rows[shown]
         self._stored += stored.size
@@ -241,6 +247,7 @@ class Pools:
             "w": is_whole,
             "i": None if shown is None else shown.tolist(),
             "n": None if counts is None else counts.tolist(),
+            "z": others,
         }
 
     def _counts(self, parents: list[int], bins: Sequence[int], cards: list[int]) -> NDArray[np.int64] | None:

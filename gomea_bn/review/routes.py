@@ -20,7 +20,7 @@ _BENDS = (0.0, *np.arange(14.0, 160.0, 14.0).tolist(), 180.0, 220.0, 270.0, 330.
 _LEANS = (0.5, 0.3, 0.7)
 # depth of edges that leave a row and return to it
 _DIPS = (38.0, 46.0, 54.0)
-_SAMPLES = 29
+_SAMPLES = 97
 _AT_ONCE = 12
 _HIT = 10_000.0
 # cost of leaving the area of the boxes, per pixel

@@ -167,3 +167,15 @@ def test_layouts_name_what_is_wrong():
         network_layout(["a", "b"], [("a", "b")], widths={"a": 1})
     with pytest.raises(GomeaBnError, match=r"widths\['a'\] .* got nan"):
         network_layout(["a"], [], widths={"a": math.nan})
+
+
+def test_layers_wider_than_the_room_are_divided_with_parents_above_children():
+    children = [f"c{number}" for number in range(12)]
+    edges = [("root", child) for child in children] + [(child, "end") for child in children[:4]]
+    names = ["root", *children, "end"]
+    wide = network_layout(names, edges)["nodes"]
+    narrow = network_layout(names, edges, room=5.0)["nodes"]
+    assert max(x for x, _ in narrow.values()) < max(x for x, _ in wide.values())
+    assert all(narrow[parent][1] < narrow[child][1] for parent, child in edges)
+    rows = {y for _, y in narrow.values()}
+    assert rows == set(range(len(rows)))

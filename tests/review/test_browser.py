@@ -274,12 +274,17 @@ def test_edges_are_classed_against_the_expert(page, front):
 
 
 @needs_browser
-def test_nodes_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
+def test_nodes_can_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
     transforms = "all => all.map(one => one.getAttribute('transform'))"
-    before = page.locator(".node").evaluate_all(transforms)
+    own = page.locator(".node").evaluate_all(transforms)
+    page.click("#places")
+    shared = page.locator(".node").evaluate_all(transforms)
+    assert shared != own
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert page.locator(".node").evaluate_all(transforms) == before
+    assert page.locator(".node").evaluate_all(transforms) == shared
+    page.keyboard.press("o")
+    assert page.locator(".node").evaluate_all(transforms) != shared
     network = front[selected(page)].network
     frequency = {
         edge: sum(edge in candidate.network.edges for candidate in front) / len(front)
@@ -326,8 +331,11 @@ def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
 @needs_browser
 def test_slash_finds_a_variable(page, front):
     page.keyboard.press("/")
+    page.keyboard.type("nowhere")
+    assert page.locator("#find-note").inner_text() == "No name contains “nowhere”."
+    page.fill("#find", "")
     page.keyboard.type("x3")
-    assert page.locator(".node.found").get_attribute("aria-label").startswith("X3, ")
+    assert page.locator(".node.found title").text_content() == "X3"
     page.keyboard.press("Enter")
     assert page.locator(".variable-name").inner_text() == "X3"
     page.keyboard.press("s")
@@ -445,6 +453,84 @@ def test_tables_say_what_the_charts_show(page, front):
         6, ["n_edges", "largest_table"]
     ].tolist()
     assert float(cells[0]) == pytest.approx(front.values[6, 0], abs=0.01)
-    rows.nth(6).locator("button").click()
+    rows.nth(6).locator("th button").click()
     assert selected(page) == 6
     expect(page.locator("#table-dialog")).not_to_be_visible()
+
+
+@needs_browser
+def test_the_table_is_ordered_stars_and_pins(page, front):
+    page.click("#open-table")
+    heads = page.locator("#table-body thead button")
+    heads.nth(2).click()
+    order = [int(text) for text in page.locator("#table-body tbody th").all_inner_texts()]
+    assert order == np.argsort(front.values[:, 2], kind="stable").tolist()
+    heads.nth(2).click()
+    assert page.locator("#table-body th[aria-sort=descending]").count() == 1
+    assert int(page.locator("#table-body tbody th").first.inner_text()) == int(front.values[:, 2].argmax())
+    page.click("[aria-label='Star network 5']")
+    page.click("[aria-label='Pin network 7 as A']")
+    page.click("#close-table")
+    assert page.locator("#shortlist button").all_inner_texts() == ["★ 5"]
+    assert page.locator("body").get_attribute("data-pinned") == "7"
+
+
+@needs_browser
+@pytest.mark.parametrize("rule", ["has", "either", "lacks"])
+def test_filters_by_an_edge_keep_the_networks_that_fit(page, front, rule):
+    names = front[0].network.names
+    tail, head = front[selected(page)].network.edges[0]
+    page.select_option("#edge-rule", rule)
+    page.select_option("#edge-from", str(names.index(tail)))
+    page.select_option("#edge-to", str(names.index(head)))
+    page.click("#edge-form button")
+    edges = [set(candidate.network.edges) for candidate in front]
+    has = [(tail, head) in some for some in edges]
+    either = [(tail, head) in some or (head, tail) in some for some in edges]
+    expected = {"has": sum(has), "either": sum(either), "lacks": len(front) - sum(either)}[rule]
+    assert left(page) == expected
+    expect(page).to_have_url(re.compile(f"edge=.*{rule}"))
+    page.reload()
+    page.wait_for_selector("body[data-ready='1']")
+    assert left(page) == expected
+    page.click("#edge-filters button")
+    assert left(page) == len(front)
+
+
+@needs_browser
+def test_values_that_differ_differ_in_the_table(browser, tmp_path):
+    example = example_front(n_networks=3)
+    values = np.array([[1.0, 9.0], [1.0000004, 5.0], [7.0, 1.0]])
+    front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.click("#open-table")
+        shown = page.locator("#table-body tbody td:nth-of-type(1)").all_inner_texts()
+        assert len(set(shown)) == 3
+
+
+@needs_browser
+def test_reversed_edges_are_split_by_whether_they_contradict(browser, tmp_path):
+    levels = dict.fromkeys("abc", ("0", "1"))
+
+    def network(edges):
+        sizes = {name: sum(child == name for _, child in edges) for name in levels}
+        tables = {name: np.full((2,) * (size + 1), 0.5) for name, size in sizes.items()}
+        return DiscretizedBayesNet(
+            list(levels), edges, cut_points={}, support={}, levels=levels, tables=tables
+        )
+
+    networks = [
+        network([("a", "b"), ("b", "c")]),
+        network([("b", "a"), ("c", "b")]),
+        network([("a", "b"), ("c", "b")]),
+        network([("b", "a"), ("b", "c"), ("a", "c")]),
+        network([("b", "a"), ("c", "a")]),
+    ]
+    objectives = example_front(n_networks=2).objectives[:2]
+    front = Front(objectives, [[float(at), 5.0 - at] for at in range(5)], networks)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", "#network=0&pin=1&against=pin") as page:
+        assert "Reversed within an equivalence class: 2" in page.locator("#panel").inner_text()
+    with opened(browser, tmp_path / "page.html", "#network=2&pin=4&against=pin") as page:
+        assert "Reversed, contradicts: 1" in page.locator("#panel").inner_text()

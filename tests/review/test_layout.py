@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn.review.layout import box_width, consensus_arcs, layout
+from gomea_bn.review.layout import box_sizes, consensus_arcs, layout, line_break
 from gomea_bn.review.routes import box_hits, points_on, routes
 
 
@@ -80,10 +80,21 @@ def test_layout_of_many_variables_stays_compact(n):
     assert drawing.height < 84 * (4 + 2 * np.sqrt(n))
 
 
-def test_box_width_follows_the_name_up_to_a_limit():
-    assert box_width("x") < box_width("a longer name") < box_width("a much longer name, cut") <= 172
-    assert box_width("a" * 1000) == box_width("a" * 61)
-    assert box_width("日本語日本語") > box_width("abcdef")
+def test_boxes_are_as_wide_as_their_longer_line_up_to_a_limit():
+    names = ["x", "a longer name", "one_word_after_another", "a" * 100, "a" * 1000, "日本語日本語", "abcdef"]
+    widths, heights = box_sizes(names).T
+    assert widths[0] < widths[1] < widths[2] < widths[3] == widths[4] == 172
+    assert widths[5] > widths[6]
+    assert len(set(heights)) == 1
+    assert heights[0] > box_sizes(["x"])[0, 1]
+    assert box_sizes(["after_another"])[0, 0] < widths[2]
+
+
+def test_long_names_break_near_their_middle_where_words_end():
+    assert line_break("blood_pressure") == len("blood_")
+    assert line_break("a b c d e f g h") == len("a b c d ")
+    assert line_break("cholesterol") is None
+    assert line_break("x" * 40) is None
 
 
 def test_edges_through_one_gap_keep_lanes_of_their_own():

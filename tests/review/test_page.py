@@ -191,6 +191,16 @@ def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from
     assert [small.values[number].tolist() for number in again["ids"]] == again["values"]
 
 
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(460.0, "Complexity was limited to 460 free parameters."), (1e300, ""), ("many", ""), (None, "")],
+)
+def test_a_limit_of_the_complexity_is_said(limit, words):
+    front = example_front(record={"parameters": {"max_complexity": limit}})
+    origin = page_data(review_page(front))["origin"]
+    assert origin.endswith(words or "rows.")
+
+
 def test_histograms_come_from_the_rows_or_from_the_record():
     with_table = example_front()
     columns = column_summary(with_table.table)

@@ -6,6 +6,8 @@ const answers = {
   refusal: null,
   // number of the last question; answers to earlier ones are ignored
   ticket: 0,
+  // number of the last message to the worker
+  posted: 0,
   // what was asked last, as a text
   asked: "",
   // position of the network that the worker has
@@ -51,6 +53,7 @@ function renderTyped() {
   const { continuous, levels } = model.data.variables[Number(byId("typed-variable").value)];
   byId("typed-value").setAttribute("inputmode", continuous ? "decimal" : "text");
   byId("typed-value").placeholder = continuous ? "a number" : "a level";
+  byId("typed-value").title = "Or a likelihood for each bin or level, such as 1 2 0.5";
   byId("typed-values").replaceChildren(
     ...(continuous ? [] : levels.map((level) => make("option", { value: level }))),
   );
@@ -74,6 +77,7 @@ function questionOf(findings) {
     const codes = codesOf(finding, variable, network());
     if (codes === null) continue;
     if (codes.length === 1) known[variable] = codes[0];
+    else if (finding.kind === "likelihoods") weights.push([variable, finding.weights]);
     else {
       const values = new Array(binCount(network(), variable)).fill(0);
       for (const code of codes) values[code] = 1;
@@ -83,9 +87,11 @@ function questionOf(findings) {
   return { known, weights };
 }
 
-/** The findings that fit the network that is shown. */
-const fitting = () =>
-  new Map([...view.findings].filter(([variable, finding]) => codesOf(finding, variable, network())));
+/** Those of some findings that fit the network that is shown. */
+const fittingOf = (findings) =>
+  new Map([...findings].filter(([variable, finding]) => codesOf(finding, variable, network())));
+
+const fitting = () => fittingOf(view.findings);
 
 const without = (findings, variable) => new Map([...findings].filter(([other]) => other !== variable));
 
@@ -98,9 +104,14 @@ function ask() {
   const asked = JSON.stringify([view.selected, questions]);
   if (asked === answers.asked) return;
   answers.asked = asked;
-  answers.ticket += 1;
-  if (!startWorker()) return;
-  const message = { ticket: answers.ticket, questions };
+  document.body.dataset.answered = "";
+  answers.ticket = post({ questions });
+}
+
+/** Sends a message to the worker, with the network if it has another; the number of the message. */
+function post(message) {
+  answers.posted += 1;
+  if (!startWorker()) return answers.posted;
   if (answers.sent !== view.selected) {
     message.network = tablesOf(network());
     answers.refusal = message.network
@@ -109,12 +120,12 @@ function ask() {
     if (!message.network) {
       Object.assign(answers, { before: null, after: null, position: view.selected });
       renderCards();
-      return;
+      return answers.posted;
     }
     answers.sent = view.selected;
   }
-  document.body.dataset.answered = "";
-  answers.worker.postMessage(message);
+  answers.worker.postMessage({ ticket: answers.posted, ...message });
+  return answers.posted;
 }
 
 /** Starts the worker from the script that the page carries; whether there is one. */
@@ -127,7 +138,9 @@ function startWorker() {
     answers.refusal = `This browser does not let the page compute answers: ${error}`;
     return false;
   }
-  answers.worker.addEventListener("message", ({ data }) => receive(data));
+  answers.worker.addEventListener("message", ({ data }) =>
+    data.insight || data.draws ? receiveTarget(data) : receive(data),
+  );
   answers.worker.addEventListener("error", (event) =>
     receive({ ticket: answers.ticket, error: event.message }),
   );
@@ -151,14 +164,16 @@ function receive({ ticket, answers: results, error, milliseconds }) {
 
 function renderAnswers() {
   const isShown = view.shows === "answers";
-  for (const shows of ["graph", "answers"])
+  const isAsked = view.shows !== "graph";
+  for (const shows of ["graph", "answers", "target"])
     byId(`show-${shows}`).setAttribute("aria-pressed", view.shows === shows);
-  document.body.classList.toggle("answering", isShown);
-  byId("evidence").hidden = !isShown && !view.findings.size;
+  document.body.classList.toggle("answering", isAsked);
+  document.body.dataset.shows = view.shows;
+  byId("evidence").hidden = !isAsked && !view.findings.size;
   byId("card-order").value = view.cards;
   renderFindings();
   if (isShown && byId("cards").dataset.network !== String(view.selected)) buildCards();
-  if (isShown || view.findings.size) ask();
+  if (isAsked || view.findings.size) ask();
   renderCards();
   renderPressed();
   renderTyped();
@@ -194,7 +209,9 @@ function renderFindings() {
     );
   });
   byId("findings").replaceChildren(
-    ...(items.length ? items : [make("li", { class: "muted" }, "None yet: choose a bin or level below.")]),
+    ...(items.length
+      ? items
+      : [make("li", { class: "muted" }, "None yet: choose bins or levels under Distributions.")]),
   );
   byId("clear-evidence").hidden = !items.length;
 }
@@ -231,6 +248,8 @@ function answerText() {
   const findings = fitting();
   if (!findings.size)
     return "No evidence: click a bin or level that you know. Black ticks will mark the probabilities without evidence.";
+  // likelihoods count up to a factor
+  if ([...findings.values()].some(({ kind }) => kind === "likelihoods")) return "";
   const chance = Math.exp(after.log);
   const share = chance >= 0.001 ? finePercent(chance) : `${(100 * chance).toPrecision(2)}\u00a0%`;
   return `${findings.size === 1 ? "This finding has" : "These findings together have"} probability ${share}.`;

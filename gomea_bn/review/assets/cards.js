@@ -71,11 +71,8 @@ function writeState(state, before, after) {
   tick.hidden = before === undefined;
   const number = after === undefined ? "–" : finePercent(after);
   state.querySelector(".number").textContent = number;
-  const was = before === undefined || before === after ? "" : `, ${finePercent(before)} without evidence`;
-  state.setAttribute(
-    "aria-label",
-    `${state.dataset.text}: ${after === undefined ? "no answer" : number}${was}`,
-  );
+  const was = before === undefined || before === after ? "" : `${finePercent(before)} without evidence`;
+  state.setAttribute("aria-description", was);
 }
 
 /** Puts the cards in the order of the columns, or those that moved most first; the focus stays where it was. */

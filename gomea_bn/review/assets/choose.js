@@ -89,38 +89,104 @@ function openTable() {
   byId("table-dialog").showModal();
 }
 
+// the order of the table: position of an axis, null for the networks' own order, and whether it falls
+const tableOrder = { axis: null, falls: false };
+
+/** Orders the table by an axis; the same axis again turns the order around. */
+function orderTable(axis) {
+  tableOrder.falls = tableOrder.axis === axis && !tableOrder.falls;
+  tableOrder.axis = axis;
+  fillTable();
+  byId("table-body").querySelector(`[data-axis="${axis}"]`).focus();
+}
+
+/** The values of an axis as texts with enough digits to differ wherever the values do. */
+function distinctTexts(axis) {
+  for (let decimals = axis.decimals; decimals < 12; decimals += 1) {
+    const texts = new Set(axis.sorted.map((value) => shown(value, decimals, 6)));
+    if (texts.size === axis.sorted.length) return (value) => shown(value, decimals, 6);
+  }
+  return String;
+}
+
 function fillTable() {
+  const texts = model.axes.map(distinctTexts);
+  const heads = model.axes.map((axis, index) => {
+    const isOrder = tableOrder.axis === index;
+    const arrow = isOrder ? (tableOrder.falls ? " ▼" : " ▲") : "";
+    return make(
+      "th",
+      { "aria-sort": isOrder ? (tableOrder.falls ? "descending" : "ascending") : "none", scope: "col" },
+      make(
+        "button",
+        { type: "button", class: "quiet", "data-axis": index, onclick: () => orderTable(index) },
+        `${axis.label}${arrow}`,
+      ),
+      make("br"),
+      make("small", { class: "muted" }, axis.unit),
+    );
+  });
   const head = make(
     "tr",
     {},
-    make("th", { class: "text" }, "Network"),
-    ...model.axes.map((axis) =>
-      make("th", {}, axis.label, make("br"), make("small", { class: "muted" }, axis.unit)),
-    ),
-    make("th", { class: "text" }, "Filters"),
+    make("th", { class: "text", scope: "col" }, "Network"),
+    ...heads,
+    make("th", { class: "text", scope: "col" }, "Filters"),
+    make("th", { class: "text", scope: "col" }, "Mark"),
   );
-  const rows = model.data.ids.map((id, position) => {
-    const go = make(
-      "button",
-      {
-        type: "button",
-        class: "quiet",
-        onclick: () => {
-          byId("table-dialog").close();
-          select(position);
-        },
-      },
-      `${id}${view.stars.has(position) ? " ★" : ""}`,
-    );
-    const cells = model.axes.map((axis) => make("td", {}, axisText(axis, axis.values[position])));
-    const kind = `${position === view.selected ? "current" : ""} ${passes(position) ? "" : "out"}`;
-    return make(
-      "tr",
-      { class: kind },
-      make("th", { scope: "row" }, go),
-      ...cells,
-      make("td", { class: "text" }, passes(position) ? "passes" : "filtered out"),
-    );
-  });
+  const rows = tablePositions().map((position) => tableRow(position, texts));
   byId("table-body").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
+
+function tablePositions() {
+  const positions = model.data.ids.map((_, position) => position);
+  if (tableOrder.axis === null) return positions;
+  const { values } = model.axes[tableOrder.axis];
+  const sign = tableOrder.falls ? -1 : 1;
+  return positions.sort((a, b) => sign * (values[a] - values[b]) || a - b);
+}
+
+function tableRow(position, texts) {
+  const id = idOf(position);
+  const go = () => {
+    byId("table-dialog").close();
+    select(position);
+  };
+  const cells = model.axes.map((axis, index) => make("td", {}, texts[index](axis.values[position])));
+  const kind = `${position === view.selected ? "current" : ""} ${passes(position) ? "" : "out"}`;
+  return make(
+    "tr",
+    { class: kind },
+    make("th", { scope: "row" }, make("button", { type: "button", class: "quiet", onclick: go }, String(id))),
+    ...cells,
+    make("td", { class: "text" }, passes(position) ? "passes" : "filtered out"),
+    make(
+      "td",
+      { class: "text" },
+      markButton(position, "star", view.stars.has(position), () => toggleStar(position)),
+      " ",
+      markButton(position, "pin", view.pin === position, () => togglePin(position)),
+    ),
+  );
+}
+
+/** A button of the table that stars or pins a network, and keeps the focus in the table that is drawn again. */
+function markButton(position, mark, isOn, act) {
+  const key = `${mark}-${idOf(position)}`;
+  const words = { star: `Star network ${idOf(position)}`, pin: `Pin network ${idOf(position)} as A` }[mark];
+  return make(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      "aria-label": words,
+      "aria-pressed": isOn,
+      "data-mark": key,
+      onclick: () => {
+        act();
+        byId("table-body").querySelector(`[data-mark="${key}"]`).focus();
+      },
+    },
+    { star: isOn ? "★" : "☆", pin: isOn ? "◉" : "○" }[mark],
+  );
 }

@@ -4,7 +4,7 @@ function buildDecide() {
   byId("previous").addEventListener("click", () => step(-1));
   byId("next").addEventListener("click", () => step(1));
   byId("star").addEventListener("click", () => toggleStar());
-  byId("pin").addEventListener("click", togglePin);
+  byId("pin").addEventListener("click", () => togglePin());
   byId("note").addEventListener("input", writeNote);
   byId("save").addEventListener("click", saveDecision);
   renderers.push(renderHead, renderDecide);
@@ -103,8 +103,6 @@ function decision() {
 
 function saveDecision() {
   const file = new Blob([`${JSON.stringify(decision(), null, 2)}\n`], { type: "application/json" });
-  const link = make("a", { href: URL.createObjectURL(file), download: "decision.json" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  download(file, "decision.json");
   announce(`Saved decision.json with network ${idOf(view.selected)}.`);
 }

@@ -96,3 +96,11 @@ function roundTicks(low, high, number) {
 function announce(text) {
   byId("live").textContent = text;
 }
+
+/** Offers a file for download. */
+function download(file, name) {
+  const link = make("a", { href: URL.createObjectURL(file), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  announce(`Saved ${name}.`);
+}

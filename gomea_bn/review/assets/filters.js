@@ -21,7 +21,7 @@ function buildFilters() {
       ),
     ),
   );
-  byId("clear-filters").addEventListener("click", () => change({ filters: new Map() }));
+  byId("clear-filters").addEventListener("click", () => change({ filters: new Map(), edgeFilters: [] }));
   const svg = byId("filter-plot");
   svg.addEventListener("pointerdown", startBrush);
   svg.addEventListener("pointermove", moveBrush);
@@ -120,10 +120,9 @@ function renderFilters() {
   });
   model.axes.forEach(renderAxis);
   const total = model.data.ids.length;
-  byId("left").textContent = view.filters.size
-    ? `${view.left.length} of ${total} left`
-    : "drag along an axis";
-  byId("clear-filters").hidden = !view.filters.size;
+  const isFiltered = view.filters.size + view.edgeFilters.length > 0;
+  byId("left").textContent = isFiltered ? `${view.left.length} of ${total} left` : "drag along an axis";
+  byId("clear-filters").hidden = !isFiltered;
 }
 
 function renderAxis(axis, index) {

@@ -1,5 +1,6 @@
 // What the user knows of columns: findings, their words, and how they fit the bins of a network.
-// A finding is a "value" of a continuous column, or "ranges" of it that begin and end at cuts, or "levels" by position.
+// A finding is a "value" of a continuous column, or "ranges" of it that begin and end at cuts, or "levels" by position,
+// or "likelihoods": a weight per bin between these cuts, or per level.
 // It is stored in these terms, and not by bins, so that it can outlast a change of the network.
 
 /** The first and last value of every bin; the end bins are open. */
@@ -11,6 +12,11 @@ function binEnds(candidate, variable) {
 /** The positions of the bins or levels that a finding allows, null if the bins of the network do not fit it. */
 function codesOf(finding, variable, candidate) {
   if (finding.kind === "levels") return finding.codes;
+  if (finding.kind === "likelihoods") {
+    if (finding.weights.length !== binCount(candidate, variable)) return null;
+    if ((cutsOf(candidate, variable) ?? []).join() !== finding.cuts.join()) return null;
+    return finding.weights.flatMap((weight, code) => (weight > 0 ? [code] : []));
+  }
   if (finding.kind === "value")
     return [cutsOf(candidate, variable).filter((cut) => cut < finding.value).length];
   const ends = binEnds(candidate, variable);
@@ -58,9 +64,11 @@ function setFinding(variable, finding) {
 /** What a typed text says of a column: a finding, or an error in words. */
 function readTyped(variable, text) {
   const { name, continuous, levels } = model.data.variables[variable];
+  const code = continuous ? -1 : levels.indexOf(text);
+  if (code >= 0) return { finding: { kind: "levels", codes: [code] } };
+  const weights = text.split(/\s+/).map(Number);
+  if (weights.length > 1 && weights.every(Number.isFinite)) return readLikelihoods(variable, weights);
   if (!continuous) {
-    const code = levels.indexOf(text);
-    if (code >= 0) return { finding: { kind: "levels", codes: [code] } };
     const some = levels.slice(0, 8).join(", ") + (levels.length > 8 ? ", …" : "");
     return { error: `${name} has the levels ${some}; “${text}” is none of them.` };
   }
@@ -69,6 +77,19 @@ function readTyped(variable, text) {
   const value = text === "" || text.includes(",") ? Number.NaN : Number(text.replaceAll("\u2212", "-"));
   if (!Number.isFinite(value)) return { error: `${name} needs a number such as 1.5; got “${text}”.` };
   return { finding: { kind: "value", value } };
+}
+
+/** Likelihoods that were typed: one per bin or level, in their order. */
+function readLikelihoods(variable, weights) {
+  const { name } = model.data.variables[variable];
+  const card = binCount(network(), variable);
+  if (weights.length !== card)
+    return {
+      error: `${name} has ${card} bins or levels, so it needs ${card} likelihoods; got ${weights.length}.`,
+    };
+  if (weights.some((weight) => weight < 0) || !weights.some((weight) => weight > 0))
+    return { error: "Likelihoods must be at least 0, and one of them more than 0." };
+  return { finding: { kind: "likelihoods", weights, cuts: cutsOf(network(), variable) ?? [] } };
 }
 
 // ---- words
@@ -85,6 +106,8 @@ function rangeText(variable, [low, high]) {
 /** A finding in words without its column, for example "= male or female". */
 function findingText(variable, finding) {
   if (finding.kind === "value") return `= ${significant(finding.value, 10)}`;
+  if (finding.kind === "likelihoods")
+    return `by likelihoods ${finding.weights.map((weight) => significant(weight, 4)).join(" : ")}`;
   if (finding.kind === "levels")
     return `= ${finding.codes.map((code) => model.data.variables[variable].levels[code]).join(" or ")}`;
   return finding.ranges.map((range) => rangeText(variable, range)).join(" or ");
@@ -109,6 +132,7 @@ function findingCode(variable, finding) {
     value: () => String(finding.value),
     levels: () => finding.codes.join(","),
     ranges: () => finding.ranges.map((range) => range.map(number).join("~")).join(","),
+    likelihoods: () => `${finding.weights.join(",")}~${finding.cuts.join(",")}`,
   }[finding.kind]();
   return `${variable}:${finding.kind}:${text}`;
 }
@@ -120,7 +144,8 @@ function recalledFindings(texts) {
     const [key, kind, body = ""] = text.split(":");
     const variable = key === "" ? -1 : Number(key);
     const column = model.data.variables[variable];
-    if (!column || column.continuous === (kind === "levels")) continue;
+    if (!column || (column.continuous && kind === "levels")) continue;
+    if (!column.continuous && !["levels", "likelihoods"].includes(kind)) continue;
     const finding = recalledFinding(kind, body, column);
     if (finding) findings.set(variable, finding);
   }
@@ -134,6 +159,11 @@ function recalledFinding(kind, body, column) {
     const codes = [...new Set(body.split(",").map(Number))].sort((a, b) => a - b);
     const fits = codes.every((code) => Number.isInteger(code) && code >= 0 && code < column.levels.length);
     return fits && codes.length < column.levels.length ? { kind, codes } : null;
+  }
+  if (kind === "likelihoods") {
+    const [weights, cuts] = body.split("~").map((part) => part.split(",").filter(Boolean).map(Number));
+    const fits = weights.every((weight) => weight >= 0) && weights.some((weight) => weight > 0) && cuts;
+    return fits ? { kind, weights, cuts } : null;
   }
   if (kind !== "ranges") return null;
   const ranges = body.split(",").map((range) => {

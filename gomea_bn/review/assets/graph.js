@@ -1,56 +1,41 @@
-// The drawing of the network. Variables have fixed positions, so only edges change between networks.
+// The drawing of the network: boxes of variables, edges by class, and the legend.
 
 // classes of edges in drawing order, the faintest at the bottom
 const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
 // of edges that the tables leave out
 const DASHES = "6 4";
-// scale below which names are unreadable; the frame scrolls instead
-const SMALLEST = 0.76;
-const graph = { nodes: [], edges: null, curves: new Map() };
+const NAME_LINE = 14;
+const graph = { nodes: [], edges: null, drawing: null };
 
 function buildGraph() {
-  const { layout } = model.data;
-  for (const [i, j, curve] of layout.curves) graph.curves.set(`${i},${j}`, curve);
   const svg = byId("graph");
-  svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
   graph.edges = draw("g", {});
   graph.nodes = model.data.variables.map(nodeOf);
   svg.replaceChildren(graph.edges, ...graph.nodes);
-  const frame = byId("graph-frame");
-  new ResizeObserver(scaleGraph).observe(frame);
-  byId("whole").addEventListener("click", () => {
-    byId("whole").setAttribute("aria-pressed", byId("whole").getAttribute("aria-pressed") !== "true");
-    scaleGraph();
-  });
-  byId("names").replaceChildren(...model.data.variables.map(({ name }) => make("option", { value: name })));
-  byId("find").addEventListener("input", () => findVariable(false));
-  byId("find").addEventListener("keydown", (event) => {
-    if (event.key === "Enter") findVariable(true);
-  });
+  byId("places").hidden = isSingle();
+  byId("places").addEventListener("click", togglePlaces);
+  buildZoom();
+  buildPicture();
+  buildSearch();
   renderers.push(renderGraph);
 }
 
-/** Fits the drawing into its frame, but no smaller than readable unless the user asks for it. */
-function scaleGraph() {
-  const { layout } = model.data;
-  const { clientWidth: width, clientHeight: height } = byId("graph-frame");
-  const fit = Math.min((width - 2) / layout.width, (height - 2) / layout.height, 1.45);
-  const whole = byId("whole");
-  whole.hidden = fit >= SMALLEST;
-  const scale = whole.getAttribute("aria-pressed") === "true" ? fit : Math.max(fit, SMALLEST);
-  byId("graph").setAttribute("width", Math.floor(layout.width * scale));
-  byId("graph").setAttribute("height", Math.floor(layout.height * scale));
+/** Draws every network at positions of its own, or all at the same. */
+function togglePlaces() {
+  change({ places: view.places === "own" ? "shared" : "own" });
+  announce(
+    view.places === "own" ? "Every network has its own positions." : "All networks have the same positions.",
+  );
 }
 
 function nodeOf(variable, index) {
-  const [x, y, width, height] = model.data.layout.boxes[index];
+  const [, , width, height] = model.data.layout.boxes[index];
   const node = draw("g", {
     class: "node",
     tabindex: 0,
     role: "button",
     "data-variable": index,
-    transform: `translate(${x} ${y})`,
     onclick: () => lookAt(index),
     onkeydown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -58,15 +43,35 @@ function nodeOf(variable, index) {
       lookAt(index);
     },
   });
-  const name = fitted(variable.name, width - 34, "12.5px sans-serif");
+  const lines = nameLines(variable).map((line) => fitted(line, width - 18, "12.5px sans-serif"));
+  const texts = lines.map((line, at) =>
+    draw(
+      "text",
+      {
+        x: -6,
+        "aria-hidden": "true",
+        y: 4.5 + NAME_LINE * (at - (lines.length - 1) / 2),
+        "text-anchor": "middle",
+        direction: textDirection(variable.name),
+      },
+      line,
+    ),
+  );
   node.append(
     draw("title", {}, variable.name),
-    draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 9 }),
-    draw("text", { x: -7, y: 4.5, "text-anchor": "middle", direction: textDirection(variable.name) }, name),
+    draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 8 }),
+    ...texts,
     draw("circle", { class: "given", cx: -width / 2, cy: 0, r: 5 }),
-    draw("text", { class: "bins", x: width / 2 - 8, y: 4.5, "text-anchor": "end" }),
+    draw("text", { class: "bins", "aria-hidden": "true", x: width / 2 - 5, y: 4.5, "text-anchor": "end" }),
   );
   return node;
+}
+
+/** The lines of a variable's name in its box. */
+function nameLines({ name, break: at }) {
+  if (at === null) return [name];
+  const letters = Array.from(name);
+  return [letters.slice(0, at).join(""), letters.slice(at).join("")];
 }
 
 const textDirection = (text) =>
@@ -79,6 +84,9 @@ function binCount(candidate, variable) {
 }
 
 function renderGraph() {
+  const key = `${hasOwnDrawing(view.selected) ? model.data.drawing_of[view.selected] : "shared"}`;
+  const isOther = graph.drawing?.key !== key;
+  graph.drawing = { ...drawingOf(view.selected, zoom.frame), key };
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
   const near = view.variable === null ? null : blanket(model.edges[view.selected], view.variable);
@@ -92,23 +100,35 @@ function renderGraph() {
   svg.classList.toggle("dimmed", near !== null);
   const size = counted(model.edges[view.selected].size, "edge");
   svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Network`);
+  svg.dataset.wider = graph.drawing.wider;
+  svg.dataset.higher = graph.drawing.higher;
+  renderPlaces();
   renderLegend(edges, compared);
+  if (isOther) resetZoom();
+  else renderZoom();
+}
+
+function renderPlaces() {
+  byId("places").setAttribute("aria-pressed", view.places === "shared");
+  const lacks = view.places === "own" && model.data.drawing_of[view.selected] === null;
+  byId("places").title = lacks
+    ? "This network is drawn at the shared positions: the front has too many graphs to lay out each"
+    : "Draw all networks with the variables in the same positions (o)";
 }
 
 function renderNode(node, index, around) {
-  const { name, continuous } = model.data.variables[index];
+  const { continuous } = model.data.variables[index];
   const bins = binCount(network(), index);
+  node.setAttribute(
+    "transform",
+    `translate(${graph.drawing.centres[index].map((value) => value.toFixed(1)).join(" ")})`,
+  );
   node.classList.toggle("chosen", index === view.variable);
   node.classList.toggle("blanket", around.has(index));
   node.setAttribute("aria-pressed", index === view.variable);
-  node.setAttribute("aria-label", `${name}, ${counted(bins, continuous ? "bin" : "level")}`);
+  // its name is its title
+  node.setAttribute("aria-description", counted(bins, continuous ? "bin" : "level"));
   node.lastChild.textContent = bins;
-}
-
-/** The 3 k + 1 points [x, y] of an edge's k Bezier pieces, from its parent to its child. */
-function curveOf(from, to) {
-  const curve = graph.curves.get(from < to ? `${from},${to}` : `${to},${from}`);
-  return from < to ? curve : curve.slice().reverse();
 }
 
 /** The point in the middle of the middle piece of a curve. */
@@ -120,9 +140,9 @@ function middleOf(curve) {
 
 function edgeOf({ from, to, kind }, compared, near) {
   const share = view.shares.get(arcKey(from, to)) ?? 0;
-  const width = kind === "there" ? 1.8 : 1.1 + 3.2 * share;
+  const width = kind === "there" ? 1.2 : isSingle() ? 1.9 : 1.1 + 3.2 * share;
   const size = ARROW + 0.9 * width;
-  const curve = curveOf(from, to);
+  const curve = graph.drawing.curveOf(from, to);
   const [[cx, cy], [x1, y1]] = curve.slice(-2);
   const length = Math.hypot(x1 - cx, y1 - cy) || 1;
   const [dx, dy] = [(x1 - cx) / length, (y1 - cy) / length];
@@ -180,7 +200,7 @@ function edgeTitle(from, to, kind, share, compared) {
   return `${parent} → ${child}${words}${curve}${often}${open}`;
 }
 
-// ---- legend, reference, search
+// ---- legend, reference
 
 function renderLegend(edges, compared) {
   const kinds = compared ? ["both", "reversed", "here", "there"] : ["plain"];
@@ -235,22 +255,4 @@ function thickness() {
     { viewBox: "0 0 34 14", "aria-hidden": "true" },
     draw("polygon", { points: "1,6.4 33,4 33,10 1,7.6", fill: "currentColor" }),
   );
-}
-
-/** Marks the variables whose names contain the text; the Enter key opens an exact match or the first. */
-function findVariable(open) {
-  const text = byId("find").value.trim().toLowerCase();
-  const matches = model.order.filter(
-    (index) => text && model.data.variables[index].name.toLowerCase().includes(text),
-  );
-  for (const [index, node] of graph.nodes.entries()) node.classList.toggle("found", matches.includes(index));
-  for (const card of byId("cards").children)
-    card.classList.toggle("found", matches.includes(Number(card.dataset.variable)));
-  if (!open || !matches.length) return;
-  const exact = matches.find((index) => model.data.variables[index].name.toLowerCase() === text);
-  byId("find").value = "";
-  for (const part of [...graph.nodes, ...byId("cards").children]) part.classList.remove("found");
-  lookAt(exact ?? matches[0]);
-  const card = byId("cards").querySelector(`[data-variable="${exact ?? matches[0]}"] .link`);
-  (view.shows === "answers" ? card : graph.nodes[exact ?? matches[0]]).focus();
 }

@@ -11,6 +11,29 @@ function setTexts() {
   document.body.classList.toggle("report", model.data.kind === "network");
 }
 
+// ---- panels at the sides that can be folded away
+
+const PANELS = ["choose", "inspect"];
+
+function buildPanels() {
+  for (const panel of PANELS) byId(`fold-${panel}`).addEventListener("click", () => fold(panel));
+  byId("fold-choose").hidden = isSingle();
+  renderers.push(renderPanels);
+}
+
+function fold(panel) {
+  const folded = new Set(view.folded);
+  if (!folded.delete(panel)) folded.add(panel);
+  change({ folded });
+}
+
+function renderPanels() {
+  for (const panel of PANELS) {
+    byId(`fold-${panel}`).setAttribute("aria-expanded", !view.folded.has(panel));
+    document.body.classList.toggle(`folded-${panel}`, view.folded.has(panel));
+  }
+}
+
 /** Selects the knee, or the first network if there is no knee, and the first two objectives as axes. */
 function setStart() {
   const knee = model.data.landmarks.find((landmark) => landmark.key === "knee");
@@ -29,15 +52,32 @@ const keys = {
   ArrowLeft: () => step(-1),
   s: () => toggleStar(),
   p: () => togglePin(),
-  d: () => change({ shows: view.shows === "graph" ? "answers" : "graph" }),
+  d: () => change({ shows: view.shows === "answers" ? "graph" : "answers" }),
+  t: () => change({ shows: view.shows === "target" ? "graph" : "target" }),
   "/": () => byId("find").focus(),
+  "+": () => zoomBy(ZOOM_STEP),
+  "=": () => zoomBy(ZOOM_STEP),
+  "-": () => zoomBy(1 / ZOOM_STEP),
+  0: () => showWhole(),
+  f: () => toggleFullScreen(),
+  o: () => togglePlaces(),
+  "[": () => fold("choose"),
+  "]": () => fold("inspect"),
 };
+// keys of a page that shows one network
+const KEYS_OF_ONE = ["/", "d", "t", "+", "=", "-", "0", "f", "]"];
+// by Shift and an arrow: pixels by which the drawing moves
+const PANS = { ArrowLeft: [-80, 0], ArrowRight: [80, 0], ArrowUp: [0, -80], ArrowDown: [0, 80] };
 
 function onKey(event) {
   if (event.key === "Escape") return leave(event);
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[event.key])
-    return undefined;
-  if (isSingle() && !["/", "d"].includes(event.key)) return undefined;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return undefined;
+  if (event.shiftKey && PANS[event.key]) {
+    event.preventDefault();
+    return panBy(...PANS[event.key]);
+  }
+  if (isSingle() && !KEYS_OF_ONE.includes(event.key)) return undefined;
+  if (!keys[event.key]) return undefined;
   event.preventDefault();
   return keys[event.key]();
 }
@@ -59,13 +99,16 @@ async function start() {
   setStart();
   if (!isSingle()) {
     buildFilters();
+    buildEdgeFilters();
     buildScatter();
     buildChoose();
   }
   buildGraph();
   buildAnswers();
+  buildTarget();
   buildDecide();
   buildPanel();
+  buildPanels();
   renderers.push(renderPrint);
   recall();
   refresh();

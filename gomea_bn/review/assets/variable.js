@@ -63,11 +63,13 @@ function histogramParts(variable) {
   );
   const bins = owners.map((owner) => `${owner.text} ${binTexts(owner.network, view.variable).join(", ")}`);
   const label = `${variable.name}: ${bins.join("; ")}`;
+  const numbers = cutNumbers(x, tall + 13, width, [low, high]);
   const plot = draw(
     "svg",
     { id: "histogram", role: "img", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
     ...bars,
     ...ends,
+    ...numbers,
     ...strips,
   );
   const why = variable.damaged
@@ -84,6 +86,23 @@ function histogramParts(variable) {
   if (average) lines.push(averageText(view.variable));
   const notes = lines.map((text) => make("p", { class: "muted inside" }, text));
   return [...missing, plot, ...notes, ...binTables(owners)];
+}
+
+/** The cuts of this network as numbers below the axis, as many as fit without overlap between its ends. */
+function cutNumbers(x, y, width, [low, high]) {
+  ruler.font = "11px sans-serif";
+  const endTexts = [low, high].map((value) => shown(value, decimalsFor(high - low), digitsFor(low, high)));
+  const [first, last] = endTexts.map((text) => ruler.measureText(text).width);
+  const cuts = cutsOf(network(), view.variable);
+  const texts = cutTexts(view.variable, cuts);
+  let taken = 4 + first + 6;
+  return cuts.flatMap((cut, index) => {
+    const half = ruler.measureText(texts[index]).width / 2;
+    const at = x(cut);
+    if (at - half < taken || at + half > width - 4 - last - 6) return [];
+    taken = at + half + 6;
+    return [draw("text", { class: "tick cut-number", x: at, y, "text-anchor": "middle" }, texts[index])];
+  });
 }
 
 function spanOf(variable) {

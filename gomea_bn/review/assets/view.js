@@ -9,11 +9,24 @@ const view = {
   weights: null,
   // by position of the axis: [low, high]
   filters: new Map(),
+  // edges that networks must have or lack; see edge_filters.js
+  edgeFilters: [],
   variable: null,
-  // the middle of the page: "graph" or "answers"
+  // the middle of the page: "graph", "answers" or "target"
   shows: "graph",
+  // positions in the drawing: "own" or "shared"
+  places: "own",
+  // names of the panels that are folded away: "choose", "inspect"
+  folded: new Set(),
   // order of the cards of the answers: "columns" or "moved"
   cards: "columns",
+  // the column that is asked about, null for the one that was looked at; "mean" or the position of a bin or level
+  target: null,
+  quantity: null,
+  // order of the columns that would tell more: "range" or "information"
+  columnOrder: "range",
+  // saved findings with their names
+  scenarios: [],
   // what is known, by variable; see findings.js
   findings: new Map(),
   tab: "network",
@@ -50,7 +63,7 @@ function passes(position) {
     const value = model.axes[axis].values[position];
     if (value < low || value > high) return false;
   }
-  return true;
+  return passesEdges(position);
 }
 
 const idOf = (position) => model.data.ids[position];
@@ -104,8 +117,8 @@ function toggleStar(position = view.selected) {
   refresh();
 }
 
-function togglePin() {
-  const pin = view.pin === view.selected ? null : view.selected;
+function togglePin(position = view.selected) {
+  const pin = view.pin === position ? null : position;
   announce(pin === null ? "Nothing is pinned." : `Network ${idOf(pin)} is pinned as A.`);
   change({ pin, against: pin === null ? "expert" : "pin" });
 }
@@ -135,10 +148,17 @@ function hashOfView() {
   }
   if (view.filters.size)
     parts.set("filters", [...view.filters].map(([axis, [a, b]]) => `${axis}:${a}:${b}`).join(","));
+  for (const filter of view.edgeFilters) parts.append("edge", edgeFilterCode(filter));
   if (view.variable !== null) parts.set("variable", view.variable);
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
-  if (view.shows === "answers") parts.set("shows", "answers");
+  if (view.shows !== "graph") parts.set("shows", view.shows);
+  if (view.target !== null) parts.set("target", view.target);
+  if (view.quantity !== null) parts.set("quantity", view.quantity);
+  if (view.columnOrder !== "range") parts.set("order", view.columnOrder);
+  for (const scenario of view.scenarios) parts.append("scenario", scenarioCode(scenario));
+  if (view.places === "shared") parts.set("places", "shared");
+  if (view.folded.size) parts.set("folded", [...view.folded].join(","));
   if (view.cards === "moved") parts.set("cards", "moved");
   for (const [key, finding] of view.findings) parts.append("given", findingCode(key, finding));
   if (view.stars.size) parts.set("stars", sortedIds(view.stars).join(","));
@@ -166,10 +186,18 @@ function recall() {
   )
     view.weights = weights;
   view.filters = recalledFilters(parts.get("filters") ?? "");
+  view.edgeFilters = recalledEdgeFilters(parts.getAll("edge"));
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";
-  view.shows = parts.get("shows") === "answers" ? "answers" : "graph";
+  view.shows = ["answers", "target"].includes(parts.get("shows")) ? parts.get("shows") : "graph";
+  const target = parts.has("target") ? Number(parts.get("target")) : -1;
+  view.target = model.data.variables[target] ? target : null;
+  view.quantity = /^(mean|\d+)$/.test(parts.get("quantity") ?? "") ? parts.get("quantity") : null;
+  view.columnOrder = parts.get("order") === "information" ? "information" : "range";
+  view.scenarios = recalledScenarios(parts.getAll("scenario"));
+  view.places = parts.get("places") === "shared" ? "shared" : "own";
+  view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => PANELS.includes(panel)));
   view.cards = parts.get("cards") === "moved" ? "moved" : "columns";
   view.findings = recalledFindings(parts.getAll("given"));
   view.against = parts.get("against") === "pin" ? "pin" : "expert";

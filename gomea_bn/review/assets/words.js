@@ -103,17 +103,29 @@ function groupTitle(kind, number, compared) {
   return {
     plain: counted(number, "edge"),
     both: `In both: ${number}`,
-    reversed: `Reversed: ${number}`,
+    turned: `Reversed within an equivalence class: ${number}`,
+    reversed: `Reversed, contradicts: ${number}`,
     here: `Only here: ${number}`,
     there: `Only in ${compared?.name}: ${number}`,
   }[kind];
 }
 
+/**
+ * The class of an edge, where a reversed edge is "turned" if its direction is open in one of the two networks: a network
+ * with the same independences has the edge the other way, so the two do not contradict each other.
+ */
+function groupOf({ from, to, kind }, compared) {
+  if (kind !== "reversed") return kind;
+  const isOpenThere = compared.network.o.includes(arcKey(to, from));
+  return isOpen(from, to) || isOpenThere ? "turned" : "reversed";
+}
+
 /** The edges by class as lists, the textual form of the drawing. */
 function edgeGroups(edges, compared) {
-  const kinds = compared ? ["reversed", "here", "there", "both"] : ["plain"];
-  return kinds.flatMap((kind) => {
-    const group = edges.filter((edge) => edge.kind === kind);
+  const groups = compared ? ["turned", "reversed", "here", "there", "both"] : ["plain"];
+  return groups.flatMap((groupKind) => {
+    const kind = groupKind === "turned" ? "reversed" : groupKind;
+    const group = edges.filter((edge) => groupOf(edge, compared) === groupKind);
     if (!group.length)
       return kind === "plain" ? [make("p", {}, "No edges: all variables are independent.")] : [];
     const items = group.map(({ from, to }) => {
@@ -139,7 +151,7 @@ function edgeGroups(edges, compared) {
       return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...marks, ...often);
     });
     return [
-      make("h3", {}, groupTitle(kind, group.length, compared)),
+      make("h3", {}, groupTitle(groupKind, group.length, compared)),
       make("ul", { class: "edge-list" }, ...items),
     ];
   });
@@ -148,7 +160,13 @@ function edgeGroups(edges, compared) {
 function shareNote() {
   if (isSingle()) return [];
   const pool = counted(Math.max(1, view.left.length), "network");
-  return [make("p", { class: "muted note" }, `Percentages: how many of the ${pool} left have the edge.`)];
+  return [
+    make(
+      "p",
+      { class: "muted note" },
+      `Percentages: the share of the ${pool} left that have the edge, not a probability of the edge.`,
+    ),
+  ];
 }
 
 function nameLink(variable) {
@@ -253,7 +271,7 @@ const MOST_IN_FULL = 24;
 function renderPrint() {
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
-  const kinds = compared ? ["both", "reversed", "here", "there"] : ["plain"];
+  const kinds = compared ? ["both", "turned", "reversed", "here", "there"] : ["plain"];
   const parts = [];
   const note = view.notes.get(view.selected);
   if (note) parts.push(make("h3", {}, "Note"), make("p", {}, named(note)));
@@ -270,7 +288,7 @@ function renderPrint() {
     );
   for (const kind of kinds) {
     const group = edges
-      .filter((edge) => edge.kind === kind)
+      .filter((edge) => groupOf(edge, compared) === kind)
       .map(({ from, to }) => `${shortName(from)} → ${shortName(to)}`);
     if (group.length)
       parts.push(make("h3", {}, groupTitle(kind, group.length, compared)), make("p", {}, group.join(";  ")));

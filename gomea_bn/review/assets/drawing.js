@@ -1,0 +1,100 @@
+// Where boxes and edges are drawn: in a network's own drawing, stretched to the frame, or at positions that all share.
+
+// scale at which names, of 12.5 pixels, have 11
+const READABLE = 0.885;
+const LARGEST = 1.45;
+// largest factors by which the distances of boxes and of rows grow where the frame has room
+const STRETCH = { wider: 1.7, higher: 2.2 };
+const FRAME_MARGIN = 10;
+
+/** Whether a network is drawn at positions of its own. */
+const hasOwnDrawing = (position) => view.places === "own" && model.data.drawing_of[position] !== null;
+
+/**
+ * The drawing of a network for a frame: its `width` and `height`, the `centres` of the boxes, and `curveOf` an edge:
+ * the 3 k + 1 points [x, y] of k Bezier pieces, from its parent to its child.
+ */
+function drawingOf(position, frame) {
+  if (!hasOwnDrawing(position)) return sharedDrawing();
+  return stretched(model.data.drawings[model.data.drawing_of[position]], frame);
+}
+
+/** The drawing at the positions that all networks share, with a route for every edge of any network. */
+function sharedDrawing() {
+  const { layout } = model.data;
+  const curves = new Map(layout.curves.map(([i, j, curve]) => [`${i},${j}`, curve]));
+  const curveOf = (from, to) =>
+    from < to ? curves.get(`${from},${to}`) : curves.get(`${to},${from}`).slice().reverse();
+  return {
+    width: layout.width,
+    height: layout.height,
+    centres: layout.boxes.map(([x, y]) => [x, y]),
+    curveOf,
+    wider: 1,
+    higher: 1,
+  };
+}
+
+/** A network's own drawing, with distances that fill the frame; follows `NetworkSketch` of the package. */
+function stretched(entry, frame) {
+  const margin = 2 * FRAME_MARGIN;
+  const fit = Math.min(frame.width / (entry.w + margin), frame.height / (entry.h + margin));
+  const scale = Math.min(Math.max(fit, READABLE), LARGEST);
+  const factor = (room, size, most) => Math.min(Math.max((room / scale - margin) / size, 1), most);
+  const wider = factor(frame.width, entry.w, STRETCH.wider);
+  const higher = factor(frame.height, entry.h, STRETCH.higher);
+  const tall = model.data.layout.boxes[0][3];
+  const at = (x, row) => [FRAME_MARGIN + x * wider, FRAME_MARGIN + entry.t[row] * higher];
+  const centres = entry.x.map((x, variable) => {
+    const [left, top] = at(x, entry.r[variable]);
+    return [left, top + tall / 2];
+  });
+  const curves = new Map(
+    entry.e.map(([from, to, bends, above, below]) => {
+      const [upper, lower] = entry.r[from] < entry.r[to] ? [from, to] : [to, from];
+      const [x, y] = at(entry.x[upper], entry.r[upper]);
+      const points = [[x + above, y + tall]];
+      bends.forEach((bend, index) => {
+        const top = at(bend, entry.r[upper] + 1 + index);
+        points.push(...bow(points.at(-1), top), top, ...vertical(top, tall));
+      });
+      const end = at(entry.x[lower], entry.r[lower]);
+      end[0] += below;
+      points.push(...bow(points.at(-1), end), end);
+      return [`${from},${to}`, upper === from ? points : points.reverse()];
+    }),
+  );
+  const curveOf = (from, to) => curves.get(`${from},${to}`) ?? chord(centres, from, to);
+  const size = { width: entry.w * wider + margin, height: entry.h * higher + margin };
+  return { ...size, centres, curveOf, wider, higher };
+}
+
+/** The inner control points of a piece that starts and ends vertically. */
+function bow([x0, y0], [x1, y1]) {
+  const middle = (y0 + y1) / 2;
+  return [
+    [x0, middle],
+    [x1, middle],
+  ];
+}
+
+/** The further points of a vertical piece of this height that starts at a point. */
+const vertical = ([x, y], height) => [1, 2, 3].map((third) => [x, y + (height * third) / 3]);
+
+/** A slightly bent piece between two boxes, for an edge that the drawing lacks; it passes behind other boxes. */
+function chord(centres, from, to) {
+  const [start, end] = [centres[from], centres[to]];
+  const [dx, dy] = [end[0] - start[0], end[1] - start[1]];
+  const control = [(start[0] + end[0]) / 2 - 0.12 * dy, (start[1] + end[1]) / 2 + 0.12 * dx];
+  const [a, b] = [borderPoint(start, from, control), borderPoint(end, to, control)];
+  const towards = (point) => [0, 1].map((axis) => (point[axis] + 2 * control[axis]) / 3);
+  return [a, towards(a), towards(b), b];
+}
+
+/** The point where the line from the centre of a box to another point leaves the box. */
+function borderPoint([x, y], variable, [goalX, goalY]) {
+  const [, , width, height] = model.data.layout.boxes[variable];
+  const [dx, dy] = [goalX - x, goalY - y];
+  const share = Math.min(width / 2 / Math.abs(dx || 1e-9), height / 2 / Math.abs(dy || 1e-9), 1);
+  return [x + share * dx, y + share * dy];
+}

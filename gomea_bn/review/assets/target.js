@@ -1,0 +1,404 @@
+// One column as the target: its answer with an interval, what drives it, what else would tell, and saved scenarios.
+
+const target = {
+  ticket: 0,
+  asked: "",
+  // what the worker said last, and the findings and scenarios that it was asked about
+  insight: null,
+  findings: [],
+  scenarios: [],
+  // the distributions under drawn tables, null until they are there
+  draws: null,
+  note: "",
+};
+const N_DRAWS = 200;
+// limit of the time for the draws, in cells of trees
+const MOST_DRAWN = 2e8;
+
+function buildTarget() {
+  byId("show-target").addEventListener("click", () => change({ shows: "target" }));
+  byId("target").replaceChildren(
+    ...model.data.variables.map(({ name }, index) => make("option", { value: index }, name)),
+  );
+  byId("target").addEventListener("change", (event) =>
+    change({ target: Number(event.target.value), quantity: null }),
+  );
+  byId("quantity").addEventListener("change", (event) => change({ quantity: event.target.value }));
+  byId("column-order").addEventListener("change", (event) => change({ columnOrder: event.target.value }));
+  byId("save-scenario").addEventListener("click", saveScenario);
+  renderers.push(renderTarget);
+}
+
+const targetColumn = () => view.target ?? view.variable ?? model.data.variables.length - 1;
+
+/** The means of a column's bins, null for a discrete column. */
+const binMeans = (column) => model.data.cuts[column][network().c[column]].m;
+
+/** What is asked of the target: the key "mean" or the position of a bin or level. */
+function quantity() {
+  const column = targetColumn();
+  const code = Number(view.quantity);
+  if (view.quantity !== null && view.quantity !== "mean" && code < binCount(network(), column)) return code;
+  return binMeans(column) ? "mean" : 0;
+}
+
+/** The value of the quantity under a distribution of the target. */
+function quantityOf(share) {
+  const key = quantity();
+  if (key !== "mean") return share[key];
+  return binMeans(targetColumn()).reduce((sum, mean, code) => sum + mean * share[code], 0);
+}
+
+/** A value of the quantity as text. */
+function valueText(value) {
+  if (quantity() !== "mean") return finePercent(value);
+  const [low, high] = model.data.variables[targetColumn()].support;
+  return shown(value, decimalsFor(high - low) + 1);
+}
+
+function quantityText() {
+  const column = targetColumn();
+  const { name } = model.data.variables[column];
+  const key = quantity();
+  return key === "mean"
+    ? `mean of ${name}`
+    : `probability of ${name} ${stateText(column, binTexts(network(), column)[key])}`;
+}
+
+const stateText = (column, text) => (model.data.variables[column].continuous ? text : `= ${text}`);
+
+// ---- questions
+
+function askTarget() {
+  const findings = fitting();
+  const column = targetColumn();
+  const sets = [
+    ...[...findings.keys()].map((variable) => without(findings, variable)),
+    ...view.scenarios.map((scenario) => fittingOf(scenario.findings)),
+    new Map(),
+  ];
+  const question = { target: column, ...questionOf(findings), questions: sets.map(questionOf) };
+  const asked = JSON.stringify([view.selected, question]);
+  if (asked === target.asked) return;
+  target.asked = asked;
+  target.ticket = post({ insight: question });
+  Object.assign(target, { insight: null, draws: null, note: "", findings: [...findings] });
+  target.scenarios = view.scenarios.slice();
+}
+
+/** Asks for the answer under drawn tables, unless the page lacks the number of rows or the tables are large. */
+function askDraws() {
+  const counts = rowsBehind(network());
+  const cells = answers.after?.cells ?? 0;
+  const number = Math.min(N_DRAWS, Math.floor(MOST_DRAWN / Math.max(cells, 1)));
+  if (!counts) target.note = "No interval: the number of rows behind the tables is unknown.";
+  else if (number < N_DRAWS) target.note = "No interval: the tables of the answer are too large.";
+  else {
+    const { known, weights } = questionOf(fitting());
+    target.ticket = post({ draws: { target: targetColumn(), known, weights, counts, number } });
+    return;
+  }
+  document.body.dataset.told = target.ticket;
+}
+
+/** Per column, the number of rows of data behind each row of its table; null if one is unknown. */
+function rowsBehind(candidate) {
+  const counts = model.data.variables.map(({ counts: ofLevels }, variable) => {
+    const entry = family(candidate, variable);
+    if (entry.p.length) return rowCounts(entry);
+    const ofStates = model.data.cuts[variable][candidate.c[variable]].n ?? ofLevels;
+    return ofStates ? [ofStates.reduce((sum, count) => sum + count, 0)] : null;
+  });
+  return counts.every(Boolean) ? counts : null;
+}
+
+/** The number of rows of data behind every row of a table with parents, null if unknown. */
+function rowCounts(entry) {
+  if (!entry.i || !entry.n) return entry.n;
+  if (!entry.z) return null;
+  const counts = new Array(entry.r).fill(0);
+  entry.i.forEach((row, index) => {
+    counts[row] = entry.n[index];
+  });
+  for (const [row, count] of entry.z) counts[row] = count;
+  return counts;
+}
+
+function receiveTarget({ ticket, insight, draws }) {
+  if (ticket !== target.ticket) return;
+  if (insight) {
+    target.insight = insight;
+    if (insight.columns) askDraws();
+    else document.body.dataset.told = ticket;
+  } else {
+    target.draws = draws;
+    document.body.dataset.told = ticket;
+  }
+  renderTarget();
+}
+
+// ---- the view
+
+function renderTarget() {
+  if (view.shows !== "target") return;
+  document.body.dataset.told = "";
+  const column = targetColumn();
+  byId("target").value = column;
+  const states = binTexts(network(), column).map((text, code) =>
+    make("option", { value: code }, `probability ${stateText(column, text)}`),
+  );
+  const mean = binMeans(column) ? [make("option", { value: "mean" }, "mean")] : [];
+  byId("quantity").replaceChildren(...mean, ...states);
+  byId("quantity").value = quantity();
+  byId("column-order").value = view.columnOrder;
+  byId("save-scenario").disabled = !view.findings.size;
+  askTarget();
+  byId("target-words").textContent = targetWords();
+  const parts = target.insight ? [...driverParts(), ...scenarioParts(), ...columnParts(), noteParts()] : [];
+  byId("target-parts").replaceChildren(...parts);
+  if (target.insight && (target.draws || target.note || !target.insight.columns))
+    document.body.dataset.told = target.ticket;
+}
+
+function targetWords() {
+  const { insight } = target;
+  if (answers.refusal) return answerText();
+  if (!insight) return "…";
+  const { name } = model.data.variables[targetColumn()];
+  if (!insight.share) return insight.log === null ? answerText() : impossibleText();
+  if (!insight.columns) return `${name} is known. Remove its finding to ask about it.`;
+  const start = insight.alone.at(-1).share;
+  const now = `The ${quantityText()} is ${valueText(quantityOf(insight.share))}`;
+  const before = view.findings.size && start ? `; without evidence ${valueText(quantityOf(start))}` : "";
+  return `${now}${intervalText()}${before}. ${target.note}`;
+}
+
+/** The interval that 95 % of the draws lie in, in words. */
+function intervalText() {
+  if (!target.draws) return "";
+  const values = target.draws.map(quantityOf).sort((a, b) => a - b);
+  const [low, high] = [0.025, 0.975].map((level) => values[Math.round(level * (values.length - 1))]);
+  return ` (95 % interval ${valueText(low)} to ${valueText(high)})`;
+}
+
+const tableOf = (id, caption, heads, rows) =>
+  make(
+    "table",
+    { id },
+    make("caption", {}, caption),
+    make(
+      "thead",
+      {},
+      make(
+        "tr",
+        {},
+        ...heads.map((head, at) => make("th", { class: at ? null : "text", scope: "col" }, head)),
+      ),
+    ),
+    make("tbody", {}, ...rows),
+  );
+
+/** The answer without each finding, those that move it most first. */
+function driverParts() {
+  const { insight, findings } = target;
+  if (!findings.length || !insight.share) return [];
+  const drivers = findings
+    .map(([variable, finding], index) => {
+      const { share } = insight.alone[index];
+      return { variable, finding, share, moved: share ? movedShare(share, insight.share) : null };
+    })
+    .sort((a, b) => (b.moved ?? 2) - (a.moved ?? 2));
+  const rows = drivers.map(({ variable, finding, share, moved }) =>
+    make(
+      "tr",
+      { "data-variable": variable, "data-moved": moved },
+      make("th", { scope: "row" }, nameLink(variable), " ", named(findingText(variable, finding))),
+      make("td", {}, share ? valueText(quantityOf(share)) : "impossible"),
+      make("td", {}, share ? finePercent(moved) : "–"),
+    ),
+  );
+  return [
+    tableOf(
+      "drivers",
+      "What drives the answer: the answer without each finding",
+      ["Without", quantityText(), "moves"],
+      rows,
+    ),
+  ];
+}
+
+/** Per unknown column the lowest and highest value over its bins or levels, and its information. */
+function columnEffects() {
+  const { share, columns } = target.insight;
+  return columns.flatMap((column, variable) => {
+    if (!column) return [];
+    const card = column.shares.length;
+    const ends = { low: null, high: null };
+    for (let state = 0; state < card; state += 1) {
+      if (!(column.shares[state] > 0)) continue;
+      const given = Array.from(share, (_, code) => column.joint[code * card + state] / column.shares[state]);
+      const value = quantityOf(given);
+      if (!ends.low || value < ends.low.value) ends.low = { value, state };
+      if (!ends.high || value > ends.high.value) ends.high = { value, state };
+    }
+    return [{ variable, ...ends, bits: column.bits }];
+  });
+}
+
+/** What other columns would tell: a tornado of the answer over their bins, and the value of their information. */
+function columnParts() {
+  const { share, columns } = target.insight;
+  if (!columns) return [];
+  const size = {
+    range: ({ low, high }) => high.value - low.value,
+    information: ({ bits }) => bits,
+  }[view.columnOrder];
+  const effects = columnEffects().sort((a, b) => size(b) - size(a) || a.variable - b.variable);
+  const ends = effects.flatMap(({ low, high }) => [low.value, high.value]);
+  const [least, most] = [Math.min(...ends), Math.max(...ends)];
+  const x = (value) => 2 + ((value - least) / (most - least || 1)) * 126;
+  const now = x(quantityOf(share));
+  const rows = effects.map(({ variable, low, high, bits }) => {
+    const texts = binTexts(network(), variable);
+    const end = ({ value, state }) => make("td", {}, valueText(value), make("br"), small(texts[state]));
+    const bar = draw(
+      "svg",
+      { class: "tornado", viewBox: "0 0 130 16", width: 130, height: 16, "aria-hidden": "true" },
+      draw("rect", {
+        class: "fill this",
+        x: x(low.value),
+        y: 3,
+        height: 10,
+        width: Math.max(1, x(high.value) - x(low.value)),
+      }),
+      draw("line", { class: "now", x1: now, x2: now, y1: 0, y2: 16 }),
+    );
+    return make(
+      "tr",
+      { "data-variable": variable, "data-low": low.value, "data-high": high.value, "data-bits": bits },
+      make("th", { scope: "row" }, nameLink(variable)),
+      end(low),
+      make("td", {}, bar),
+      end(high),
+      make("td", {}, bits < 0.00005 ? "0" : bits.toFixed(bits < 0.01 ? 4 : 3)),
+    );
+  });
+  const caption = `What else would tell: the ${quantityText()} if one more column were known`;
+  return [tableOf("effects", caption, ["Column", "lowest, at", "", "highest, at", "bits"], rows)];
+}
+
+/** How to read the tables. */
+function noteParts() {
+  const { share, columns } = target.insight;
+  if (!columns) return make("p");
+  const entropy = -share.reduce((sum, chance) => sum + (chance > 0 ? chance * Math.log2(chance) : 0), 0);
+  const notes = [
+    "“Moves”: the share of the target's distribution that lies elsewhere without the finding.",
+    `“Bits”: by how much knowing the column would reduce the target's entropy, now ${entropy.toFixed(3)} bits, on ` +
+      "average (mutual information given the findings).",
+    "All numbers say what to expect when a value is seen. They do not say what would follow if a value were changed.",
+  ];
+  if (target.draws)
+    notes.push(
+      `The interval holds 95 % of ${target.draws.length} answers under tables drawn from Dirichlet distributions ` +
+        "around the probability tables, where each row has the weight of its rows of data plus 1. It shows how sure " +
+        "the answer is given the number of rows, and takes the graph and the cuts as given.",
+    );
+  return make("div", { class: "muted note" }, ...notes.map((note) => make("p", {}, note)));
+}
+
+const small = (text) => make("small", { class: "muted" }, named(text));
+
+// ---- scenarios
+
+/** Saves the findings under the next free number. */
+function saveScenario() {
+  const numbers = view.scenarios.map(({ name }) => Number(name.slice(1)));
+  const name = `S${Math.max(0, ...numbers) + 1}`;
+  change({ scenarios: [...view.scenarios, { name, findings: new Map(view.findings) }] });
+  announce(`Saved the evidence as scenario ${name}.`);
+}
+
+/** The target's distribution in every scenario, side by side. */
+function scenarioParts() {
+  const { insight, scenarios, findings } = target;
+  if (!scenarios.length) return [];
+  const saved = scenarios.map((scenario, index) => ({
+    ...scenario,
+    ...insight.alone[findings.length + index],
+  }));
+  const shares = [insight.alone.at(-1).share, insight.share, ...saved.map(({ share }) => share)];
+  const cell = (share, text) => make("td", {}, share ? text(share) : "impossible");
+  const row = (name, text) =>
+    make("tr", {}, make("th", { scope: "row" }, named(name)), ...shares.map((share) => cell(share, text)));
+  const states = binTexts(network(), targetColumn()).map((name, code) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, named(name)),
+      ...shares.map((share) =>
+        share
+          ? withShare(
+              make("td", { class: "share", "data-share": share[code] }, finePercent(share[code])),
+              share[code],
+            )
+          : make("td", {}, "–"),
+      ),
+    ),
+  );
+  const heads = ["Scenario", "no evidence", "now", ...saved.map(scenarioHead)];
+  const list = saved.map(({ name, findings: stored }) =>
+    make("li", {}, make("b", {}, name), ": ", named(evidenceText(stored))),
+  );
+  const caption = `The distribution of ${model.data.variables[targetColumn()].name} in the saved scenarios`;
+  const rows = [row(quantityText(), (share) => valueText(quantityOf(share))), ...states];
+  return [
+    make("div", {}, tableOf("scenarios", caption, heads, rows), make("ul", { class: "plain-list" }, ...list)),
+  ];
+}
+
+const evidenceText = (findings) =>
+  [...findings]
+    .map(([variable, finding]) => `${model.data.variables[variable].name} ${findingText(variable, finding)}`)
+    .join(", ");
+
+const scenarioHead = ({ name, findings }) =>
+  make(
+    "span",
+    {},
+    make(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-label": `Use scenario ${name}`,
+        onclick: () => change({ findings: new Map(findings) }),
+      },
+      name,
+    ),
+    make(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-label": `Remove scenario ${name}`,
+        onclick: () => change({ scenarios: view.scenarios.filter((scenario) => scenario.name !== name) }),
+      },
+      "×",
+    ),
+  );
+
+// ---- the address
+
+const scenarioCode = ({ name, findings }) =>
+  [name, ...[...findings].map(([variable, finding]) => findingCode(variable, finding))].join(";");
+
+/** The scenarios of texts from the address; those without a finding that fits these data are left out. */
+function recalledScenarios(texts) {
+  return texts
+    .map((text) => {
+      const [name, ...codes] = text.split(";");
+      return { name, findings: recalledFindings(codes) };
+    })
+    .filter(({ name, findings }) => /^S\d{1,4}$/.test(name) && findings.size);
+}

@@ -1,0 +1,179 @@
+"""The drawing on the review page: the layout of `plot_network`, readable, zoomed, moved, and saved as a picture."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from review_browser import hidden_nodes, name_size, needs_browser, opened
+from review_examples import example_front, learned_table, random_candidate
+
+from gomea_bn.plots.network_layout import network_layout
+from gomea_bn.plots.network_sketch import NetworkSketch
+from gomea_bn.review import drawings
+from gomea_bn.review.drawings import Drawings
+from gomea_bn.review.layout import box_sizes
+from gomea_bn.review.page import network_report, review_page
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+MARGIN = 10.0
+
+
+def learned(n_variables: int, seed: int):
+    table = learned_table(n_variables, 100, seed)
+    rng = np.random.default_rng(seed)
+    return random_candidate(table, rng, rng.permutation(n_variables))
+
+
+def scale(page: Page) -> float:
+    return float(page.locator("body").get_attribute("data-scale"))
+
+
+@pytest.fixture
+def report(browser, tmp_path):
+    network = learned(9, 3)
+    network_report(network, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        yield page, network
+
+
+def test_equal_graphs_share_a_drawing_and_the_time_is_limited(monkeypatch):
+    first, second = learned(6, 1), learned(6, 2)
+    pages = Drawings(first.names, (600.0, 600.0))
+    assert [pages.add(network) for network in (first, second, first)] == [0, 1, 0]
+    monkeypatch.setattr(drawings, "_MOST_LAID_OUT", 6 + len(first.edges))
+    limited = Drawings(first.names, (600.0, 600.0))
+    assert [limited.add(network) for network in (first, second, first)] == [0, None, 0]
+
+
+def test_a_drawing_that_is_too_wide_for_its_frame_gets_more_rows():
+    network = learned(40, 4)
+    wide = Drawings(network.names, (3000.0, 600.0))
+    narrow = Drawings(network.names, (420.0, 900.0))
+    for pages in (wide, narrow):
+        pages.add(network)
+    assert narrow.entries[0]["w"] < wide.entries[0]["w"]
+    assert len(narrow.entries[0]["t"]) > len(wide.entries[0]["t"])
+
+
+@needs_browser
+def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
+    page, network = report
+    sizes = {name: tuple(size) for name, size in zip(network.names, box_sizes(network.names).tolist())}
+    widths = {name: size[0] for name, size in sizes.items()}
+    layout = network_layout(network.names, sorted(network.edges), widths=widths, gap=drawings._GAP)
+    sketch = NetworkSketch(layout, sizes, drawings._ROW_GAPS)
+    stretch = page.locator("#graph").evaluate("one => [one.dataset.wider, one.dataset.higher].map(Number)")
+    assert max(stretch) > 1
+    sketch.stretch(*stretch)
+    nodes = page.locator(".node").evaluate_all("all => all.map(one => one.getAttribute('transform'))")
+    for name, transform in zip(network.names, nodes):
+        centre = [float(number) - MARGIN for number in re.findall(r"[\d.]+", transform)]
+        assert centre == pytest.approx(sketch.points[name], abs=0.3)
+    for parent, child in network.edges:
+        key = f"{network.names.index(parent)},{network.names.index(child)}"
+        path = page.locator(f".edge[data-edge='{key}'] path").get_attribute("d")
+        drawn = np.array([float(number) for number in re.findall(r"-?[\d.]+", path)]).reshape(-1, 2) - MARGIN
+        track = sketch.path((parent, child))
+        # the track has two equal points at each box, and two for every row between
+        assert drawn[0] == pytest.approx(track[0], abs=0.3)
+        assert drawn[-1][0] == pytest.approx(track[-1][0], abs=0.3)
+        for position, point in enumerate(track[2:-2]):
+            assert drawn[3 + 3 * position] == pytest.approx(point, abs=0.3)
+
+
+@needs_browser
+@pytest.mark.parametrize("n_variables", [20, 40])
+def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, n_variables):
+    network_report(learned(n_variables, 5), None, tmp_path / "page.html")
+    review_page(example_front(n_networks=3, n_variables=20), tmp_path / "front.html")
+    size = {"width": 1440, "height": 900}
+    for file in ("page.html", "front.html"):
+        with opened(browser, tmp_path / file, viewport=size) as page:
+            assert name_size(page) >= 11
+            assert hidden_nodes(page) == 0
+            frame, drawn = page.evaluate(
+                """() => [document.getElementById("graph-frame"), document.getElementById("graph").firstChild]
+                  .map(one => one.getBoundingClientRect()).map(({width, height}) => [width, height])"""
+            )
+            assert max(drawn[0] / frame[0], drawn[1] / frame[1]) > 0.75
+
+
+@needs_browser
+def test_the_drawing_zooms_and_moves_by_buttons_keys_wheel_and_pointer(report):
+    page, _ = report
+    start = scale(page)
+    page.click("#zoom-in")
+    assert scale(page) == pytest.approx(1.25 * start)
+    expect(page.locator("#part-note")).to_be_visible()
+    page.keyboard.press("-")
+    assert scale(page) == pytest.approx(start)
+    frame = page.locator("#graph-frame").bounding_box()
+    page.mouse.move(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] - 5)
+    page.mouse.wheel(0, -300)
+    page.wait_for_function("start => Number(document.body.dataset.scale) > 1.3 * start", arg=start)
+    box = page.locator("#graph").get_attribute("viewBox")
+    page.keyboard.press("Shift+ArrowRight")
+    moved = page.locator("#graph").get_attribute("viewBox")
+    assert float(moved.split()[0]) - float(box.split()[0]) == pytest.approx(80 / scale(page), abs=0.1)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + frame["width"] / 2 + 50, frame["y"] + frame["height"] - 5, steps=3)
+    page.mouse.up()
+    assert float(page.locator("#graph").get_attribute("viewBox").split()[0]) < float(moved.split()[0])
+    assert page.locator(".node.chosen").count() == 0
+    page.keyboard.press("0")
+    assert hidden_nodes(page) == 0
+    for _ in range(6):
+        page.keyboard.press("+")
+    page.locator(".node").last.focus()
+    assert page.locator(".node").last.evaluate(
+        """one => { const [a, b] = [one, document.getElementById("graph-frame")].map(e => e.getBoundingClientRect());
+          return a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom }"""
+    )
+
+
+@needs_browser
+def test_panels_fold_and_the_look_fills_the_screen(page):
+    wide = page.locator("#graph-frame").bounding_box()["width"]
+    page.click("#fold-choose")
+    page.keyboard.press("]")
+    expect(page.locator("#choose")).to_be_hidden()
+    expect(page.locator("#inspect")).to_be_hidden()
+    assert page.locator("#fold-inspect").get_attribute("aria-expanded") == "false"
+    assert page.locator("#graph-frame").bounding_box()["width"] > wide + 400
+    expect(page).to_have_url(re.compile("folded=choose%2Cinspect"))
+    page.reload()
+    page.wait_for_selector("body[data-ready='1']")
+    expect(page.locator("#choose")).to_be_hidden()
+    page.keyboard.press("f")
+    page.wait_for_selector("#full-screen[aria-pressed=true]")
+    page.keyboard.press("f")
+    page.wait_for_selector("#full-screen[aria-pressed=false]")
+
+
+@needs_browser
+def test_the_drawing_is_saved_whole_as_svg_and_png(report):
+    page, network = report
+    page.click("#zoom-in")
+    with page.expect_download() as download:
+        page.click("#save-svg")
+    assert download.value.suggested_filename == "network.svg"
+    root = ElementTree.fromstring(Path(download.value.path()).read_text(encoding="utf-8"))
+    texts = "".join(root.itertext())
+    assert all(name in texts for name in network.names)
+    paths = root.findall(".//{http://www.w3.org/2000/svg}path")
+    assert len(paths) == len(network.edges)
+    assert {path.get("fill") for path in paths} == {"none"}
+    assert {path.get("stroke") for path in paths} == {"rgb(0, 114, 178)"}
+    width, height = float(root.get("width")), float(root.get("height"))
+    with page.expect_download() as download:
+        page.click("#save-png")
+    picture = Path(download.value.path()).read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    pixels = [int.from_bytes(picture[at : at + 4], "big") for at in (16, 20)]
+    assert pixels == pytest.approx([2 * width, 2 * height], abs=2)

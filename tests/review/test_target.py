@@ -1,0 +1,210 @@
+"""The page's answers about one column: drivers, other columns, scenarios, intervals; held against `query`."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+from review_browser import needs_browser, opened
+
+from gomea_bn.data.table import read_table
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.review.page import network_report
+from gomea_bn.simulation.random_networks import random_network
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+TARGET = 2
+
+
+def wait(page: Page) -> None:
+    page.wait_for_selector("body[data-told]:not([data-told=''])")
+
+
+def bins(network: DiscretizedBayesNet, position: int, codes: list[int]) -> set:
+    return set(network.query(network.names[position]).index[codes])
+
+
+def mean(network: DiscretizedBayesNet, evidence: dict, name: str) -> float:
+    return float(network.query(name, evidence).to_numpy() @ BinDistributions(network, name).means())
+
+
+def row(page: Page, table: str, variable: int) -> dict[str, str]:
+    return page.locator(f"#{table} tr[data-variable='{variable}']").evaluate("one => ({ ...one.dataset })")
+
+
+@pytest.fixture(scope="module")
+def learned():
+    frame = random_network(7, discrete_fraction=0.0, random_state=3).sample(250, 3)
+    edges = [("X1", "X3"), ("X5", "X3"), ("X3", "X7"), ("X5", "X2"), ("X2", "X4"), ("X1", "X6"), ("X6", "X7")]
+    cuts = {str(name): np.quantile(frame[name], [0.3, 0.7][: 1 + at % 2]) for at, name in enumerate(frame)}
+    table = read_table(frame)
+    return DiscretizedBayesNet.from_table(table, edges, cuts), table
+
+
+@pytest.fixture
+def page(browser, learned, tmp_path):
+    network, table = learned
+    network_report(network, table, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", f"#shows=answers&target={TARGET}") as page:
+        yield page
+
+
+def press(page: Page, variable: int, code: int) -> None:
+    page.locator(f".card[data-variable='{variable}'] .state[data-code='{code}']").click()
+
+
+@needs_browser
+def test_findings_are_ranked_by_how_far_the_answer_moves_without_them(page, learned):
+    network, _ = learned
+    name, pressed = network.names[TARGET], {0: 0, 4: 1, 6: 0}
+    for variable, code in pressed.items():
+        press(page, variable, code)
+    page.click("#show-target")
+    wait(page)
+    evidence = {
+        network.names[variable]: bins(network, variable, [code]) for variable, code in pressed.items()
+    }
+    now = network.query(name, evidence).to_numpy()
+    order = page.locator("#drivers tbody tr").evaluate_all(
+        "all => all.map(one => Number(one.dataset.variable))"
+    )
+    moved = [float(row(page, "drivers", variable)["moved"]) for variable in order]
+    assert moved == sorted(moved, reverse=True)
+    for variable, share in zip(order, moved):
+        rest = {key: value for key, value in evidence.items() if key != network.names[variable]}
+        expected = np.abs(network.query(name, rest).to_numpy() - now).sum() / 2
+        assert share == pytest.approx(expected, abs=1e-9)
+
+
+@needs_browser
+@pytest.mark.parametrize("asked", ["mean", "0"])
+def test_other_columns_give_the_range_of_the_answer_and_their_information(page, learned, asked):
+    network, _ = learned
+    name = network.names[TARGET]
+    assert name in network.cut_points
+    press(page, 0, 1)
+    page.click("#show-target")
+    page.select_option("#quantity", asked)
+    wait(page)
+    evidence = {network.names[0]: bins(network, 0, [1])}
+    prior = network.query(name, evidence).to_numpy()
+    ranges = []
+    for position, other in enumerate(network.names):
+        if position in (0, TARGET):
+            assert page.locator(f"#effects tr[data-variable='{position}']").count() == 0
+            continue
+        shares = network.query(other, evidence).to_numpy()
+        values, bits = [], 0.0
+        for code in np.flatnonzero(shares):
+            stated = {**evidence, other: bins(network, position, [int(code)])}
+            given = network.query(name, stated).to_numpy()
+            values.append(mean(network, stated, name) if asked == "mean" else given[0])
+            bits += shares[code] * np.sum(given * np.log2(np.where(given > 0, given / prior, 1.0)))
+        shown = row(page, "effects", position)
+        assert float(shown["low"]) == pytest.approx(min(values), abs=1e-9)
+        assert float(shown["high"]) == pytest.approx(max(values), abs=1e-9)
+        assert float(shown["bits"]) == pytest.approx(bits, abs=1e-9)
+        ranges.append(max(values) - min(values))
+    shown = page.locator("#effects tbody tr").evaluate_all(
+        "all => all.map(one => one.dataset.high - one.dataset.low)"
+    )
+    assert shown == pytest.approx(sorted(ranges, reverse=True), abs=1e-9)
+    page.select_option("#column-order", "information")
+    bits = page.locator("#effects tbody tr").evaluate_all("all => all.map(one => Number(one.dataset.bits))")
+    assert bits == sorted(bits, reverse=True)
+
+
+@needs_browser
+def test_likelihoods_are_soft_findings(page, learned):
+    network, _ = learned
+    card = network.cardinality(network.names[4])
+    weights = [1, 3, *[0.5] * (card - 2)]
+    page.select_option("#typed-variable", label=network.names[4])
+    page.fill("#typed-value", "1 2 3 4 5 6 7 8 9")
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer-words")).to_contain_text(f"needs {card} likelihoods; got 9")
+    page.fill("#typed-value", " ".join(map(str, weights)))
+    page.keyboard.press("Enter")
+    expect(page.locator("#findings")).to_contain_text("by likelihoods 1 : 3")
+    page.wait_for_selector("body[data-answered]:not([data-answered=''])")
+    shown = page.locator(f".card[data-variable='{TARGET}'] .state").evaluate_all(
+        "all => all.map(one => Number(one.dataset.share))"
+    )
+    name = network.names[TARGET]
+    shares = network.query(network.names[4]).to_numpy() * weights
+    given = [
+        network.query(name, {network.names[4]: bins(network, 4, [code])}).to_numpy() for code in range(card)
+    ]
+    np.testing.assert_allclose(shown, shares @ given / shares.sum(), rtol=0, atol=1e-9)
+    expect(page).to_have_url(re.compile("%3Alikelihoods%3A"))
+    page.reload()
+    page.wait_for_selector("body[data-ready='1']")
+    expect(page.locator("#findings")).to_contain_text("by likelihoods 1 : 3")
+
+
+@needs_browser
+def test_scenarios_stand_side_by_side_and_return_with_the_address(page, learned):
+    network, _ = learned
+    name = network.names[TARGET]
+    press(page, 0, 0)
+    page.click("#show-target")
+    page.click("#save-scenario")
+    page.click("#clear-evidence")
+    page.click("#show-answers")
+    press(page, 4, 1)
+    page.click("#show-target")
+    page.click("#save-scenario")
+    expect(page).to_have_url(re.compile("scenario=S1.*scenario=S2"))
+    page.reload()
+    wait(page)
+    shares = page.locator("#scenarios tbody tr").evaluate_all(
+        "all => all.slice(1).map(one => [...one.querySelectorAll('td')].map(cell => Number(cell.dataset.share)))"
+    )
+    evidence = [{}, {4: 1}, {0: 0}, {4: 1}]
+    for column, stated in enumerate(evidence):
+        given = {network.names[key]: bins(network, key, [code]) for key, code in stated.items()}
+        expected = network.query(name, given).to_numpy()
+        np.testing.assert_allclose(np.array(shares)[:, column], expected, rtol=0, atol=1e-9)
+    page.click("[aria-label='Use scenario S1']")
+    expect(page.locator("#findings .finding")).to_have_count(1)
+    page.click("[aria-label='Remove scenario S1']")
+    expect(page.locator("#scenarios thead th")).to_have_count(4)
+
+
+@needs_browser
+def test_the_interval_is_that_of_the_rows_behind_the_tables(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    for n_rows in (40, 1000):
+        rows = np.array(["yes", "no"])[(np.arange(n_rows) >= 0.3 * n_rows).astype(int)]
+        table = read_table(pd.DataFrame({"x": rows, "y": rng.choice(["a", "b"], n_rows)}))
+        network = DiscretizedBayesNet.from_table(table, [], {})
+        network_report(network, table, tmp_path / "page.html")
+        share = network.query("x").to_numpy()[0]
+        with opened(browser, tmp_path / "page.html", "#shows=target&target=0&quantity=0") as page:
+            wait(page)
+            words = page.locator("#target-words").inner_text()
+        low, high = [
+            float(text) / 100 for text in re.search(r"interval ([\d.]+)\s% to ([\d.]+)\s%", words).groups()
+        ]
+        # the Beta distribution with a weight of the rows plus 1 is nearly normal
+        half = 1.96 * np.sqrt(share * (1 - share) / (n_rows + 2))
+        assert (high - low) / 2 == pytest.approx(half, rel=0.2)
+        assert (high + low) / 2 == pytest.approx(share, abs=0.35 * half)
+
+
+@needs_browser
+def test_without_rows_there_is_no_interval_and_a_known_target_is_said(browser, learned, tmp_path):
+    network, _ = learned
+    network_report(network, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", f"#shows=target&target={TARGET}") as page:
+        wait(page)
+        expect(page.locator("#target-words")).to_contain_text("No interval: the number of rows")
+        page.click("#show-answers")
+        press(page, TARGET, 0)
+        page.keyboard.press("t")
+        expect(page.locator("#target-words")).to_contain_text("is known. Remove its finding")
