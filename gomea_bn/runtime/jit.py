@@ -18,6 +18,7 @@ from numba.core.caching import FunctionCache
 from platformdirs import user_cache_path
 
 from gomea_bn.runtime.fingerprint import fingerprint
+from gomea_bn.runtime.kernel_compiler import KernelDispatcher
 
 __all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached", "note_source"]
 
@@ -201,8 +202,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """
     note_source(function)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-    compiled = numba.njit(**options)(function)
-    if not getattr(numba_config, "DISABLE_JIT"):  # noqa: B009
-        _place_cache(compiled)
-        _kernels.append(compiled)
+    if getattr(numba_config, "DISABLE_JIT"):  # noqa: B009
+        return function
+    compiled = KernelDispatcher(function, targetoptions={"nopython": True, **options})
+    _place_cache(compiled)
+    _kernels.append(compiled)
     return cast(Callable[P, R], compiled)

@@ -1,0 +1,97 @@
+"""How kernels are compiled: each one that Python calls becomes one piece of machine code, with all that it calls.
+
+Numba's own dispatcher optimises and emits every kernel on its own, with a copy of all kernels below it, and then does
+the same work again in each caller. Kernels that are only called by others are therefore typed and lowered here, but
+left unoptimised; the kernel that Python calls is optimised once, as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import _dynfunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher
+
+__all__ = ["CalledKernelCompiler", "KernelDispatcher"]
+
+
+class _WholeLibrary(JITCodeLibrary):
+    """Machine code of a kernel that Python calls, and of all kernels below it."""
+
+    def add_linking_library(self, library: Any) -> None:
+        """Link a library, and first-hand all that a part links."""
+        super().add_linking_library(library)  # type: ignore[no-untyped-call]
+        if isinstance(library, _PartLibrary):
+            for deeper in library._linking_libraries:
+                if deeper not in self._linking_libraries:
+                    self.add_linking_library(deeper)
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Unoptimised code of a kernel that other kernels call, for linking only."""
+
+    def finalize(self) -> None:
+        """Close the library without linking, optimising or emitting it."""
+        self._raise_if_finalized()  # type: ignore[no-untyped-call]
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+
+class _WholeCompiler(Compiler):
+    """Compiles a kernel that Python calls."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Return the compiled function, ready to be called."""
+        self.state.flags.no_cfunc_wrapper = True
+        self.state.library = _new_library(_WholeLibrary, self.state.targetctx.codegen(), func)
+        compiled = super().compile_extra(func)  # type: ignore[no-untyped-call]
+        for name in [value.name for value in compiled.library._final_module.global_variables]:
+            environment = lookup_environment(name) if name.startswith("_ZN08NumbaEnv") else None
+            if environment is not None:
+                compiled.library.codegen.set_env(name, environment)
+        return compiled
+
+
+class CalledKernelCompiler(Compiler):
+    """Compiles a kernel for its callers alone."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Return the typed and lowered function, which has no machine code of its own."""
+        flags = self.state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        self.state.library = _new_library(_PartLibrary, self.state.targetctx.codegen(), func)
+        compiled = super().compile_extra(func)  # type: ignore[no-untyped-call]
+        compiled.library._ensure_finalized()
+        # numba looks functions up by such an object, which is never called: its address is 0
+        description, environment = compiled.fndesc, compiled.environment
+        key = _dynfunc.make_function(
+            description.lookup_module(), func.__name__, "", 0, environment, (compiled.library,)
+        )
+        compiled.target_context.insert_user_function(key, description, [compiled.library])
+        return compiled._replace(entry_point=key)
+
+
+def _new_library(kind: type[JITCodeLibrary], codegen: Any, function: Any) -> Any:
+    library = kind(codegen, function.__qualname__)  # type: ignore[no-untyped-call]
+    library.enable_object_caching()  # type: ignore[no-untyped-call]
+    return library
+
+
+class KernelDispatcher(CPUDispatcher):
+    """A compiled function: `compile` is for calls from Python, and calls from other kernels have a compiler of theirs."""
+
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
+        options = dict(targetoptions or {})
+        super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)  # type: ignore[no-untyped-call]
+        self._as_part: Any = CPUDispatcher(py_func, locals or {}, options, pipeline_class=CalledKernelCompiler)  # type: ignore[no-untyped-call]
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return the template of a call from another kernel."""
+        return self._as_part.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """Return the key by which another kernel finds this one."""
+        return self._as_part.get_overload(sig)
