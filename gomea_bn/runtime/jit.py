@@ -14,11 +14,12 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numba.core.config as numba_config
 from numba.core import types
-from numba.core.caching import FunctionCache
 from platformdirs import user_cache_path
 
 from gomea_bn.runtime.fingerprint import fingerprint
+from gomea_bn.runtime.kernel_cache import KernelFiles
 from gomea_bn.runtime.kernel_compiler import KernelDispatcher
+from gomea_bn.runtime.kernel_progress import kernel_needed
 
 __all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached", "note_source"]
 
@@ -38,7 +39,7 @@ _PLAIN_TYPES = (
     types.Omitted,
 )
 _foreign_digests: set[str] = set()
-_kernels: list[Any] = []
+_kernels: list[KernelDispatcher] = []
 
 
 def _package_sources() -> dict[str, bytes]:
@@ -151,25 +152,33 @@ class _KernelCache:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = function.__name__
         folders = kernel_cache_dir(with_foreign=not _is_ours(function)), kernel_cache_dir(with_foreign=True)
-        self._plain, self._foreign = (_cache_in(folder, function) for folder in folders)
+        self._plain, self._foreign = (KernelFiles(folder, function) for folder in folders)
 
     @property
     def cache_path(self) -> str:
         """Path of the folder for kernels without users' problems."""
         return str(self._plain.cache_path)
 
-    def _of(self, sig: Any) -> Any:
+    def _of(self, sig: Any) -> KernelFiles:
         arguments = sig if isinstance(sig, tuple) else sig.args
         return self._foreign if any(map(_is_foreign, arguments)) else self._plain
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature, or None if there is none."""
-        return self._of(sig).load_overload(sig, target_context)
+        """Return the compiled code for a signature, or None if there is none; the caller then compiles it."""
+        compiled = self._of(sig).load_overload(sig, target_context)
+        kernel_needed(self._name, is_compiled=compiled is not None)
+        return compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the compiled code for a signature."""
         self._of(sig).save_overload(sig, data)
+
+    def release(self) -> None:
+        """Give back the locks that `load_overload` took."""
+        self._plain.release()
+        self._foreign.release()
 
     def flush(self) -> None:
         """Forget all compiled code of the kernel."""
@@ -177,20 +186,10 @@ class _KernelCache:
         self._foreign.flush()
 
 
-def _cache_in(folder: Path, function: Callable[..., Any]) -> Any:
-    """Return numba's disk cache of a function in a folder."""
-    former = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
-    setattr(numba_config, "CACHE_DIR", str(folder))  # noqa: B010
-    try:
-        return FunctionCache(function)  # type: ignore[no-untyped-call]
-    finally:
-        setattr(numba_config, "CACHE_DIR", former)  # noqa: B010
-
-
-def _place_cache(compiled: Any) -> None:
+def _place_cache(compiled: KernelDispatcher) -> None:
     """Give a kernel its disk cache in today's folders."""
     # a function without a source file, as in an interactive session, is compiled in every process
-    with suppress(RuntimeError):
+    if os.path.isfile(compiled.py_func.__code__.co_filename):
         compiled._cache = _KernelCache(compiled.py_func)
 
 

@@ -88,6 +88,16 @@ class KernelDispatcher(CPUDispatcher):
         super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)  # type: ignore[no-untyped-call]
         self._as_part: Any = CPUDispatcher(py_func, locals or {}, options, pipeline_class=CalledKernelCompiler)  # type: ignore[no-untyped-call]
 
+    def compile(self, sig: Any) -> Any:
+        """Compile for a call from Python, or load what is compiled already."""
+        try:
+            return super().compile(sig)
+        finally:
+            # without a source file there is no cache of ours
+            release = getattr(self._cache, "release", None)
+            if release is not None:
+                release()
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the template of a call from another kernel."""
         return self._as_part.get_call_template(args, kws)
