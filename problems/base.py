@@ -354,7 +354,7 @@ def register_problem(
         note_source(getattr(function, "py_func", function))
 
 
-_JIT = {"pipeline_class": CalledKernelCompiler}
+_CALLED: Any = {"pipeline_class": CalledKernelCompiler}
 
 
 def evaluate(data: Any, solution: Solution, journal: Journal, generator: np.random.Generator) -> int:
@@ -367,7 +367,7 @@ def evaluate_partial(data: Any, solution: Solution, journal: Journal, generator:
     return _REGISTRY[type(data)].evaluate_partial(data, solution, journal, generator)
 
 
-@overload(evaluate, jit_options=_JIT)
+@overload(evaluate, jit_options=_CALLED)
 def _overload_evaluate(data: Any, solution: Any, journal: Any, generator: Any) -> Callable[..., int] | None:
     if not isinstance(data, types.BaseNamedTuple):
         return None
@@ -379,7 +379,7 @@ def _overload_evaluate(data: Any, solution: Any, journal: Any, generator: Any) -
     return call
 
 
-@overload(evaluate_partial, jit_options=_JIT)
+@overload(evaluate_partial, jit_options=_CALLED)
 def _overload_evaluate_partial(
     data: Any, solution: Any, journal: Any, generator: Any
 ) -> Callable[..., int] | None:

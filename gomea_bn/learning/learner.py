@@ -281,7 +281,7 @@ class BayesNetLearner(LearnerParameters):
         if self.density == "averaged":
             table.require_complete("An averaged network", Setting("missing", "drop"))
         problem = learning_problem(table, options)
-        compile_kernels()
+        compile_kernels(n_columns=len(table.names))
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score
         effort = 0.0

@@ -284,7 +284,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         completed = None if expert is None else _completed(expert, table, self)
         # wrong options are an error before the search for a single network
         _search_space(self, table, completed)
-        compile_front_kernels()
+        compile_front_kernels(n_columns=len(table.names))
         with with_live_table(self.verbose, self.callback) as callback:
             single = self._single(table, limits, seed, n_threads, callback)
             problem = front_problem(self, table, objectives, completed, seed, single)

@@ -1,10 +1,11 @@
-"""Compilation of all kernels of a learner before the clock of a run starts."""
+"""Compilation of the kernels of a learner before the clock of a run starts."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,13 @@ from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.jit import kernels_are_cached, note_kernels_cached
+from gomea_bn.runtime.kernel_progress import kernels_told
 from gomea_bn.runtime.limits import Limits
 
-__all__ = ["compile_front_kernels", "compile_kernels"]
+__all__ = ["WIDE_TABLE", "compile_front_kernels", "compile_kernels"]
+
+WIDE_TABLE = 80
+"""Number of columns from which a search may need the kernels that link many genes."""
 
 _LOG = logging.getLogger("gomea_bn")
 _done: set[str] = set()
@@ -35,34 +39,42 @@ def _log(message: str) -> None:
     _LOG.warning(message)
 
 
-def compile_kernels(announce: Callable[[str], object] = _log) -> float:
-    """Compile or load all kernels of a learning run, and return the seconds this took.
+def compile_kernels(announce: Callable[[str], object] = _log, *, n_columns: int | None = None) -> float:
+    """Compile or load the kernels of a learning run, and return the seconds this took.
 
     Parameters
     ----------
     announce : callable
-        Function that receives one line before the wait if the kernels are not in the cache of this machine.
+        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
+    n_columns : int, optional
+        Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
     """
-    return _compile("learner", _learn_once, announce, 30)
+    return _compile("learner", _learn_once, announce, n_columns)
 
 
-def compile_front_kernels(announce: Callable[[str], object] = _log) -> float:
-    """Compile or load all kernels of a run with several objectives; see `compile_kernels`."""
-    return _compile("front", _search_front_once, announce, 60)
+def compile_front_kernels(announce: Callable[[str], object] = _log, *, n_columns: int | None = None) -> float:
+    """Compile or load the kernels of a run with several objectives; see `compile_kernels`."""
+    return _compile("front", _search_front_once, announce, n_columns)
+
+
+# kernels that a run calls from Python: without and with those of wide tables
+_N_KERNELS = {"learner": (10, 13), "front": (16, 19)}
 
 
 def _compile(
-    run_kind: str, run: Callable[[int], None], announce: Callable[[str], object], seconds: int
+    run_kind: str,
+    run: Callable[[int, bool], None],
+    announce: Callable[[str], object],
+    n_columns: int | None,
 ) -> float:
-    if run_kind in _done:
+    is_wide = n_columns is None or n_columns >= WIDE_TABLE
+    if run_kind in _done and (not is_wide or f"{run_kind}-wide" in _done):
         return 0.0
     began = perf_counter()
-    if not kernels_are_cached(run_kind):
-        announce(f"Compiling kernels (once per machine and version, about {seconds} seconds) ...")
-    for n_threads in (1, 2):
-        run(n_threads)
-    note_kernels_cached(run_kind)
-    _done.add(run_kind)
+    with kernels_told(announce, _N_KERNELS[run_kind][is_wide]):
+        for n_threads in (1, 2):
+            run(n_threads, is_wide)
+    _done.update({run_kind, f"{run_kind}-wide"} if is_wide else {run_kind})
     return perf_counter() - began
 
 
@@ -78,7 +90,7 @@ def _advance(run: MultiStartRun) -> None:
             pass
 
 
-def _learn_once(n_threads: int) -> None:
+def _learn_once(n_threads: int, is_wide: bool) -> None:
     method = scoring_method("density-bd")
     rule = score_rule(method, 16)
     values = np.random.default_rng(0).random(16)
@@ -90,19 +102,21 @@ def _learn_once(n_threads: int) -> None:
     problem = StructureProblem(scorer, rules, pricing=pricing)
     limits = Limits(max_generations=2)
     _advance(GomeaRun(GOMEA(base_population=32), problem, limits, random_state=1, n_jobs=n_threads))
-    _screen_and_link(problem)
-
-
-def _screen_and_link(problem: StructureProblem) -> None:
-    """Compile the kernels that only tables with many columns use."""
+    # screening scores families in one call, as reports on the learned network do
     candidate_pairs(problem.scorer, problem.edge_rules, 1)
+    if is_wide:
+        _link_many_genes(problem)
+
+
+def _link_many_genes(problem: Any) -> None:
+    """Compile the kernels that only tables with many columns use."""
     generator = np.random.default_rng(0)
     LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)
 
 
-def _search_front_once(n_threads: int) -> None:
+def _search_front_once(n_threads: int, is_wide: bool) -> None:
     # a front begins with the search for a single network
-    _learn_once(n_threads)
+    _learn_once(n_threads, is_wide)
     values = np.random.default_rng(0).random(16)
     policies = policy_library(values, "equal-frequency", 3)
     variables = [*_variables(), ScoredVariable("x", values, 0, policies)]
@@ -117,4 +131,7 @@ def _search_front_once(n_threads: int) -> None:
     problem.reserve(1 << 13)
     settings = MOGOMEA(base_population=32)
     _advance(FrontRun(settings, problem, Limits(max_generations=2), random_state=1, n_jobs=n_threads))
-    _screen_and_link(problem)
+    # screening scores families in one call, as reports on the learned network do
+    candidate_pairs(problem.scorer, problem.edge_rules, 1)
+    if is_wide:
+        _link_many_genes(problem)

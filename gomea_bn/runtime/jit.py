@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -17,11 +16,11 @@ from numba.core import types
 from platformdirs import user_cache_path
 
 from gomea_bn.runtime.fingerprint import fingerprint
-from gomea_bn.runtime.kernel_cache import KernelFiles
+from gomea_bn.runtime.kernel_cache import KernelFiles, is_trusted
 from gomea_bn.runtime.kernel_compiler import KernelDispatcher
 from gomea_bn.runtime.kernel_progress import kernel_needed
 
-__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached", "note_source"]
+__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_source"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,16 +102,10 @@ def kernel_cache_dir(*, with_foreign: bool = False) -> Path:
     return base / digest.hexdigest()[:16]
 
 
-def kernels_are_cached(run_kind: str = "learner") -> bool:
-    """Return whether the cache folder has all kernels of a kind of run, "learner" or "front"."""
-    return (kernel_cache_dir() / f"{run_kind}-compiled").exists()
-
-
-def note_kernels_cached(run_kind: str) -> None:
-    """Write the mark that `kernels_are_cached` looks for, if the folder can be written."""
-    with suppress(OSError):
-        kernel_cache_dir().mkdir(parents=True, exist_ok=True)
-        (kernel_cache_dir() / f"{run_kind}-compiled").touch()
+def kernels_are_cached() -> bool:
+    """Return whether the cache folder can be used and has the kernels of a search."""
+    folder = kernel_cache_dir()
+    return is_trusted(folder) and any(folder.glob("*.vary_range-*.kernel"))
 
 
 def note_source(function: Callable[..., Any]) -> None:

@@ -1,7 +1,7 @@
-"""The machine code of kernels on disk: one file per kernel and argument types, in a folder that only its owner can write.
+"""The machine code of kernels on disk: one file per kernel and argument types, in a folder that only its owner writes.
 
-A file holds a pickle, so it is read only if nobody else can have written it. Whatever goes wrong with the folder, kernels
-are compiled in memory, with a warning: code that was compiled from other sources is never used in their place.
+A file holds a pickle, so it is read only if nobody else can have written it. Whatever goes wrong with the folder,
+kernels are compiled in memory, with a warning: code that was compiled from other sources is never used in their place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numba.core.serialize import dumps
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.atomic_files import write_bytes
 
-__all__ = ["KernelFiles", "prune_folders"]
+__all__ = ["KernelFiles", "is_trusted", "prune_folders"]
 
 _HEADER = b"gomea-bn kernel 1\n"
 _DIGEST_BYTES = 32
@@ -69,14 +69,17 @@ class KernelFiles:
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the compiled code for a signature; if that fails, warn once per process."""
-        if data.library.has_dynamic_globals or not self._is_trusted(say=True):
+        if data.library.has_dynamic_globals or not self._is_usable():
             return
         libdata, *others = data._reduce()
-        body = dumps((self._key(sig, data.target_context), (_without_bitcode(libdata, data.fndesc), *others)))
+        payload = (_without_bitcode(libdata, data.fndesc), *others)
+        body = dumps((self._key(sig, data.target_context), payload))  # type: ignore[no-untyped-call]
         try:
             self._make_folder()
             write_bytes(
-                self._path(sig, data.target_context), _HEADER + hashlib.sha256(body).digest() + body, mode=0o644
+                self._path(sig, data.target_context),
+                _HEADER + hashlib.sha256(body).digest() + body,
+                mode=0o644,
             )
         except (OSError, GomeaBnError) as error:
             _warn(self._folder, f"cannot be written ({error})")
@@ -108,7 +111,7 @@ class KernelFiles:
         """Return the compiled code from its file, None if there is none that can be used."""
         try:
             with open(self._path(sig, target_context), "rb") as file:
-                if not (self._is_trusted(say=True) and _only_its_owner_writes(os.fstat(file.fileno()))):
+                if not (self._is_usable() and _only_its_owner_writes(os.fstat(file.fileno()))):
                     return None
                 content = file.read()
         except OSError:
@@ -122,17 +125,14 @@ class KernelFiles:
             return None
         self._note_use()
         target_context.refresh()
-        return CompileResult._rebuild(target_context, *payload)
+        return CompileResult._rebuild(target_context, *payload)  # type: ignore[no-untyped-call]
 
-    def _is_trusted(self, *, say: bool) -> bool:
-        """Return whether the folder is absent, or only its owner, who is this user or root, can write to it."""
-        try:
-            trusted = _only_its_owner_writes(self._folder.stat())
-        except OSError:
-            return True
-        if not trusted and say:
+    def _is_usable(self) -> bool:
+        """Return whether the folder is trusted; warn once per process if it is not."""
+        usable = is_trusted(self._folder)
+        if not usable:
             _warn(self._folder, "can be written by other users")
-        return trusted
+        return usable
 
     def _make_folder(self) -> None:
         if not self._folder.is_dir():
@@ -150,7 +150,7 @@ class KernelFiles:
 
     def _take_lock(self, sig: Any, target_context: Any) -> bool:
         """Wait for the lock of a signature's file; returns False where files cannot be locked."""
-        if not self._is_trusted(say=False):
+        if not is_trusted(self._folder):
             return False
         try:
             self._make_folder()
@@ -162,6 +162,14 @@ class KernelFiles:
         except BaseException:
             self.release()
             raise
+        return True
+
+
+def is_trusted(folder: Path) -> bool:
+    """Return whether a folder is absent, or only its owner, who is this user or root, can write to it."""
+    try:
+        return _only_its_owner_writes(folder.stat())
+    except OSError:
         return True
 
 
@@ -210,8 +218,8 @@ def _warn(folder: Path, problem: str) -> None:
         _warned.add(folder)
         warnings.warn(
             GomeaBnWarning(
-                f"Compiled kernels are not kept, and every process compiles them again: the folder '{folder}' {problem}. "
-                "NUMBA_CACHE_DIR can name another folder."
+                f"Compiled kernels are not kept, and every process compiles them again: the folder '{folder}' {problem}"
+                ". NUMBA_CACHE_DIR can name another folder."
             ),
             stacklevel=2,
         )

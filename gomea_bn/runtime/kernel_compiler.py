@@ -9,25 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import _dynfunc
+import numba._dynfunc as numba_functions
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 
 __all__ = ["CalledKernelCompiler", "KernelDispatcher"]
-
-
-class _WholeLibrary(JITCodeLibrary):
-    """Machine code of a kernel that Python calls, and of all kernels below it."""
-
-    def add_linking_library(self, library: Any) -> None:
-        """Link a library, and first-hand all that a part links."""
-        super().add_linking_library(library)  # type: ignore[no-untyped-call]
-        if isinstance(library, _PartLibrary):
-            for deeper in library._linking_libraries:
-                if deeper not in self._linking_libraries:
-                    self.add_linking_library(deeper)
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -39,6 +27,64 @@ class _PartLibrary(JITCodeLibrary):
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
         self._finalized = True
 
+    def first_hand_module(self) -> Any:
+        """Return the code of this kernel without that of the kernels below it."""
+        return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
+
+    def libraries(self) -> list[Any]:
+        """Return this library and all below it, each after one that needs it."""
+        found: dict[int, Any] = {}
+        waiting: list[Any] = [self]
+        while waiting:
+            library = waiting.pop()
+            if id(library) not in found:
+                found[id(library)] = library
+                if isinstance(library, _PartLibrary):
+                    waiting += reversed(library._linking_libraries)
+        return list(found.values())
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code of this kernel with all below it, for callers that numba alone compiles."""
+        whole = self.first_hand_module().clone()
+        for library in self.libraries()[1:]:
+            whole.link_in(_first_hand(library), preserve=True)
+        return whole
+
+
+class _WholeLibrary(JITCodeLibrary):
+    """Machine code of a kernel that Python calls, and of all kernels below it."""
+
+    def add_linking_library(self, library: Any) -> None:
+        """Link a library, and all libraries below a part."""
+        library._ensure_finalized()
+        libraries = library.libraries() if isinstance(library, _PartLibrary) else [library]
+        self._linking_libraries += [_FirstHand(each) for each in libraries]
+
+
+class _FirstHand:
+    """A library as `_WholeLibrary` links it; equal to others of the same library."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._reload_init = library._reload_init
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _FirstHand) and other._library is self._library
+
+    def __hash__(self) -> int:
+        return id(self._library)
+
+    def _get_module_for_linking(self) -> Any:
+        return _first_hand(self._library)
+
+
+def _first_hand(library: Any) -> Any:
+    return (
+        library.first_hand_module()
+        if isinstance(library, _PartLibrary)
+        else library._get_module_for_linking()
+    )
+
 
 class _WholeCompiler(Compiler):
     """Compiles a kernel that Python calls."""
@@ -49,7 +95,9 @@ class _WholeCompiler(Compiler):
         self.state.library = _new_library(_WholeLibrary, self.state.targetctx.codegen(), func)
         compiled = super().compile_extra(func)  # type: ignore[no-untyped-call]
         for name in [value.name for value in compiled.library._final_module.global_variables]:
-            environment = lookup_environment(name) if name.startswith("_ZN08NumbaEnv") else None
+            environment = None
+            if name.startswith("_ZN08NumbaEnv"):
+                environment = lookup_environment(name)  # type: ignore[no-untyped-call]
             if environment is not None:
                 compiled.library.codegen.set_env(name, environment)
         return compiled
@@ -67,7 +115,7 @@ class CalledKernelCompiler(Compiler):
         compiled.library._ensure_finalized()
         # numba looks functions up by such an object, which is never called: its address is 0
         description, environment = compiled.fndesc, compiled.environment
-        key = _dynfunc.make_function(
+        key = numba_functions.make_function(
             description.lookup_module(), func.__name__, "", 0, environment, (compiled.library,)
         )
         compiled.target_context.insert_user_function(key, description, [compiled.library])
@@ -75,18 +123,22 @@ class CalledKernelCompiler(Compiler):
 
 
 def _new_library(kind: type[JITCodeLibrary], codegen: Any, function: Any) -> Any:
-    library = kind(codegen, function.__qualname__)  # type: ignore[no-untyped-call]
+    library = kind(codegen, function.__qualname__)
     library.enable_object_caching()  # type: ignore[no-untyped-call]
     return library
 
 
 class KernelDispatcher(CPUDispatcher):
-    """A compiled function: `compile` is for calls from Python, and calls from other kernels have a compiler of theirs."""
+    """A compiled function: `compile` is for calls from Python; calls from other kernels have a compiler of theirs."""
+
+    _cache: Any
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         options = dict(targetoptions or {})
-        super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)  # type: ignore[no-untyped-call]
-        self._as_part: Any = CPUDispatcher(py_func, locals or {}, options, pipeline_class=CalledKernelCompiler)  # type: ignore[no-untyped-call]
+        super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)
+        self._as_part: Any = CPUDispatcher(
+            py_func, locals or {}, options, pipeline_class=CalledKernelCompiler
+        )
 
     def compile(self, sig: Any) -> Any:
         """Compile for a call from Python, or load what is compiled already."""
