@@ -120,7 +120,11 @@ class KernelFiles:
         body = content[start:]
         if content[:start] != _HEADER + hashlib.sha256(body).digest():
             return None
-        key, payload = pickle.loads(body)
+        try:
+            key, payload = pickle.loads(body)
+        except Exception:
+            # a class of a user's problem may have been moved or renamed since
+            return None
         if key != self._key(sig, target_context):
             return None
         self._note_use()
