@@ -44,8 +44,8 @@ def _use_a_network() -> None:
     network = learner.fit(frame).network_
     for method in ("dp", "rv-gomea"):
         refine_boundaries(network, frame, method, max_seconds=0.1, random_state=1)
+    incomplete = frame.mask(generator.random(frame.shape) < 0.2)
     for method in ("exact", "sampling"):
         network.query(["x"], {"k": "a"}, method=method, n_draws=100, random_state=1)
-        network.impute(
-            frame.mask(generator.random(frame.shape) < 0.2), method=method, n_draws=100, random_state=1
-        )
+        for how in ("draw", "mode"):
+            network.impute(incomplete, how, method=method, n_draws=100, random_state=1)
