@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gomea_bn.cli.output import FAILED, fail, say, silent
-from gomea_bn.cli.running import compile_first, printed_warnings
+from gomea_bn.cli.running import compile_first
 
 __all__ = ["warm_up"]
 
@@ -22,8 +22,7 @@ def warm_up(
     from gomea_bn.learning.all_kernels import compile_all_kernels
     from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached
 
-    with printed_warnings():
-        seconds = compile_first(compile_all_kernels, silent if quiet else say)
+    seconds = compile_first(compile_all_kernels, silent if quiet else say)
     if not kernels_are_cached():
         fail(f"The kernels could not be kept in '{kernel_cache_dir()}'.", FAILED)
     if not quiet:
