@@ -26,7 +26,7 @@ def compile_all_kernels(announce: Callable[[str], object]) -> float:
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
     """
     began = perf_counter()
-    compile_front_kernels(announce)
+    compile_front_kernels(announce, beside=True)
     compile_kernels(announce)
     with kernels_told(announce):
         for name in sorted(DISCRETIZERS):

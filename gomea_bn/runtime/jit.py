@@ -16,11 +16,11 @@ from numba.core import types
 from platformdirs import user_cache_path
 
 from gomea_bn.runtime.fingerprint import fingerprint
-from gomea_bn.runtime.kernel_cache import KernelFiles, is_trusted
+from gomea_bn.runtime.kernel_cache import KernelFiles, is_trusted, make_folder
 from gomea_bn.runtime.kernel_compiler import KernelDispatcher
 from gomea_bn.runtime.kernel_progress import kernel_needed
 
-__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_source"]
+__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "kernels_can_be_kept", "note_source"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -106,6 +106,16 @@ def kernels_are_cached() -> bool:
     """Return whether the cache folder can be used and has the kernels of a search."""
     folder = kernel_cache_dir()
     return is_trusted(folder) and any(folder.glob("*.vary_range-*.kernel"))
+
+
+def kernels_can_be_kept() -> bool:
+    """Return whether kernels can be written to the cache folder, which is made if it is absent."""
+    folder = kernel_cache_dir()
+    try:
+        make_folder(folder)
+    except OSError:
+        return False
+    return is_trusted(folder) and os.access(folder, os.W_OK)
 
 
 def note_source(function: Callable[..., Any]) -> None:

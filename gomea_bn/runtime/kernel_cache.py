@@ -25,7 +25,7 @@ from numba.core.serialize import dumps
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.atomic_files import write_bytes
 
-__all__ = ["KernelFiles", "is_trusted", "prune_folders"]
+__all__ = ["KernelFiles", "is_trusted", "make_folder", "prune_folders"]
 
 _HEADER = b"gomea-bn kernel 1\n"
 _DIGEST_BYTES = 32
@@ -75,7 +75,7 @@ class KernelFiles:
         payload = (_without_bitcode(libdata, data.fndesc), *others)
         body = dumps((self._key(sig, data.target_context), payload))  # type: ignore[no-untyped-call]
         try:
-            self._make_folder()
+            make_folder(self._folder)
             write_bytes(
                 self._path(sig, data.target_context),
                 _HEADER + hashlib.sha256(body).digest() + body,
@@ -138,14 +138,6 @@ class KernelFiles:
             _warn(self._folder, "can be written by other users")
         return usable
 
-    def _make_folder(self) -> None:
-        if not self._folder.is_dir():
-            self._folder.parent.mkdir(parents=True, exist_ok=True)
-            self._folder.mkdir(mode=0o755, exist_ok=True)
-            # the permissions of `mkdir` may be widened by default lists of the parent
-            self._folder.chmod(0o755)
-            prune_folders(self._folder.parent, keep=self._folder)
-
     def _note_use(self) -> None:
         """Set the folder's time of change once a day, by which `prune_folders` sees what is in use."""
         with suppress(OSError):
@@ -157,7 +149,7 @@ class KernelFiles:
         if not is_trusted(self._folder):
             return False
         try:
-            self._make_folder()
+            make_folder(self._folder)
             self._lock = open(self._path(sig, target_context).with_suffix(".lock"), "ab")  # noqa: SIM115
             _wait_for_lock(self._lock)
         except OSError:
@@ -175,6 +167,16 @@ def is_trusted(folder: Path) -> bool:
         return _only_its_owner_writes(folder.stat())
     except OSError:
         return True
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of kernels unless it exists, and remove those that were not used for long."""
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, exist_ok=True)
+        # the permissions of `mkdir` may be widened by default lists of the parent
+        folder.chmod(0o755)
+        prune_folders(folder.parent, keep=folder)
 
 
 def prune_folders(base: Path, *, keep: Path) -> None:
