@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
 
 __all__ = ["KernelProgress", "kernel_needed", "kernels_told"]
 
@@ -31,7 +30,6 @@ class KernelProgress:
         self._n_needed = 0
         self._lock = threading.Lock()
         self._line: str | None = None
-        self._spoken = float("-inf")
         self._timer: threading.Timer | None = None
         self.n_compiled = 0
 
@@ -40,31 +38,29 @@ class KernelProgress:
         with self._lock:
             self._n_needed += 1
             if is_compiled:
+                self._line = None
                 return
             self.n_compiled += 1
             count = "" if self._n_kernels is None else f" ({self._n_needed} of {self._n_kernels})"
             self._line = f"Compiling kernels{count}: {name} (first use only) ..."
+            # a kernel that takes less than a second is not worth a line
             if self._timer is None:
                 self._timer = threading.Timer(_SECONDS_OF_SILENCE, self._speak)
                 self._timer.daemon = True
                 self._timer.start()
-            is_due = monotonic() - self._spoken > _SECONDS_OF_SILENCE and self._spoken > 0
-        if is_due:
-            self._speak()
 
     def _speak(self) -> None:
         with self._lock:
-            line, self._line = self._line, None
-            self._spoken = monotonic()
+            line, self._line, self._timer = self._line, None, None
         if line is not None:
             self._tell(line)
 
     def close(self) -> None:
         """Say nothing from now on."""
-        if self._timer is not None:
-            self._timer.cancel()
         with self._lock:
             self._line = None
+            if self._timer is not None:
+                self._timer.cancel()
 
 
 @contextmanager
