@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.fingerprint import fingerprint
 from gomea_bn.runtime.jit import kernel, note_source
+from gomea_bn.runtime.kernel_compiler import CalledKernelCompiler
 
 __all__ = [
     "AUX",
@@ -353,6 +354,9 @@ def register_problem(
         note_source(getattr(function, "py_func", function))
 
 
+_CALLED: Any = {"pipeline_class": CalledKernelCompiler}
+
+
 def evaluate(data: Any, solution: Solution, journal: Journal, generator: np.random.Generator) -> int:
     """Evaluate a whole solution, which may be repaired in place; returns the number of touched terms."""
     return _REGISTRY[type(data)].evaluate(data, solution, journal, generator)
@@ -363,7 +367,7 @@ def evaluate_partial(data: Any, solution: Solution, journal: Journal, generator:
     return _REGISTRY[type(data)].evaluate_partial(data, solution, journal, generator)
 
 
-@overload(evaluate)
+@overload(evaluate, jit_options=_CALLED)
 def _overload_evaluate(data: Any, solution: Any, journal: Any, generator: Any) -> Callable[..., int] | None:
     if not isinstance(data, types.BaseNamedTuple):
         return None
@@ -375,7 +379,7 @@ def _overload_evaluate(data: Any, solution: Any, journal: Any, generator: Any) -
     return call
 
 
-@overload(evaluate_partial)
+@overload(evaluate_partial, jit_options=_CALLED)
 def _overload_evaluate_partial(
     data: Any, solution: Any, journal: Any, generator: Any
 ) -> Callable[..., int] | None:

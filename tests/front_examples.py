@@ -175,5 +175,5 @@ def stand_in_learner(monkeypatch):
     learner = type("Learner", (StandIn,), {})
     monkeypatch.setattr("gomea_bn.learning.pareto_learner.ParetoBayesNetLearner", learner)
     monkeypatch.setattr("gomea_bn.learning.pareto_learner._search_space", lambda *arguments: None)
-    monkeypatch.setattr("gomea_bn.learning.warm_up.compile_front_kernels", lambda announce: 0.5)
+    monkeypatch.setattr("gomea_bn.learning.warm_up.compile_front_kernels", lambda announce, **_options: 0.5)
     return learner

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
+from gomea_bn.learning.all_kernels import compile_all_kernels
 
 if __name__ == "__main__":
-    compile_front_kernels()
-    compile_kernels()
+    compile_all_kernels(print)

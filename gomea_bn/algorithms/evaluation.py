@@ -5,15 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.algorithms.populations import (
-    UNLIMITED,
-    checked_genotypes,
-    new_population,
-    new_work,
-    variation_rules,
-)
+from gomea_bn.algorithms.populations import checked_genotypes, new_population, new_work
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
-from gomea_bn.operators.kernels.mixing import initialise_range
+from gomea_bn.operators.kernels.mixing import evaluate_row
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, with_defaults
 from gomea_bn.problems.continuous import RealProblem
@@ -45,11 +39,10 @@ def evaluate_genotypes(
     problem = with_defaults(problem)
     population = new_population(problem, checked_genotypes(problem, genotypes, "genotypes"))
     work = new_work(problem, np.zeros(1, np.uint8))
-    work.budget[0] = UNLIMITED
-    rules = variation_rules(problem, len(population.parents), climbs=False)
     generator = np.random.default_rng(random_state)
     data = problem.kernel_data(1)[0]
-    initialise_range(data, population, rules, generator, work, 0, len(population.parents))
+    for row in range(len(population.parents)):
+        evaluate_row(data, population, row, generator, work)
     problem.chunk_ended(0, data)
     problem.generation_ended()
     return population.objectives, population.violations, population.genotypes

@@ -21,10 +21,12 @@ from gomea_bn.cli.fit import fit
 from gomea_bn.cli.front import front
 from gomea_bn.cli.info import info
 from gomea_bn.cli.learn import learn
-from gomea_bn.cli.output import INTERRUPTED, WRONG_USE, say
+from gomea_bn.cli.output import INTERRUPTED, WRONG_USE, say, silent
 from gomea_bn.cli.refine import refine
 from gomea_bn.cli.show import show
+from gomea_bn.cli.warm_up import warm_up
 from gomea_bn.runtime.interrupts import signal_exit_code, treat_as_interrupts
+from gomea_bn.runtime.kernel_progress import kernels_told
 
 __all__ = ["main"]
 
@@ -50,8 +52,10 @@ class _OneLineErrors(TyperGroup):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         treat_as_interrupts()
+        is_quiet = bool({"-q", "--quiet"}.intersection(sys.argv[1:] if args is None else args))
         try:
-            code = run()
+            with kernels_told(silent if is_quiet else say):
+                code = run()
         except Exception as error:
             # only exceptions about wrong use have it
             message = getattr(error, "format_message", None)
@@ -106,6 +110,7 @@ for _command in (
     predict,
     impute,
     info,
+    warm_up,
 ):
     main.command()(_command)
 main.command(cls=StatementCommand)(query)

@@ -36,6 +36,7 @@ from gomea_bn.cli.output import (
 from gomea_bn.cli.running import limit, loaded_data, printed_warnings
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.kernel_progress import kernels_told
 from gomea_bn.texts import shown_name
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def discretize(
         if target is None and method == "mdlp":
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
         tell(table.describe(KIND_OVERRIDE, spelling()))
-        _compile(method, made, tell)
+        with kernels_told(tell):
+            made.compile()
         _discretize(made, table, target, saved, names)
         _write_and_print(made, method, out, codes, tell, as_json=as_json)
     except GomeaBnError as error:
@@ -187,17 +189,6 @@ def _read(
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     return table, saved
-
-
-def _compile(method: str, made: Discretizer, tell: Any) -> None:
-    """Compile or load the kernels of the method, with a message if they have to be compiled."""
-    from gomea_bn.runtime.jit import kernels_are_cached, note_kernels_cached
-
-    kernels = f"discretizer-{method}"
-    if not kernels_are_cached(kernels):
-        tell("Compiling kernels (once per machine and version) ...")
-    made.compile()
-    note_kernels_cached(kernels)
 
 
 def _discretize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
+from functools import partial
 from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -254,7 +255,7 @@ def _front(
     tell = silent if quiet else say
     tell(table.describe(KIND_OVERRIDE, spelling()))
     check_front_learning(learner, table)
-    seconds = compile_first(compile_front_kernels, tell)
+    seconds = compile_first(partial(compile_front_kernels, n_columns=len(table.names), beside=True), tell)
     tell(announcement(learner, out))
     with printed_warnings():
         learner.fit(table)

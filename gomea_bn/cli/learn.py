@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -238,7 +239,7 @@ def _learn(
     tell = silent if quiet else say
     tell(table.describe(KIND_OVERRIDE, spelling()))
     check_learning(table, LearningOptions.of(learner, table.n_rows))
-    seconds = compile_first(compile_kernels, tell)
+    seconds = compile_first(partial(compile_kernels, n_columns=len(table.names), beside=True), tell)
     tell(announcement(learner, out))
     with printed_warnings():
         learner.fit(table)

@@ -110,9 +110,10 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
             outcome.append(error)
 
     thread = threading.Thread(target=work, daemon=True)
-    thread.start()
     try:
-        thread.join()
+        with printed_warnings():
+            thread.start()
+            thread.join()
     except KeyboardInterrupt:
         say("Interrupted while compiling; nothing was written.")
         sys.stderr.flush()

@@ -282,7 +282,7 @@ class BayesNetLearner(LearnerParameters):
         if options.asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         problem = learning_problem(table, options)
-        compile_kernels()
+        compile_kernels(n_columns=len(table.names))
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score
         effort = 0.0

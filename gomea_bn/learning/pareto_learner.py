@@ -286,7 +286,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         # wrong options are an error before the search for a single network
         check_front_learning(self, table)
-        compile_front_kernels()
+        compile_front_kernels(n_columns=len(table.names))
         with with_live_table(self.verbose, self.callback) as callback:
             single = self._single(table, limits, seed, n_threads, callback)
             rows = table if single is None else single.rows

@@ -1,9 +1,12 @@
-"""Compilation of all kernels of a learner before the clock of a run starts."""
+"""Compilation of the kernels of a learner before the clock of a run starts."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
 
 import numpy as np
@@ -21,10 +24,15 @@ from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.jit import kernels_are_cached, note_kernels_cached
+from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
+from gomea_bn.runtime.kernel_progress import kernels_told
 from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime.threads import thread_count
 
-__all__ = ["compile_front_kernels", "compile_kernels"]
+__all__ = ["WIDE_TABLE", "compile_front_kernels", "compile_kernels"]
+
+WIDE_TABLE = 80
+"""Number of columns from which a search may need the kernels that link many genes."""
 
 _LOG = logging.getLogger("gomea_bn")
 _done: set[str] = set()
@@ -35,35 +43,77 @@ def _log(message: str) -> None:
     _LOG.warning(message)
 
 
-def compile_kernels(announce: Callable[[str], object] = _log) -> float:
-    """Compile or load all kernels of a learning run, and return the seconds this took.
+def compile_kernels(
+    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, beside: bool = False
+) -> float:
+    """Compile or load the kernels of a learning run, and return the seconds this took.
 
     Parameters
     ----------
     announce : callable
-        Function that receives one line before the wait if the kernels are not in the cache of this machine.
+        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
+    n_columns : int, optional
+        Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
+    beside : bool
+        Whether a second process may compile a part of them, where there is a second core: for commands, since the
+        interpreter of another program may not be one that can be started again.
     """
-    return _compile("learner", _learn_once, announce, 30)
+    return _compile("learner", [_learn_once], announce, n_columns, _around_the_search if beside else None)
 
 
-def compile_front_kernels(announce: Callable[[str], object] = _log) -> float:
-    """Compile or load all kernels of a run with several objectives; see `compile_kernels`."""
-    return _compile("front", _search_front_once, announce, 60)
+def compile_front_kernels(
+    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, beside: bool = False
+) -> float:
+    """Compile or load the kernels of a run with several objectives; see `compile_kernels`."""
+    # a front begins with the search for a single network
+    runs = [_search_front_once, _learn_once]
+    return _compile("front", runs, announce, n_columns, _learn_once if beside else None)
+
+
+# kernels that a run calls from Python: without and with those of wide tables
+_N_KERNELS = {"learner": (10, 13), "front": (16, 19)}
 
 
 def _compile(
-    run_kind: str, run: Callable[[int], None], announce: Callable[[str], object], seconds: int
+    run_kind: str,
+    runs: Sequence[Callable[[int, bool], None]],
+    announce: Callable[[str], object],
+    n_columns: int | None,
+    part: Callable[[int, bool], None] | None,
 ) -> float:
-    if run_kind in _done:
+    """Compile the kernels of some runs; another process compiles those of `part` meanwhile."""
+    is_wide = n_columns is None or n_columns >= WIDE_TABLE
+    if run_kind in _done and (not is_wide or f"{run_kind}-wide" in _done):
         return 0.0
     began = perf_counter()
-    if not kernels_are_cached(run_kind):
-        announce(f"Compiling kernels (once per machine and version, about {seconds} seconds) ...")
-    for n_threads in (1, 2):
-        run(n_threads)
-    note_kernels_cached(run_kind)
-    _done.add(run_kind)
+    meanwhile = nullcontext() if part is None else _in_another_process(part, is_wide)
+    with kernels_told(announce, _N_KERNELS[run_kind][is_wide]), meanwhile:
+        for run in runs:
+            for n_threads in (1, 2):
+                run(n_threads, is_wide)
+    _done.update({run_kind, f"{run_kind}-wide"} if is_wide else {run_kind})
     return perf_counter() - began
+
+
+@contextmanager
+def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Iterator[None]:
+    """Compile the kernels of a run in another process during the block, if there are cores and a cache for that."""
+    if thread_count(-1) < 2 or kernels_are_cached() or not kernels_can_be_kept():
+        yield
+        return
+    code = f"from gomea_bn.learning import warm_up; warm_up.{part.__name__}(1, {is_wide})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        # whatever it has not done is done by now
+        process.terminate()
+        process.wait()
 
 
 def _variables() -> list[ScoredVariable]:
@@ -78,7 +128,7 @@ def _advance(run: MultiStartRun) -> None:
             pass
 
 
-def _learn_once(n_threads: int) -> None:
+def _example_problem() -> StructureProblem:
     method = scoring_method("density-bd")
     rule = score_rule(method, 16)
     values = np.random.default_rng(0).random(16)
@@ -86,23 +136,33 @@ def _learn_once(n_threads: int) -> None:
     scorer = FamilyScorer(variables, method, rule, growth=LibraryGrowth(8, 4))
     scorer.reserve(1 << 13)
     rules = edge_rules(None, [v.name for v in variables], [2] * 5)
-    pricing = Pricing(CutLimits(), [IntervalScore(method, rule)])
-    problem = StructureProblem(scorer, rules, pricing=pricing)
+    return StructureProblem(scorer, rules, pricing=Pricing(CutLimits(), [IntervalScore(method, rule)]))
+
+
+def _learn_once(n_threads: int, is_wide: bool) -> None:
+    problem = _example_problem()
     limits = Limits(max_generations=2)
     _advance(GomeaRun(GOMEA(base_population=32), problem, limits, random_state=1, n_jobs=n_threads))
-    _screen_and_link(problem)
+    _screen_and_link(problem, is_wide)
 
 
-def _screen_and_link(problem: StructureProblem) -> None:
-    """Compile the kernels that only tables with many columns use."""
-    candidate_pairs(problem.scorer, problem.edge_rules, 1)
+def _around_the_search(_n_threads: int, is_wide: bool) -> None:
+    """Call the kernels of a learning run that are small, and take part in no evaluation of a network."""
+    problem = _example_problem()
+    _screen_and_link(problem, is_wide)
     generator = np.random.default_rng(0)
-    LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)
+    LinkageTree().learn(problem.sample(generator, 32), problem.alphabet, generator)
 
 
-def _search_front_once(n_threads: int) -> None:
-    # a front begins with the search for a single network
-    _learn_once(n_threads)
+def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) -> None:
+    # screening scores families in one call, as reports on the learned network do
+    candidate_pairs(problem.scorer, problem.edge_rules, 1)
+    if is_wide:
+        generator = np.random.default_rng(0)
+        LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)
+
+
+def _search_front_once(n_threads: int, is_wide: bool) -> None:
     values = np.random.default_rng(0).random(16)
     policies = policy_library(values, "equal-frequency", 3)
     variables = [*_variables(), ScoredVariable("x", values, 0, policies)]
@@ -117,4 +177,4 @@ def _search_front_once(n_threads: int) -> None:
     problem.reserve(1 << 13)
     settings = MOGOMEA(base_population=32)
     _advance(FrontRun(settings, problem, Limits(max_generations=2), random_state=1, n_jobs=n_threads))
-    _screen_and_link(problem)
+    _screen_and_link(problem, is_wide)

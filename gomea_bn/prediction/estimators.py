@@ -114,7 +114,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             table.require_complete("An averaged network")
         is_chosen = self.structure == AUTO
         # compilation takes no part of the time
-        compile_kernels()
+        compile_kernels(n_columns=len(table.names))
         budget = Budget(
             options["max_seconds"], len(self._candidates) * _N_FOLDS if is_chosen else 0, self.n_networks
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError
@@ -17,11 +18,11 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     return write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
+def write_bytes(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o666) -> Path:
     """Replace a file and return its path.
 
     The content goes to a temporary file in the same folder, which is then renamed. Readers therefore see the old file
-    or the complete new one.
+    or the complete new one. `mode` are the permissions of the file, of which the process's umask is taken away.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
         )
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=partial(os.open, mode=mode)) as file:
             file.write(content)
         os.replace(temporary, target)
     except OSError as error:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -14,12 +13,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numba.core.config as numba_config
 from numba.core import types
-from numba.core.caching import FunctionCache
 from platformdirs import user_cache_path
 
 from gomea_bn.runtime.fingerprint import fingerprint
+from gomea_bn.runtime.kernel_cache import KernelFiles, is_trusted, make_folder
+from gomea_bn.runtime.kernel_compiler import KernelDispatcher
+from gomea_bn.runtime.kernel_progress import kernel_needed
 
-__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "note_kernels_cached", "note_source"]
+__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "kernels_can_be_kept", "note_source"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +38,7 @@ _PLAIN_TYPES = (
     types.Omitted,
 )
 _foreign_digests: set[str] = set()
-_kernels: list[Any] = []
+_kernels: list[KernelDispatcher] = []
 
 
 def _package_sources() -> dict[str, bytes]:
@@ -101,16 +102,20 @@ def kernel_cache_dir(*, with_foreign: bool = False) -> Path:
     return base / digest.hexdigest()[:16]
 
 
-def kernels_are_cached(run_kind: str = "learner") -> bool:
-    """Return whether the cache folder has all kernels of a kind of run, "learner" or "front"."""
-    return (kernel_cache_dir() / f"{run_kind}-compiled").exists()
+def kernels_are_cached() -> bool:
+    """Return whether the cache folder can be used and has the kernels of a search."""
+    folder = kernel_cache_dir()
+    return is_trusted(folder) and any(folder.glob("*.vary_range-*.kernel"))
 
 
-def note_kernels_cached(run_kind: str) -> None:
-    """Write the mark that `kernels_are_cached` looks for, if the folder can be written."""
-    with suppress(OSError):
-        kernel_cache_dir().mkdir(parents=True, exist_ok=True)
-        (kernel_cache_dir() / f"{run_kind}-compiled").touch()
+def kernels_can_be_kept() -> bool:
+    """Return whether kernels can be written to the cache folder, which is made if it is absent."""
+    folder = kernel_cache_dir()
+    try:
+        make_folder(folder)
+    except OSError:
+        return False
+    return is_trusted(folder) and os.access(folder, os.W_OK)
 
 
 def note_source(function: Callable[..., Any]) -> None:
@@ -150,25 +155,33 @@ class _KernelCache:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = function.__name__
         folders = kernel_cache_dir(with_foreign=not _is_ours(function)), kernel_cache_dir(with_foreign=True)
-        self._plain, self._foreign = (_cache_in(folder, function) for folder in folders)
+        self._plain, self._foreign = (KernelFiles(folder, function) for folder in folders)
 
     @property
     def cache_path(self) -> str:
         """Path of the folder for kernels without users' problems."""
         return str(self._plain.cache_path)
 
-    def _of(self, sig: Any) -> Any:
+    def _of(self, sig: Any) -> KernelFiles:
         arguments = sig if isinstance(sig, tuple) else sig.args
         return self._foreign if any(map(_is_foreign, arguments)) else self._plain
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature, or None if there is none."""
-        return self._of(sig).load_overload(sig, target_context)
+        """Return the compiled code for a signature, or None if there is none; the caller then compiles it."""
+        compiled = self._of(sig).load_overload(sig, target_context)
+        kernel_needed(self._name, is_compiled=compiled is not None)
+        return compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the compiled code for a signature."""
         self._of(sig).save_overload(sig, data)
+
+    def release(self) -> None:
+        """Give back the locks that `load_overload` took."""
+        self._plain.release()
+        self._foreign.release()
 
     def flush(self) -> None:
         """Forget all compiled code of the kernel."""
@@ -176,20 +189,10 @@ class _KernelCache:
         self._foreign.flush()
 
 
-def _cache_in(folder: Path, function: Callable[..., Any]) -> Any:
-    """Return numba's disk cache of a function in a folder."""
-    former = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
-    setattr(numba_config, "CACHE_DIR", str(folder))  # noqa: B010
-    try:
-        return FunctionCache(function)  # type: ignore[no-untyped-call]
-    finally:
-        setattr(numba_config, "CACHE_DIR", former)  # noqa: B010
-
-
-def _place_cache(compiled: Any) -> None:
+def _place_cache(compiled: KernelDispatcher) -> None:
     """Give a kernel its disk cache in today's folders."""
     # a function without a source file, as in an interactive session, is compiled in every process
-    with suppress(RuntimeError):
+    if os.path.isfile(compiled.py_func.__code__.co_filename):
         compiled._cache = _KernelCache(compiled.py_func)
 
 
@@ -201,8 +204,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """
     note_source(function)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-    compiled = numba.njit(**options)(function)
-    if not getattr(numba_config, "DISABLE_JIT"):  # noqa: B009
-        _place_cache(compiled)
-        _kernels.append(compiled)
+    if getattr(numba_config, "DISABLE_JIT"):  # noqa: B009
+        return function
+    compiled = KernelDispatcher(function, targetoptions={"nopython": True, **options})
+    _place_cache(compiled)
+    _kernels.append(compiled)
     return cast(Callable[P, R], compiled)

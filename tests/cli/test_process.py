@@ -19,7 +19,7 @@ import sys, threading, time
 import gomea_bn.learning.warm_up
 from gomea_bn.cli.app import main
 
-def compile_slowly(announce):
+def compile_slowly(announce, **_options):
     functions = []
     while "join" not in functions:  # the main thread waits for this one
         time.sleep(0.01)

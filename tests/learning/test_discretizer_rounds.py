@@ -268,7 +268,7 @@ def wait_for_the_clock(task):
 def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
     slow = Known(EDGES, action=wait_for_the_clock)
     with pytest.warns(UserWarning, match=r"The time limit ended the discretizer in ([12]) of \1 runs"):
-        learner = BayesNetLearner(slow, max_seconds=3.0, patience=None, random_state=1).fit(steps)
+        learner = BayesNetLearner(slow, max_seconds=1.5, patience=None, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
     assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == EDGES
     counts = {name: learner.statistics_[f"discretizer_{name}"] for name in ("runs", "cut_short")}
@@ -286,7 +286,7 @@ def test_a_slow_discretizer_leaves_the_search_most_of_the_time(steps):
 
     slow = Known(EDGES, action=wait)
     with pytest.warns(UserWarning, match="another network"):
-        learner = BayesNetLearner(slow, max_seconds=2.0, patience=None, random_state=1).fit(steps)
+        learner = BayesNetLearner(slow, max_seconds=1.5, patience=None, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
     assert 1 <= len(waits) <= 3
     # a third of the time, then a third of what is left after as much time for the search

@@ -419,7 +419,7 @@ def test_rv_gomea_comes_close_to_the_dynamic_programme_and_keeps_the_counts() ->
     truth, frame = example(3)
     network = quantile_network(truth, read_table(frame))
     exact = refine_boundaries(network, frame, "dp", "fixed")
-    refined = refine_boundaries(network, frame, "rv-gomea", "fixed", max_seconds=3, random_state=1)
+    refined = refine_boundaries(network, frame, "rv-gomea", "fixed", max_seconds=1.5, random_state=1)
     assert refined.network.edges == network.edges
     assert [refined.network.cardinality(n) for n in network.names] == [
         network.cardinality(n) for n in network.names

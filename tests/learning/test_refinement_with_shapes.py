@@ -61,7 +61,7 @@ def test_shapes_stay_and_the_score_is_that_of_the_result(table, method, scoring_
     network = shaped_network(table, metadata={"shape": "auto"})
     assert set(network.shapes) == {"cause", "rain", "tail"}
     result = refine_boundaries(
-        network, table, method, scoring_method=scoring_method, max_seconds=2.0, random_state=1
+        network, table, method, scoring_method=scoring_method, max_seconds=0.7, random_state=1
     )
     shapes = table_shapes(table)
     assert result.network.shapes == {name: shapes[name].shape for name in network.shapes}
@@ -82,7 +82,7 @@ def test_scores_that_users_see_hold_the_likelihoods_of_all_shapes(table, method,
         table,
         method,
         scoring_method=scoring_method,
-        max_seconds=2.0,
+        max_seconds=0.7,
         random_state=1,
         callback=reports.append,
     )

@@ -1,0 +1,29 @@
+"""The command `warm-up`: compile all kernels ahead of their first use."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gomea_bn.cli.output import FAILED, fail, say, silent
+from gomea_bn.cli.running import compile_first
+
+__all__ = ["warm_up"]
+
+
+def warm_up(
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress.")] = False,
+) -> None:
+    """Compile the kernels of all commands, for images and clusters; without it each is compiled on first use.
+
+    NUMBA_CACHE_DIR names another folder for them. Exit codes: 0 done, 1 the kernels could not be kept on disk.
+    """
+    from gomea_bn.learning.all_kernels import compile_all_kernels
+    from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached
+
+    seconds = compile_first(compile_all_kernels, silent if quiet else say)
+    if not kernels_are_cached():
+        fail(f"The kernels could not be kept in '{kernel_cache_dir()}'.", FAILED)
+    if not quiet:
+        say(f"All kernels are compiled and kept in '{kernel_cache_dir()}' ({seconds:.0f} s).")

@@ -1,0 +1,231 @@
+"""Compiled kernels on disk: who may have written them, what happens when they cannot be kept, and who compiles them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.runtime import jit, kernel_cache
+from gomea_bn.runtime.kernel_cache import prune_folders
+from gomea_bn.runtime.kernel_compiler import KernelDispatcher
+from gomea_bn.runtime.kernel_progress import KernelProgress, kernels_told
+
+OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+
+def tripled(x):
+    return 3 * x
+
+
+@jit.kernel
+def lowest(x: int) -> int:
+    return x * 3
+
+
+@jit.kernel
+def middle(x: int) -> int:
+    return lowest(x) + lowest(x + 1)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the folder in which the kernels of this test lie; every test may warn of it again."""
+    monkeypatch.setattr(jit, "_chosen_by_user", str(tmp_path / "kernels"))
+    monkeypatch.setattr(kernel_cache, "_warned", set())
+    return jit.kernel_cache_dir(with_foreign=True)
+
+
+def new_kernel():
+    """Return a kernel as a new process has it: nothing of it is compiled or loaded."""
+    compiled = KernelDispatcher(tripled, targetoptions=OPTIONS)
+    jit._place_cache(compiled)
+    return compiled
+
+
+def n_compiled(compiled):
+    """Call a kernel, and return how many kernels were compiled for that."""
+    with kernels_told(print) as progress:
+        assert compiled(7) == 21
+    return progress.n_compiled
+
+
+def test_a_kernel_is_compiled_once_and_then_read(folder):
+    assert [n_compiled(new_kernel()) for _ in range(2)] == [1, 0]
+    files = list(folder.glob("*.kernel"))
+    assert len(files) == 1
+    assert not files[0].stat().st_mode & 0o022
+
+
+@pytest.mark.parametrize("changed", ["folder", "file"])
+def test_nothing_is_read_that_others_can_have_written(folder, changed):
+    n_compiled(new_kernel())
+    path = folder if changed == "folder" else next(folder.glob("*.kernel"))
+    path.chmod(path.stat().st_mode | 0o002)
+    if changed == "folder":
+        with pytest.warns(GomeaBnWarning, match="can be written by other users"):
+            assert n_compiled(new_kernel()) == 1
+        assert not jit.kernels_are_cached()
+    else:
+        assert n_compiled(new_kernel()) == 1
+        assert n_compiled(new_kernel()) == 0  # it was replaced
+
+
+def test_a_file_of_another_user_is_not_read(folder, monkeypatch):
+    n_compiled(new_kernel())
+    path = next(folder.glob("*.kernel"))
+    assert kernel_cache._only_its_owner_writes(path.stat())
+    monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
+    fields = list(path.stat())
+    fields[4] = path.stat().st_uid + 2
+    assert not kernel_cache._only_its_owner_writes(os.stat_result(fields))
+
+
+def with_another_digest(content):
+    start = len(kernel_cache._HEADER)
+    return content[:start] + bytes(32) + content[start + 32 :]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda content: content[:-1], lambda content: b"", lambda content: b"x" + content, with_another_digest],
+)
+def test_damaged_files_are_compiled_again(folder, spoil):
+    n_compiled(new_kernel())
+    path = next(folder.glob("*.kernel"))
+    path.write_bytes(spoil(path.read_bytes()))
+    assert [n_compiled(new_kernel()) for _ in range(2)] == [1, 0]
+
+
+def test_a_file_under_another_name_is_not_taken_for_the_kernel(folder):
+    n_compiled(new_kernel())
+    path = next(folder.glob("*.kernel"))
+    with kernels_told(print) as progress:
+        assert new_kernel()(2.5) == 7.5
+    assert progress.n_compiled == 1
+    other = next(file for file in folder.glob("*.kernel") if file != path)
+    path.write_bytes(other.read_bytes())
+    assert n_compiled(new_kernel()) == 1
+
+
+class Renamed:
+    """Stand in for a class of a user's problem."""
+
+
+def test_a_class_that_no_longer_exists_is_compiled_again(folder, monkeypatch):
+    n_compiled(new_kernel())
+    path = next(folder.glob("*.kernel"))
+    body = pickle.dumps(Renamed())
+    path.write_bytes(kernel_cache._HEADER + hashlib.sha256(body).digest() + body)
+    monkeypatch.delitem(globals(), "Renamed")
+    assert n_compiled(new_kernel()) == 1
+
+
+def full(*_arguments, **_options):
+    raise GomeaBnError("Cannot write 'x': No space left on device.")
+
+
+def test_on_a_full_disk_kernels_are_compiled_in_memory_with_one_warning(folder, monkeypatch):
+    monkeypatch.setattr(kernel_cache, "write_bytes", full)
+    with pytest.warns(GomeaBnWarning, match="No space left") as caught:
+        assert [n_compiled(new_kernel()) for _ in range(2)] == [1, 1]
+    assert len(caught) == 1
+    assert not list(folder.glob("*.kernel"))
+
+
+def test_without_a_folder_nothing_is_written_next_to_the_source(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(jit, "_chosen_by_user", str(tmp_path / "file"))
+    monkeypatch.setattr(kernel_cache, "_warned", set())
+    before = set(Path(__file__).parent.rglob("*"))
+    with pytest.warns(GomeaBnWarning, match="cannot be written"):
+        assert n_compiled(new_kernel()) == 1
+    assert set(Path(__file__).parent.rglob("*")) == before
+
+
+def test_what_another_process_compiles_at_this_moment_is_waited_for(folder):
+    """The other process holds the lock, and the kernel appears before it lets go."""
+    n_compiled(new_kernel())
+    path = next(folder.glob("*.kernel"))
+    content = path.read_bytes()
+    path.unlink()
+    script = """
+import sys, time
+from pathlib import Path
+import fcntl
+path, content = Path(sys.argv[1]), Path(sys.argv[2]).read_bytes()
+with open(path.with_suffix(".lock"), "ab") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    print("locked", flush=True)
+    time.sleep(0.3)
+    path.touch(mode=0o644)
+    path.write_bytes(content)
+"""
+    kept = folder / "kept"
+    kept.write_bytes(content)
+    with subprocess.Popen([sys.executable, "-S", "-c", script, path, kept], stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"locked\n"
+        assert n_compiled(new_kernel()) == 0
+
+
+def test_a_kernel_that_cannot_be_compiled_gives_its_lock_back(folder):
+    with pytest.raises(numba.TypingError):
+        new_kernel()(np.zeros(2).astype("U1"))
+    assert new_kernel()._cache._plain._lock is None
+    assert n_compiled(new_kernel()) == 1
+
+
+def test_old_folders_are_removed_and_nothing_else(tmp_path):
+    now = time.time()
+    folders = [tmp_path / f"{i:016x}" for i in range(15)]
+    for age, path in enumerate(folders):
+        path.mkdir()
+        os.utime(path, (now - age * 60, now - age * 60))
+    foreign = tmp_path / "kernels_of_another_program"
+    foreign.mkdir()
+    forgotten = folders[3]
+    os.utime(forgotten, (now - 61 * 86_400, now - 61 * 86_400))
+    prune_folders(tmp_path, keep=folders[14])
+    assert set(tmp_path.iterdir()) == {*folders[:3], *folders[4:12], folders[14], foreign}
+
+
+def test_kernels_call_kernels_and_functions_of_numba_alone_call_both():
+    @numba.njit
+    def outer(x):
+        return middle(x) + 1
+
+    assert outer(4) == 3 * 4 + 3 * 5 + 1
+    assert middle(4) == 3 * 4 + 3 * 5
+    assert lowest(4) == 12
+
+
+def test_nothing_is_told_of_kernels_that_are_quick():
+    lines = []
+    with kernels_told(lines.append, 2):
+        jit.kernel_needed("one", is_compiled=True)
+        jit.kernel_needed("two", is_compiled=False)
+    assert lines == []
+
+
+def test_after_a_second_the_kernel_and_the_count_are_told(monkeypatch):
+    monkeypatch.setattr("gomea_bn.runtime.kernel_progress._SECONDS_OF_SILENCE", 0.01)
+    lines = []
+    progress = KernelProgress(lines.append, 3)
+    for name, is_compiled in (("one", True), ("two", False), ("three", False)):
+        progress.needed(name, is_compiled=is_compiled)
+        time.sleep(0.1)
+    progress.close()
+    assert lines == [
+        "Compiling kernels (2 of 3): two (first use only) ...",
+        "Compiling kernels (3 of 3): three (first use only) ...",
+    ]
+    assert progress.n_compiled == 2
