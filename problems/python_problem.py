@@ -132,6 +132,10 @@ class _Exchange(ProblemDefaults):
             raise error
         return data
 
+    def identity(self) -> dict[str, str]:
+        """Return the class of the user's object, and the numbers of variables, objectives and terms."""
+        return {**super().identity(), "class": type(self.user).__qualname__}
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without arrays and functions that are bound to this object's memory."""
         return {**self.__dict__, "_data": [], "_callables": [], "_errors": []}
