@@ -11,8 +11,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
 from gomea_bn.algorithms.resumption import ended_before, finish_section
+from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     Checkpoint,
@@ -176,6 +176,8 @@ class MultiStartRun(ABC):
         """Go on from the state of a section, if it has one; the section keeps the state from now on."""
         self.stop.delays_interrupts = section.is_active
         if section.resume(self.restore):
+            # a criterion that had ended the run ends it again
+            self._call_back()
             self._check_limits()
         section.keep(self.state)
 
@@ -256,8 +258,7 @@ class MultiStartRun(ABC):
                     return False
                 self._generation(self.populations[index])
         self._retire()
-        if self.callback is not None and self.callback(self.progress()):
-            self.stop.raise_for("callback")
+        self._call_back()
         self._check_limits()
         self._turn = self._next(index)
         return not self.stop.reason
@@ -302,6 +303,10 @@ class MultiStartRun(ABC):
     def _target_met(self, target: float) -> bool:
         """Return whether a feasible solution has an objective of at most `target`."""
         return False
+
+    def _call_back(self) -> None:
+        if self.callback is not None and self.callback(self.progress()):
+            self.stop.raise_for("callback")
 
     def _smallest(self) -> int:
         return next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))

@@ -29,9 +29,9 @@ def ended_before(section: Section, problem: Any) -> Result | None:
 
 
 def finish_section(section: Section, problem: Any, result: Result, **more: Any) -> None:
-    """Keep the result of a search that has ended, with further values."""
-    if section.is_active:
-        section.finish(
-            {_RESULT: result_state(result), "problem": problem.state(), **more},
-            stopped_by_user=result.stopped_by in STOPPED_BY_USER,
-        )
+    """Keep the result of a search that has ended, with further values; a search that the user stopped can go on."""
+    if not section.is_active:
+        return
+    if result.stopped_by in STOPPED_BY_USER:
+        section.set_frozen(True)
+    section.finish({_RESULT: result_state(result), "problem": problem.state(), **more})

@@ -51,6 +51,7 @@ from gomea_bn.learning.learning_problem import (
 from gomea_bn.learning.options import (
     LearnerParameters,
     check_options,
+    learner_section,
     limits_of,
     seed_of,
     with_live_table,
@@ -74,6 +75,7 @@ from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.checkpoints import Checkpoint, Section
 from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import counted, listed
@@ -240,7 +242,13 @@ class ParetoBayesNetLearner(LearnerParameters):
     missing: str = "error"
     patience: float | None = None
 
-    def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
+    def fit(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        checkpoint: Checkpoint | Section | str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Learn a front from a table.
 
         Parameters
@@ -250,6 +258,8 @@ class ParetoBayesNetLearner(LearnerParameters):
             `max_levels` does not apply to it.
         y : ignored
             Present for compatibility with scikit-learn.
+        checkpoint : Checkpoint or path, optional
+            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
         Returns
         -------
@@ -259,7 +269,8 @@ class ParetoBayesNetLearner(LearnerParameters):
         Raises
         ------
         GomeaBnError
-            If the table, the expert's network, an option or a rule is invalid; the message says what to do.
+            If the table, the expert's network, an option or a rule is invalid; the message says what to do. Also for
+            a checkpoint of other data or options.
         """
         limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)
@@ -284,11 +295,15 @@ class ParetoBayesNetLearner(LearnerParameters):
         completed = None if expert is None else _completed(expert, table, self)
         # wrong options are an error before the search for a single network
         _search_space(self, table, completed)
+        section, seed = learner_section(self, checkpoint, table, seed, expert=completed)
         compile_front_kernels()
         with with_live_table(self.verbose, self.callback) as callback:
-            single = self._single(table, limits, seed, n_threads, callback)
+            single = self._single(table, limits, seed, n_threads, callback, section.part("single network"))
             problem = front_problem(self, table, objectives, completed, seed, single)
-            result, position = self._search(problem, single, limits, seed, n_threads, callback)
+            result, position = self._search(
+                problem, single, limits, seed, n_threads, callback, section.part("front")
+            )
+        section.close()
         if not len(result.X):
             raise GomeaBnError(
                 f"No network with at most {problem.front_rules.max_parameters:g} free parameters was found in "
@@ -326,14 +341,22 @@ class ParetoBayesNetLearner(LearnerParameters):
         return self
 
     def _single(
-        self, table: Table, limits: Limits, seed: int, n_threads: int, callback: Callback | None
+        self,
+        table: Table,
+        limits: Limits,
+        seed: int,
+        n_threads: int,
+        callback: Callback | None,
+        section: Section,
     ) -> SingleNetwork | None:
         """Search for a single network, if the options leave something for it."""
         of_single = limits_of_single(limits, self.single_share, self.single_evaluations)
         if of_single is None:
             return None
         options = LearningOptions.of(self, table.n_rows, curves="none")
-        return single_network(table, options, of_single, seed=seed, n_threads=n_threads, callback=callback)
+        return single_network(
+            table, options, of_single, seed=seed, n_threads=n_threads, callback=callback, section=section
+        )
 
     def _search(
         self,
@@ -343,10 +366,11 @@ class ParetoBayesNetLearner(LearnerParameters):
         seed: int,
         n_threads: int,
         callback: Callback | None,
+        section: Section,
     ) -> tuple[Result, int | None]:
         """Search for the front, and return it with the position of the single network in it."""
         algorithm = self.algorithm or MOGOMEA()
-        options = {"random_state": seed, "n_jobs": n_threads}
+        options: dict[str, Any] = {"random_state": seed, "n_jobs": n_threads, "checkpoint": section}
         if single is None:
             return algorithm.run(problem, limits, callback=callback, **options), None
         genotype = single.genotype(problem)

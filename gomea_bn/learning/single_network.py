@@ -22,6 +22,7 @@ from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import StagedSearch
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, FrontHistoryEntry, Limits, Result
 
 __all__ = ["SingleNetwork", "limits_after", "limits_of_single", "single_network", "with_single"]
@@ -107,6 +108,7 @@ def single_network(
     seed: int,
     n_threads: int,
     callback: Callback | None,
+    section: Section = NO_CHECKPOINT,
 ) -> SingleNetwork:
     """Return the network that `BayesNetLearner` would find for a table, without curves.
 
@@ -118,15 +120,19 @@ def single_network(
     limits : Limits
     seed, n_threads, callback
         As of `StagedSearch`.
+    section : Section
+        Section of the search in a checkpoint.
     """
     problem = learning_problem(table, options)
     constant = problem.scorer.constant_score
     report = reporting(callback, constant)
     if problem.first_cuts:
         search = StagedSearch(problem, GOMEA(), limits, seed=seed, n_threads=n_threads, callback=report)
-        result = search.run()
+        result = search.run(section=section)
     else:
-        result = GOMEA().run(problem, limits, random_state=seed, n_jobs=n_threads, callback=report)
+        result = GOMEA().run(
+            problem, limits, random_state=seed, n_jobs=n_threads, callback=report, checkpoint=section
+        )
     edges = learned_edges(problem, result.X)
     return SingleNetwork(
         edges=edges,

@@ -205,18 +205,21 @@ class Section:
         if self._file is not None:
             self._file.write()
 
-    def finish(self, state: State, *, stopped_by_user: bool = False) -> None:
-        """Set the state of a part that has ended; the end of the whole run is written.
-
-        After a stop by the user the file stays as it is, so that a resumed run goes on from there.
-        """
-        if self._file is None:
-            return
-        if stopped_by_user:
-            self._file.is_frozen = True
+    def finish(self, state: State) -> None:
+        """Set the last state of a part that has ended, without its own parts; the end of the whole run is written."""
         self._state = partial(dict, state)
-        if self._file.root is self:
+        self._parts.clear()
+        self.close()
+
+    def close(self) -> None:
+        """Write the whole run if this is its section."""
+        if self._file is not None and self._file.root is self:
             self._file.write()
+
+    def set_frozen(self, frozen: bool) -> None:
+        """Decide whether the file stays as it is: what follows a stop by the user is not to be gone on from."""
+        if self._file is not None:
+            self._file.is_frozen = frozen
 
     def content(self) -> State:
         """Return the states of this part and of those that it has started."""

@@ -47,6 +47,7 @@ class StopFlag:
 
     def start_clock(self, seconds: float, max_seconds: float | None) -> None:
         """Let the clock go on from a number of seconds, with a limit on all of them."""
+        self.max_seconds = max_seconds
         self.started = perf_counter() - seconds
         self._deadline = None if max_seconds is None else self.started + max_seconds
 
