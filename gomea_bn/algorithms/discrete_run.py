@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +34,7 @@ from gomea_bn.operators.kernels.mixing import (
 )
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, Refiner, with_defaults
-from gomea_bn.runtime.checkpoints import Checkpoint, Section, State
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.run_state import filled, generator_states, generators_of
 from gomea_bn.runtime.threads import thread_count
@@ -91,7 +90,7 @@ class DiscreteSearch(ABC):
         n_jobs: int | None = 1,
         callback: Callback | None = None,
         initial: ArrayLike | None = None,
-        checkpoint: Checkpoint | Section | str | os.PathLike[str] | None = None,
+        checkpoint: CheckpointOption = None,
     ) -> Result:
         """Return the best solution within the limits, or with `MOGOMEA` the nondominated solutions.
 

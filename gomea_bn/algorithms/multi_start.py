@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -15,7 +14,7 @@ from gomea_bn.algorithms.resumption import ended_before, finish_section
 from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
-    Checkpoint,
+    CheckpointOption,
     Section,
     State,
     opened,
@@ -123,6 +122,8 @@ class MultiStartRun(ABC):
         self.n_generations = 0
         self.n_eval_at_best = 0
         self._turn = 0
+        # the population whose turn it was
+        self._newest: Any = None
 
     @abstractmethod
     def _add_population(self, size: int) -> None:
@@ -214,6 +215,7 @@ class MultiStartRun(ABC):
             "seeds": seeds_state(self.seeds),
             "initial": self.initial,
             "counts": [self.n_eval, self.touched, self.n_generations, self.n_eval_at_best, self._turn],
+            "newest": next((i for i, p in enumerate(self.populations) if p is self._newest), None),
             "problem": self.problem.state(),
             "populations": [self._population_state(population) for population in self.populations],
         }
@@ -229,6 +231,7 @@ class MultiStartRun(ABC):
         self.populations = []
         for saved in state["populations"]:
             self.populations.append(self._population_of(saved, self._size(len(self.populations))))
+        self._newest = None if state["newest"] is None else self.populations[state["newest"]]
 
     @abstractmethod
     def _population_state(self, population: Any) -> State:
@@ -345,9 +348,7 @@ class MultiStartRun(ABC):
                 self.stop.raise_for("patience")
 
 
-def opened_run(
-    checkpoint: Checkpoint | Section | str | os.PathLike[str] | None, run: MultiStartRun, random_state: Any
-) -> Section:
+def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: Any) -> Section:
     """Return the section of a run in its checkpoint; the seed in the file counts if there is no `random_state`."""
     return opened(
         checkpoint,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
@@ -32,7 +31,7 @@ from gomea_bn.operators.kernels.real_mixing import (
 )
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.continuous import RealProblem, new_real_journal, with_real_defaults
-from gomea_bn.runtime.checkpoints import Checkpoint, Section, State
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.run_state import filled, generator_of, generator_states
 
@@ -132,7 +131,7 @@ class RVGOMEA:
         random_state: int | np.random.SeedSequence | None = None,
         callback: Callback | None = None,
         initial: NDArray[np.float64] | None = None,
-        checkpoint: Checkpoint | Section | str | os.PathLike[str] | None = None,
+        checkpoint: CheckpointOption = None,
     ) -> Result:
         """Return the best solution found within the limits; its ``X`` is float64 of shape (n_variables,).
 

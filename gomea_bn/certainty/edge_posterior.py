@@ -22,7 +22,7 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.runtime.checkpoints import Checkpoint, Section, State, opened, option_texts
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State, opened, option_texts
 from gomea_bn.runtime.threads import StopFlag
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def edge_probabilities(
     n_chains: int = 4,
     max_seconds: float | None = 60.0,
     random_state: Any = None,
-    checkpoint: Checkpoint | Section | str | os.PathLike[str] | None = None,
+    checkpoint: CheckpointOption = None,
 ) -> EdgeProbabilities:
     """Return the posterior probabilities of edges over the bins of a network.
 

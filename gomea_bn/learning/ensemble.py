@@ -30,7 +30,7 @@ from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_frequency import edge_frequency
 from gomea_bn.parameters import Parameters
-from gomea_bn.runtime.checkpoints import Checkpoint, Section
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class BayesNetEnsemble(Parameters):
         X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
-        checkpoint: Checkpoint | Section | str | os.PathLike[str] | None = None,
+        checkpoint: CheckpointOption = None,
     ) -> Self:
         """Learn the networks from a table.
 

@@ -40,7 +40,7 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import Checkpoint, Section
+from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import HistoryEntry, Result
 from gomea_bn.runtime.threads import thread_count
@@ -253,7 +253,7 @@ class BayesNetLearner(LearnerParameters):
         X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
-        checkpoint: Checkpoint | Section | str | os.PathLike[str] | None = None,
+        checkpoint: CheckpointOption = None,
     ) -> Self:
         """Learn a network from a table.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from gomea_bn.data.table import column_digests
 from gomea_bn.errors import GomeaBnError, check_number, is_integer
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters
-from gomea_bn.runtime.checkpoints import Checkpoint, Section, opened, option_texts
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
 if TYPE_CHECKING:
@@ -109,9 +108,10 @@ def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
 
 def learner_section(
     learner: Parameters,
-    checkpoint: Checkpoint | Section | str | os.PathLike[str] | None,
+    checkpoint: CheckpointOption,
     table: Table,
     seed: int,
+    /,
     **options: Any,
 ) -> tuple[Section, int]:
     """Return the section of a learner in its checkpoint, and its seed: that of the file if the learner has none.

@@ -75,7 +75,7 @@ from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.runtime.checkpoints import Checkpoint, Section
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import counted, listed
@@ -247,7 +247,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
-        checkpoint: Checkpoint | Section | str | os.PathLike[str] | None = None,
+        checkpoint: CheckpointOption = None,
     ) -> Self:
         """Learn a front from a table.
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_flag, check_number
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
 from gomea_bn.runtime.atomic_files import check_folder, write_bytes
 from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
 from gomea_bn.runtime.environment import installed_version
@@ -94,12 +94,9 @@ class Checkpoint:
         check_folder(Path(self.folder), [CHECKPOINT_FILE])
         if not self.resume and os.path.lexists(self.path):
             raise GomeaBnError(
-                f"'{self.path}' exists and would be lost.",
-                [Setting("resume", "True"), "choose another folder"],
+                [f"'{self.path}' exists and would be lost; ", Option("resume"), " goes on from it."],
+                ["choose another folder"],
             )
-
-
-CheckpointOption = "Checkpoint | Section | str | os.PathLike[str] | None"
 
 
 class _File:
@@ -193,7 +190,8 @@ class Section:
 
     def keep(self, state: Callable[[], State]) -> None:
         """Set the function that returns the state of the part whenever a file is written."""
-        self._state = state
+        if self._file is not None:
+            self._state = state
 
     def write_if_due(self) -> None:
         """Write the whole run if the time has come; called where every part has a state to go on from."""
@@ -207,7 +205,7 @@ class Section:
 
     def finish(self, state: State) -> None:
         """Set the last state of a part that has ended, without its own parts; the end of the whole run is written."""
-        self._state = partial(dict, state)
+        self.keep(partial(dict, state))
         self._parts.clear()
         self.close()
 
@@ -229,9 +227,12 @@ class Section:
 NO_CHECKPOINT = Section(None)
 """Section of a run without checkpoints."""
 
+CheckpointOption = Checkpoint | Section | str | os.PathLike[str] | None
+"""Values of the option `checkpoint`. A path stands for a `Checkpoint` with default options, a `Section` for a part."""
+
 
 def opened(
-    checkpoint: Checkpoint | Section | str | os.PathLike[str] | None,
+    checkpoint: CheckpointOption,
     kind: str,
     options: Callable[[], Mapping[str, str]],
     data: Callable[[], Mapping[str, str]],

@@ -125,7 +125,7 @@ def history_of(saved: State) -> list[Any]:
     """Return the history of `history_state`."""
     if not saved:
         return []
-    entry = _HISTORIES[saved["class"]]
+    entry: Any = _HISTORIES[saved["class"]]
     columns = [saved[field.name].tolist() for field in fields(entry)]
     return [
         entry(*(tuple(value) if isinstance(value, list) else value for value in row))
