@@ -354,6 +354,6 @@ def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: A
         checkpoint,
         type(run.scheme).__name__,
         lambda: run.identity()[0],
-        lambda: run.identity()[1],
+        lambda: {f"problem's {name}": text for name, text in run.identity()[1].items()},
         free=("random_state",) if random_state is None else (),
     )

@@ -295,21 +295,23 @@ def _check_same(saved: State, present: State, path: Path, free: tuple[str, ...])
     for name, subject in (("version", "the version of gomea-bn"), ("kind", "the search")):
         if saved.get(name) != present[name]:
             raise GomeaBnError(f"{where}{subject} was {saved.get(name)!r:.80}, and is now {present[name]!r}.")
+    data, present_data = dict(saved["data"]), dict(present["data"])
+    for name in {**data, **present_data}:
+        if name not in present_data:
+            raise GomeaBnError(f"{where}the table lacks the {name}.")
+        if name not in data:
+            raise GomeaBnError(f"{where}the table then lacked the {name}.")
+        if data[name] != present_data[name] and name.startswith("column "):
+            raise GomeaBnError(f"{where}the table has other values in {name}.")
+        if data[name] != present_data[name]:
+            raise GomeaBnError(f"{where}the {name} was {data[name]}, and is now {present_data[name]}.")
+    if list(data) != list(present_data):
+        raise GomeaBnError(f"{where}the columns are in another order.")
     options, present_options = dict(saved["options"]), dict(present["options"])
     for name in {**options, **present_options}:
         before, now = options.get(name, "not set"), present_options.get(name, "not set")
         if before != now and name not in free:
             raise GomeaBnError([where, "option ", Option(name), f" was {before}, and is now {now}."])
-    data, present_data = dict(saved["data"]), dict(present["data"])
-    for name in {**data, **present_data}:
-        if name not in present_data:
-            raise GomeaBnError(f"{where}the data lack the {name}.")
-        if name not in data:
-            raise GomeaBnError(f"{where}the data then lacked the {name}.")
-        if data[name] != present_data[name]:
-            raise GomeaBnError(f"{where}the {name} has other values.")
-    if list(data) != list(present_data):
-        raise GomeaBnError(f"{where}the columns are in another order.")
 
 
 def option_texts(options: Mapping[str, Any]) -> dict[str, str]:
