@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from hashlib import sha256
@@ -272,6 +273,7 @@ def opened(
     }
     saved = None
     if checkpoint.resume:
+        _remove_leftovers(checkpoint)
         if os.path.lexists(checkpoint.path):
             content = read_checkpoint(checkpoint.path)
             saved = content.pop("run", None)
@@ -287,6 +289,13 @@ def opened(
     file = _File(checkpoint, header)
     file.root = Section(file, saved)
     return file.root
+
+
+def _remove_leftovers(checkpoint: Checkpoint) -> None:
+    """Remove the unfinished files that `write_bytes` leaves in a process that is killed."""
+    for path in Path(checkpoint.folder).glob(f".{CHECKPOINT_FILE}.*.part"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def _check_same(saved: State, present: State, path: Path, free: tuple[str, ...]) -> None:

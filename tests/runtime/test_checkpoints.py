@@ -182,3 +182,14 @@ def test_texts_of_options_differ_where_values_do() -> None:
     assert option_text({"a": 1, "b": 2}) == option_text({"b": 2, "a": 1})
     assert option_text(object()) == "object"
     assert option_text(np.int64(3)) == "3"
+
+
+def test_unfinished_files_of_killed_processes_are_removed(written: Checkpoint) -> None:
+    leftover, other = (
+        written.path.with_name(name) for name in (".checkpoint.gomea.12.part", ".other.12.part")
+    )
+    for path in (leftover, other):
+        path.write_bytes(b"")
+    section(written)
+    assert other.exists()
+    assert not leftover.exists()
