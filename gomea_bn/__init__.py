@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gomea_bn.problems.cuts.shape_fit import fit_shape
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.review.page import network_report, review_page
+    from gomea_bn.runtime.checkpoints import Checkpoint
     from gomea_bn.runtime.jit import kernel
     from gomea_bn.simulation.random_experts import simulated_expert
 
@@ -49,6 +50,7 @@ _HOMES = {
     "BayesNetEnsemble": "gomea_bn.learning.ensemble",
     "BayesNetLearner": "gomea_bn.learning.learner",
     "BayesNetRegressor": "gomea_bn.prediction.estimators",
+    "Checkpoint": "gomea_bn.runtime.checkpoints",
     "Custom": "gomea_bn.linkage.models",
     "DiscretizedBayesNet": "gomea_bn.network.bayes_net",
     "ElitistArchive": "gomea_bn.algorithms.archive",
@@ -98,6 +100,7 @@ __all__ = [
     "BayesNetEnsemble",
     "BayesNetLearner",
     "BayesNetRegressor",
+    "Checkpoint",
     "Custom",
     "DiscretizedBayesNet",
     "ElitistArchive",

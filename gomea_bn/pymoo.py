@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import time
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from pymoo.util.display.single import SingleObjectiveOutput
 from gomea_bn.algorithms.evaluation import evaluate_genotypes, evaluate_solutions
 from gomea_bn.algorithms.gomea import GOMEA as DiscreteSettings
 from gomea_bn.algorithms.gomea import GomeaRun
-from gomea_bn.algorithms.multi_start import MultiStartRun
+from gomea_bn.algorithms.multi_start import MultiStartRun, opened_run
 from gomea_bn.algorithms.rvgomea import RVGOMEA as RealSettings
 from gomea_bn.algorithms.rvgomea import RealRun
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.python_problem import PythonProblem, RealPythonProblem, as_compiled
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, CheckpointOption, State
 from gomea_bn.runtime.limits import Limits
 
 __all__ = ["GOMEA", "RVGOMEA", "as_problem"]
@@ -125,14 +127,17 @@ class _RealsFromPymoo(_FromPymoo):
 class _MultiStart(Algorithm):  # type: ignore[misc]
     """An algorithm of this package in pymoo; one iteration is one generation of the multi-start scheme."""
 
-    def __init__(self, settings: Any, **kwargs: Any) -> None:
+    def __init__(self, settings: Any, checkpoint: CheckpointOption, **kwargs: Any) -> None:
         super().__init__(output=kwargs.pop("output", SingleObjectiveOutput()), **kwargs)
         self.settings = settings
+        self.checkpoint = checkpoint
         self._run: MultiStartRun | None = None
+        self._section = self._of_run = NO_CHECKPOINT
+        self._has_ended = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the running search, as pymoo copies algorithms for its history."""
-        return {**self.__dict__, "_run": None}
+        return {**self.__dict__, "_run": None, "_section": NO_CHECKPOINT, "_of_run": NO_CHECKPOINT}
 
     def _new_run(self, seed: int) -> MultiStartRun:
         raise NotImplementedError
@@ -143,9 +148,30 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
 
     def _initialize_infill(self) -> None:
         self._run = self._new_run(int(self.random_state.integers(2**32)))
+        self._section = opened_run(self.checkpoint, self._run, self.seed)
 
     def _initialize_advance(self, infills: Any = None, **_kwargs: Any) -> None:
-        self._advance()
+        assert self._run is not None
+        self._section.resume(self._restore)
+        self._section.keep(lambda: {"n_iter": self.n_iter, "has_ended": self._has_ended})
+        self._of_run = self._section.part("run")
+        self._run.begin(self._of_run)
+        # the clock of pymoo starts with the process
+        self.start_time = time() - self._run.stop.seconds
+        if self._has_ended:
+            self._show(self._run)
+        else:
+            self._advance()
+
+    def _restore(self, state: State) -> None:
+        """Go on from an iteration of an earlier process; a run that had ended takes no further step."""
+        self._has_ended = state["has_ended"]
+        # pymoo counts up after an iteration, before it finalizes
+        self.n_iter = state["n_iter"] + (-1 if self._has_ended else 1)
+
+    def _finalize(self) -> None:
+        self._has_ended = True
+        self._section.write()
 
     def _infill(self) -> None:
         return None
@@ -156,8 +182,12 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
                 f"A copy of a running {type(self).__name__} cannot continue; use the original."
             )
         with self._run as run:
-            if not run.step():
+            if not run.advance(self._of_run):
                 self.termination.force_termination = True
+        self._show(run)
+
+    def _show(self, run: MultiStartRun) -> None:
+        """Tell pymoo the state of the run."""
         self.evaluator.n_eval = run.n_eval
         self.pop = self._population(run.newest())
         self._best = run.best()
@@ -188,6 +218,9 @@ class GOMEA(_MultiStart):
     ----------
     settings : gomea_bn.GOMEA, optional
         Options of the search.
+    checkpoint : Checkpoint or path, optional
+        Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`. The number of
+        iterations and the clock of pymoo go on too, but not its history. The termination may be another one.
     **kwargs
         Options of pymoo's ``Algorithm`` (``termination``, ``callback``, ``output`` ...).
 
@@ -204,8 +237,10 @@ class GOMEA(_MultiStart):
     -20.0
     """
 
-    def __init__(self, settings: DiscreteSettings | None = None, **kwargs: Any) -> None:
-        super().__init__(settings or DiscreteSettings(), **kwargs)
+    def __init__(
+        self, settings: DiscreteSettings | None = None, *, checkpoint: CheckpointOption = None, **kwargs: Any
+    ) -> None:
+        super().__init__(settings or DiscreteSettings(), checkpoint, **kwargs)
 
     def _setup(self, problem: Problem, **_kwargs: Any) -> None:
         if isinstance(problem, _PymooProblem) and not problem.is_real:
@@ -230,12 +265,17 @@ class RVGOMEA(_MultiStart):
     ----------
     settings : gomea_bn.RVGOMEA, optional
         Options of the search.
+    checkpoint : Checkpoint or path, optional
+        Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`. The number of
+        iterations and the clock of pymoo go on too, but not its history. The termination may be another one.
     **kwargs
         Options of pymoo's ``Algorithm``.
     """
 
-    def __init__(self, settings: RealSettings | None = None, **kwargs: Any) -> None:
-        super().__init__(settings or RealSettings(), **kwargs)
+    def __init__(
+        self, settings: RealSettings | None = None, *, checkpoint: CheckpointOption = None, **kwargs: Any
+    ) -> None:
+        super().__init__(settings or RealSettings(), checkpoint, **kwargs)
 
     def _setup(self, problem: Problem, **_kwargs: Any) -> None:
         if isinstance(problem, _PymooProblem) and problem.is_real:

@@ -7,7 +7,8 @@ A kernel that takes functions as arguments would be compiled again in every proc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
     "WithDefaults",
     "check_cardinalities",
     "check_registered",
+    "data_digest",
     "evaluate",
     "evaluate_partial",
     "new_journal",
@@ -147,6 +149,12 @@ class Refiner(Protocol):
     def affordable(self, n_eval: int) -> bool:
         """Return whether the work done so far is in proportion to `n_eval` evaluations of the search."""
 
+    def state(self) -> dict[str, Any]:
+        """Return what later work depends on, as plain values and arrays, for checkpoints."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in what `state` had returned."""
+
 
 @runtime_checkable
 class CompiledProblem(Protocol):
@@ -182,6 +190,15 @@ class CompiledProblem(Protocol):
     def statistics(self) -> dict[str, int]:
         """Return counts of the problem's own work so far."""
 
+    def identity(self) -> dict[str, str]:
+        """Return texts by name that differ for problems with other solutions or objectives, for checkpoints."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what changes during a run, as plain values and arrays, for checkpoints."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in what `state` had returned for an equal problem; called between kernels."""
+
     def refiner(self, stop: NDArray[np.uint8]) -> Refiner | None:
         """Return the refiner of one run, which ends early once `stop` (1,) is set, or None."""
 
@@ -203,6 +220,18 @@ class ProblemDefaults:
     def statistics(self) -> dict[str, int]:
         """Return no counts."""
         return {}
+
+    def identity(self) -> dict[str, str]:
+        """Return the class and the numbers of variables, objectives and terms."""
+        numbers = {name: str(getattr(self, name)) for name in ("n_variables", "n_objectives", "n_terms")}
+        return {"class": type(getattr(self, "_problem", self)).__qualname__, **numbers}
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: the problem does not change."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Do nothing."""
 
 
 class DiscreteDefaults(ProblemDefaults):
@@ -254,6 +283,16 @@ def check_cardinalities(alphabet: NDArray[np.int64]) -> None:
         )
 
 
+def data_digest(data: Any) -> str:
+    """Return a digest of arrays, numbers and texts in named tuples."""
+    digest = sha256()
+    for part in data if isinstance(data, tuple) else (data,):
+        is_array = isinstance(part, np.ndarray)
+        digest.update(f"{part.dtype} {part.shape}".encode() if is_array else repr(part).encode())
+        digest.update(np.ascontiguousarray(part).tobytes() if is_array else b"")
+    return digest.hexdigest()[:16]
+
+
 class KernelProblem(DiscreteDefaults):
     """A problem that consists of its kernel data: no constraints on genes, no caches, uniform sampling.
 
@@ -302,6 +341,14 @@ class KernelProblem(DiscreteDefaults):
     def kernel_data(self, n_threads: int) -> list[Any]:
         """Return the data once per thread; kernels only read it."""
         return [self.data] * n_threads
+
+    def identity(self) -> dict[str, str]:
+        """Return the class, the numbers, and a digest of the data."""
+        return {
+            **super().identity(),
+            "kernel data": data_digest(self.data),
+            "alphabet": data_digest(self.alphabet),
+        }
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return uniform genotypes, shape (n, n_variables)."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.problems.base import Journal, ProblemDefaults, WithDefaults
+from gomea_bn.problems.base import Journal, ProblemDefaults, WithDefaults, data_digest
 from gomea_bn.problems.kernels.continuous import CirclesData, EllipsoidsData, RosenbrockData, SphereData
 
 __all__ = [
@@ -74,6 +75,15 @@ class RealProblem(Protocol):
 
     def statistics(self) -> dict[str, int]:
         """Return counts of the problem's own work so far."""
+
+    def identity(self) -> dict[str, str]:
+        """Return texts by name that differ for problems with other solutions or objectives, for checkpoints."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what changes during a run, as plain values and arrays, for checkpoints."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in what `state` had returned for an equal problem."""
 
 
 class RealDefaults(ProblemDefaults):
@@ -218,6 +228,11 @@ class RealKernelProblem(RealDefaults):
         if not isinstance(self.data, _WithStamps):
             return [self.data] * n_threads
         return [self.data._replace(stamps=self.data.stamps.copy()) for _ in range(n_threads)]
+
+    def identity(self) -> dict[str, str]:
+        """Return the class, the numbers, and digests of the data and ranges."""
+        ranges = data_digest((self.lower, self.upper, *self.initial_range))
+        return {**super().identity(), "kernel data": data_digest(self.data), "ranges": ranges}
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
         """Return uniform solutions in the initial range, shape (n, n_variables)."""

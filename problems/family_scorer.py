@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from math import lgamma
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from gomea_bn.problems.kernels.score import (
 )
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
+from gomea_bn.runtime.run_state import fill, generator_states, generators_of
 
 __all__ = [
     "Completion",
@@ -418,15 +420,10 @@ class FamilyScorer:
             return -1
         index = library.index(None)
         view = int(self.view_offset[variable]) + index
-        policy = Policy(cut_points)
-        constant, own_cost, shaped = self._columns[variable].code(policy, self.rows.codes[view])
-        self.rows.constant[view], self.rows.own_cost[view] = constant, own_cost
-        self.is_shaped[view] = shaped
-        self.rows.cardinality[view] = policy.n_bins
+        self._set_policy(variable, index, Policy(cut_points))
         # fresh words: cached scores of the former policy at this index must never be found again
         keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)
         self.rows.child_key[view], self.rows.parent_key[view] = 2 * keys[0] + 1, 2 * keys[1] + 1
-        library[index] = policy
         return index
 
     def leave(self, variable: int, index: int) -> None:
@@ -435,6 +432,45 @@ class FamilyScorer:
             raise GomeaBnError(f"Policy {index} of variable {self.variables[variable].name!r} cannot leave.")
         self._libraries[variable][index] = None
         self.rows.cardinality[int(self.view_offset[variable]) + index] = 0
+
+    def libraries_state(self) -> dict[str, Any]:
+        """Return the libraries that grow, and the words by which cached scores know their policies."""
+        return {
+            "keys": generator_states([self._keys]),
+            "child_key": self.rows.child_key,
+            "parent_key": self.rows.parent_key,
+            "policies": {
+                str(v): [None if p is None else [p.cut_points, p.chosen] for p in self._libraries[v]]
+                for v in np.flatnonzero(self.grows).tolist()
+            },
+        }
+
+    def restore_libraries(self, state: Mapping[str, Any]) -> None:
+        """Make the libraries those of `libraries_state`, with codes and constants; cached scores are dropped."""
+        (self._keys.bit_generator.state,) = [g.bit_generator.state for g in generators_of(state["keys"])]
+        fill(self.rows.child_key, state["child_key"])
+        fill(self.rows.parent_key, state["parent_key"])
+        for name, saved in state["policies"].items():
+            v = int(name)
+            library = self._libraries[v]
+            if len(saved) != len(library):
+                raise ValueError(f"the library of variable {v} has {len(library)} places, not {len(saved)}")
+            for index, entry in enumerate(saved):
+                view = int(self.view_offset[v]) + index
+                library[index] = None
+                self.rows.cardinality[view] = 0
+                if entry is not None:
+                    self._set_policy(v, index, Policy(np.array(entry[0], np.float64), bool(entry[1])))
+        self.caches = ThreadCaches(self.caches.max_bytes)
+
+    def _set_policy(self, variable: int, index: int, policy: Policy) -> None:
+        """Put a policy into a library, with its codes and constants."""
+        view = int(self.view_offset[variable]) + index
+        constant, own_cost, shaped = self._columns[variable].code(policy, self.rows.codes[view])
+        self.rows.constant[view], self.rows.own_cost[view] = constant, own_cost
+        self.is_shaped[view] = shaped
+        self.rows.cardinality[view] = policy.n_bins
+        self._libraries[variable][index] = policy
 
     def view(self, variable: int, policy: int = 0) -> int:
         """Return the row of ``rows.codes`` that holds a variable under a policy."""

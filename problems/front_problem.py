@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
+from gomea_bn.problems.base import data_digest
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, new_scratch
 from gomea_bn.problems.kernels.front import (
@@ -225,6 +226,17 @@ class FrontProblem(StructureProblem):
             edges = np.concatenate(([float(column.values.min())], cuts, [float(column.values.max())]))
             log_inside[view] = -np.log(np.diff(edges))[code].mean()
 
+    def identity(self) -> dict[str, str]:
+        """Return digests of the columns, the rules and the score, and of the objectives and the expert's rows."""
+        rules = self.front_rules
+        expert = (rules.expert_constant, *self._expert_values)
+        return {
+            **super().identity(),
+            "objectives": repr(self.objectives),
+            "max_parameters": repr(rules.max_parameters),
+            "expert's rows": data_digest(expert),
+        }
+
     def enter_policy(
         self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
     ) -> int:
@@ -240,6 +252,16 @@ class FrontProblem(StructureProblem):
         index = super().enter_between_runs(variable, cut_points, in_use)
         self._code_entered(variable, index)
         return index
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in the libraries and the counts, and code the expert's rows by the policies."""
+        super().restore(state)
+        if self._expert_values:
+            for v in self.priced_variables:
+                for index, policy in enumerate(self.scorer.library(v)):
+                    if policy is not None:
+                        self._code_entered(v, index)
+        self._expert_caches = ThreadCaches(self._expert_caches.max_bytes)
 
     def _code_entered(self, variable: int, index: int) -> None:
         """Code the expert's values under a policy that has entered; an index of -1 has not."""

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.problems.base import DiscreteDefaults, ProblemDefaults, check_cardinalities, with_defaults
+from gomea_bn.problems.base import (
+    DiscreteDefaults,
+    ProblemDefaults,
+    check_cardinalities,
+    data_digest,
+    with_defaults,
+)
 from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
 
@@ -131,6 +137,12 @@ class _Exchange(ProblemDefaults):
             self._errors.clear()
             raise error
         return data
+
+    def identity(self) -> dict[str, str]:
+        """Return the class of the user's object, the numbers, and a digest of the alphabet or the bounds."""
+        ranges = [getattr(self, name, None) for name in ("alphabet", "lower", "upper")]
+        user = getattr(self.user, "problem", self.user)
+        return {**super().identity(), "class": type(user).__qualname__, "ranges": data_digest(tuple(ranges))}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without arrays and functions that are bound to this object's memory."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import DiscreteDefaults
+from gomea_bn.problems.base import DiscreteDefaults, data_digest
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
@@ -18,6 +19,7 @@ from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.runtime.run_state import fill
 
 __all__ = ["StructureProblem"]
 
@@ -381,6 +383,46 @@ class StructureProblem(DiscreteDefaults):
             totals["prices_known"] = self._pricer.n_known
             totals["policies_entered"] = self._pricer.n_entered
         return totals
+
+    def identity(self) -> dict[str, str]:
+        """Return digests of the columns, and of the rules and the score."""
+        scorer = self.scorer
+        columns = {f"column {v.name!r}": data_digest((v.values, v.n_levels)) for v in scorer.variables}
+        rules = (
+            self.edge_rules.allowed,
+            self.rules.max_indegree,
+            self.rules.max_cells,
+            self.rules.random_order,
+        )
+        pairs = (self.pairs is not None, self.pairs, self.initial_indegree)
+        score = (scorer.method.name, scorer.method.cut_cost, *scorer.rule, scorer.constant_score)
+        return {
+            **super().identity(),
+            **columns,
+            "rules": data_digest((*rules, *pairs)),
+            "score": data_digest(score),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return the libraries that have grown, and the counts."""
+        counts = {name: self.statistics()[name] for name in ("families_scored", "cache_hits")}
+        if not self.scorer.grows.any():
+            return {"counts": counts}
+        libraries = self.scorer.libraries_state()
+        return {"counts": counts, "libraries": libraries, "alphabet": self.alphabet, "allowed": self.allowed}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in the libraries and the counts; scores are counted again where they are needed."""
+        self.kernel_data(1)
+        for data in self._data:
+            data.scratch.statistics[:] = 0
+        counter = self._data[0].scratch.statistics
+        counter[FAMILIES_SCORED] = state["counts"]["families_scored"]
+        counter[CACHE_HITS] = state["counts"]["cache_hits"]
+        if "libraries" in state:
+            self.scorer.restore_libraries(state["libraries"])
+            fill(self.alphabet, state["alphabet"])
+            fill(self.allowed, state["allowed"])
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return `n` random genotypes, shape (n, n_variables): sparse graphs and uniform policies."""

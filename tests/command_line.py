@@ -18,7 +18,7 @@ import sys
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
 
 def announcing(fit):
-    def announced_fit(learner, *arguments):
+    def announced_fit(learner, *arguments, **options):
         generations = []
 
         def announce(progress):
@@ -27,7 +27,7 @@ def announcing(fit):
             generations.append(progress)
 
         learner.callback = announce
-        return fit(learner, *arguments)
+        return fit(learner, *arguments, **options)
 
     return announced_fit
 

@@ -147,7 +147,7 @@ class StandIn:
         for name, value in type(self).given.items():
             setattr(self, name, value)
 
-    def fit(self, frame):
+    def fit(self, frame, *, checkpoint=None):
         if self.stop == "nothing":
             raise KeyboardInterrupt
         table = source_table(frame, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)

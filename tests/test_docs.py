@@ -54,6 +54,18 @@ def test_every_command_of_the_page_runs(folder):
             assert result.stdout
 
 
+def test_the_guide_to_long_runs_runs(folder):
+    guide = (DOCS / "long_runs.md").read_text(encoding="utf-8")
+    (commands,) = re.findall(r"^```bash\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
+    for line in commands.splitlines():
+        result = invoke(*shlex.split(line)[1:], "--max-evaluations", "400", "--seed", "1", "--quiet")
+        assert result.exit_code == 0, (line, result.stderr)
+    (code,) = re.findall(r"^```python\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
+    exec(code.replace('"ck"', '"ck2"'), {})
+    assert Path("ck/checkpoint.gomea").is_file()
+    assert Path("ck2/checkpoint.gomea").is_file()
+
+
 def test_the_page_lists_the_formats():
     rows = re.findall(
         r"^\| `(\w+)` \| (.*?) \|", (DOCS / "formats.md").read_text(encoding="utf-8"), flags=re.MULTILINE

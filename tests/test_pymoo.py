@@ -1,20 +1,25 @@
 """pymoo's algorithms on our problems, and ours in pymoo's `minimize`."""
 
 import copy
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from checkpoint_examples import Killed
 from compiled_example import PythonTrap, compiled_trap
 from pymoo.algorithms.soo.nonconvex.ga import GA
+from pymoo.core.callback import Callback
 from pymoo.core.problem import ElementwiseProblem
 from pymoo.operators.crossover.ux import UniformCrossover
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import IntegerRandomSampling
 from pymoo.optimize import minimize
 
-from gomea_bn import GomeaBnError
+from gomea_bn import Checkpoint, GomeaBnError
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.problems.continuous import sphere
 from gomea_bn.pymoo import GOMEA, RVGOMEA, as_problem
+from gomea_bn.runtime import checkpoints
 
 
 class Sum(ElementwiseProblem):
@@ -131,3 +136,51 @@ def test_unbounded_or_unfit_pymoo_problems_are_refused():
         minimize(Real(), GOMEA(), ("n_gen", 2))
     with pytest.raises(GomeaBnError, match="finite bounds"):
         minimize(ElementwiseProblem(n_var=2, n_obj=1, vtype=int), GOMEA(), ("n_gen", 2))
+
+
+class _Iterations(Callback):
+    """Notes number and evaluations of every iteration, and ends the process after one of them."""
+
+    def __init__(self, last=None):
+        super().__init__()
+        self.last, self.seen = last, []
+
+    def notify(self, algorithm):
+        self.seen.append((algorithm.n_iter, algorithm.evaluator.n_eval))
+        if algorithm.n_iter == self.last:
+            raise Killed
+
+
+@pytest.mark.parametrize(
+    ("problem", "algorithm"), [(lambda: compiled_trap(4), GOMEA), (lambda: sphere(4), RVGOMEA)]
+)
+def test_a_killed_run_goes_on_from_its_checkpoint(problem, algorithm, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "_MOST_SHARE", 1.0)
+    whole = _Iterations()
+    expected = minimize(as_problem(problem()), algorithm(), ("n_gen", 14), seed=1, callback=whole)
+    resumed = Checkpoint(tmp_path / "c", every=0, resume=True)
+    seen = []
+    for last in (1, 4, 9, None):
+        iterations = _Iterations(last)
+        with (
+            pytest.raises(Killed) if last else nullcontext(),
+            pytest.warns(GomeaBnWarning) if last == 1 else nullcontext(),
+        ):
+            result = minimize(
+                as_problem(problem()),
+                algorithm(checkpoint=resumed),
+                ("n_gen", 14),
+                seed=1,
+                callback=iterations,
+            )
+        seen += iterations.seen
+    assert seen == whole.seen
+    # a run that had ended gives its result again
+    again = minimize(as_problem(problem()), algorithm(checkpoint=resumed), ("n_gen", 14), seed=1)
+    for other in (result, again):
+        np.testing.assert_array_equal(other.X, expected.X)
+        np.testing.assert_array_equal(other.F, expected.F)
+        np.testing.assert_array_equal(other.pop.get("X"), expected.pop.get("X"))
+        assert other.algorithm.n_gen == expected.algorithm.n_gen
+    with pytest.raises(GomeaBnError, match="option random_state was"):
+        minimize(as_problem(problem()), algorithm(checkpoint=resumed), ("n_gen", 14), seed=2)

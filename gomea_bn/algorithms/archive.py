@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,6 +20,7 @@ from gomea_bn.operators.kernels.archive import (
     offer_rows,
     refill,
 )
+from gomea_bn.runtime.run_state import filled
 
 __all__ = ["ElitistArchive", "new_archive"]
 
@@ -131,6 +135,13 @@ class ElitistArchive:
         """Offer the members of another archive in order; returns the number of added ones."""
         self.reserve(int(other.counts[MEMBERS]))
         return merge(self.data, other, self._work)
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take in the arrays of `data` of another archive, by name; raises `ValueError` if they do not fit."""
+        former = self.data
+        capacity = len(saved["keys"])
+        shape = former.genotypes.shape[1], former.objectives.shape[1]
+        self.data = filled(new_archive(capacity, *shape), saved)
 
     def reserve(self, n_more: int) -> None:
         """Make room for `n_more` further members."""

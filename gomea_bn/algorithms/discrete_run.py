@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme
+from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme, opened_run
 from gomea_bn.algorithms.populations import (
     UNLIMITED,
     FormerRow,
@@ -34,7 +34,9 @@ from gomea_bn.operators.kernels.mixing import (
 )
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, Refiner, with_defaults
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.run_state import filled, generator_states, generators_of
 from gomea_bn.runtime.threads import thread_count
 
 __all__ = ["DiscreteRun", "DiscreteSearch", "DiscreteSettings", "Population", "Turn"]
@@ -88,6 +90,7 @@ class DiscreteSearch(ABC):
         n_jobs: int | None = 1,
         callback: Callback | None = None,
         initial: ArrayLike | None = None,
+        checkpoint: CheckpointOption = None,
     ) -> Result:
         """Return the best solution within the limits, or with `MOGOMEA` the nondominated solutions.
 
@@ -105,16 +108,18 @@ class DiscreteSearch(ABC):
             Function that gets a `Progress` after every generation; a true return value stops the run.
         initial : array_like of int, shape (k, n_variables), optional
             Genotypes with which every population begins.
+        checkpoint : Checkpoint or path, optional
+            Folder for checkpoints, from which a run that was killed can go on.
 
         Raises
         ------
         GomeaBnError
-            For an option that cannot be used.
+            For an option that cannot be used, and for a checkpoint of another run.
         """
         run = self._new_run(
             problem, limits, random_state=random_state, n_jobs=n_jobs, callback=callback, initial=initial
         )
-        return run.finish()
+        return run.finish(opened_run(checkpoint, run, random_state))
 
     @abstractmethod
     def _new_run(self, problem: CompiledProblem, limits: Limits, **options: Any) -> DiscreteRun:
@@ -232,6 +237,39 @@ class DiscreteRun(MultiStartRun):
         """Return genotypes, objectives and violations of the population whose turn it was."""
         data = self._newest.data
         return data.parents, data.objectives, data.violations
+
+    def state(self) -> State:
+        """Return all that the rest of the run depends on, between two generations."""
+        return {**super().state(), "refiner": None if self.refiner is None else self.refiner.state()}
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned in a run of the same options."""
+        super().restore(state)
+        if self.refiner is not None:
+            self.refiner.restore(state["refiner"])
+
+    def _population_state(self, population: Any) -> State:
+        """Return a population as plain values and arrays."""
+        return {
+            "data": population.data._asdict(),
+            "generators": generator_states([population.sampler, *population.generators]),
+            "generations": population.generations,
+            "active": population.active,
+            "seconds": population.seconds,
+        }
+
+    def _population_of(self, saved: State, size: int) -> Any:
+        """Return the population of `_population_state`, which has `size` solutions."""
+        genotypes = np.zeros((size, self.problem.n_variables), np.int16)
+        data = filled(new_population(self.problem, genotypes), saved["data"])
+        for name in ("parents", "genotypes"):
+            checked_genotypes(self.problem, saved["data"][name], name)
+        sampler, *generators = generators_of(saved["generators"])
+        population = self._new_population(data, sampler, generators)
+        population.generations = saved["generations"]
+        population.active = saved["active"]
+        population.seconds = saved["seconds"]
+        return population
 
     def _add_population(self, size: int) -> None:
         seeds = self.seeds.spawn(1)[0].spawn(self._n_blocks(size) + 1)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.operators.kernels.mixing import Elite
+from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.run_state import filled, history_of, history_state
 
 __all__ = ["EliteRun"]
 
@@ -62,6 +64,17 @@ class EliteRun(MultiStartRun):
     def best(self) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
         """Return the best solution, its objectives and violation, each with a leading axis of 1."""
         return self.elite.genotype[None], self.elite.objectives[None], self.elite.violation
+
+    def state(self) -> State:
+        """Return all that the rest of the run depends on, between two generations."""
+        best = {"elite": self.elite._asdict(), "history": history_state(self.history)}
+        return {**super().state(), **best}
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned in a run of the same options."""
+        super().restore(state)
+        filled(self.elite, state["elite"])
+        self.history = history_of(state["history"])
 
     def progress(self) -> Progress:
         """Return the state of the run."""

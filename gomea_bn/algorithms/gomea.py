@@ -15,6 +15,7 @@ from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import Learner, linkage_model
 from gomea_bn.operators.kernels.mixing import MixingWork, PopulationData, initialise_range, vary_range
 from gomea_bn.problems.base import CompiledProblem, Refiner
+from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Limits
 
 __all__ = ["GOMEA", "GomeaRun"]
@@ -113,6 +114,26 @@ class GomeaRun(DiscreteRun, EliteRun):
         self, data: PopulationData, sampler: np.random.Generator, generators: list[np.random.Generator]
     ) -> _Population:
         return _Population(data, sampler, generators)
+
+    def state(self) -> State:
+        """Return all that the rest of the run depends on, between two generations."""
+        return {**super().state(), "refined_at": self._refined_at}
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned in a run of the same options."""
+        super().restore(state)
+        self._refined_at = state["refined_at"]
+
+    def _population_state(self, population: _Population) -> State:
+        """Return a population as plain values and arrays."""
+        return {**super()._population_state(population), "mean": population.mean}
+
+    def _population_of(self, saved: State, size: int) -> _Population:
+        """Return the population of `_population_state`, which has `size` solutions."""
+        population: _Population = super()._population_of(saved, size)
+        violation, objective = saved["mean"]
+        population.mean = (violation, objective)
+        return population
 
     def _initialise(self, population: _Population, cost_bound: int) -> None:
         rules = self._rules(population.size)

@@ -28,7 +28,9 @@ from gomea_bn.operators.kernels.front_mixing import (
 )
 from gomea_bn.operators.kernels.mixing import MixingRules, PopulationData
 from gomea_bn.problems.base import CompiledProblem, Refiner
+from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.run_state import fill, history_of, history_state
 
 __all__ = ["MOGOMEA", "FrontRun"]
 
@@ -241,6 +243,35 @@ class FrontRun(DiscreteRun):
         """Return the state of the run; `best` is the least value of the first objective."""
         least = self.archive.objectives[:, 0].min(initial=np.inf)
         return Progress(best=float(least), archive_size=len(self.archive), **self.counts())
+
+    def state(self) -> State:
+        """Return all that the rest of the run depends on, between two generations."""
+        return {
+            **super().state(),
+            "archive": self.archive.data._asdict(),
+            "refused": self._refused,
+            "clock": self.front_works[0].clock,
+            "history": history_state(self.history),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned in a run of the same options."""
+        super().restore(state)
+        self.archive.restore(state["archive"])
+        self._refused = state["refused"]
+        fill(self.front_works[0].clock, state["clock"])
+        self.history = history_of(state["history"])
+
+    def _population_state(self, population: _Population) -> State:
+        """Return a population as plain values and arrays."""
+        numbers = {"n_clusters": population.n_clusters, "stalled": population.stalled}
+        return {**super()._population_state(population), **numbers}
+
+    def _population_of(self, saved: State, size: int) -> _Population:
+        """Return the population of `_population_state`, which has `size` solutions."""
+        population: _Population = super()._population_of(saved, size)
+        population.n_clusters, population.stalled = saved["n_clusters"], saved["stalled"]
+        return population
 
     def _overtaken(self) -> list[Any]:
         return []

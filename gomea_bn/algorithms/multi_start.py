@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.algorithms.resumption import ended_before, finish_section
 from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
+from gomea_bn.runtime.checkpoints import (
+    NO_CHECKPOINT,
+    CheckpointOption,
+    Section,
+    State,
+    opened,
+    option_text,
+    option_texts,
+)
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
+from gomea_bn.runtime.run_state import limits_of_state, limits_state, seeds_of, seeds_state
 from gomea_bn.runtime.threads import StopFlag, Workers
 
-__all__ = ["MultiStartRun", "Scheme", "check_scheme"]
+__all__ = ["MultiStartRun", "Scheme", "check_scheme", "opened_run"]
 
 # pairs (class of kernel data, kind of work) whose kernels this process has compiled or loaded
 _COMPILED: set[tuple[type, str]] = set()
@@ -85,6 +97,7 @@ class MultiStartRun(ABC):
     """
 
     populations: list[Any]
+    initial: NDArray[Any]
 
     def __init__(
         self,
@@ -109,6 +122,8 @@ class MultiStartRun(ABC):
         self.n_generations = 0
         self.n_eval_at_best = 0
         self._turn = 0
+        # the population whose turn it was
+        self._newest: Any = None
 
     @abstractmethod
     def _add_population(self, size: int) -> None:
@@ -145,12 +160,90 @@ class MultiStartRun(ABC):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         self.workers.__exit__(kind, error, trace)
 
-    def finish(self) -> Result:
-        """Run to a limit and return the best solution."""
+    def finish(self, section: Section = NO_CHECKPOINT) -> Result:
+        """Run to a limit, or go on to it from a checkpoint, and return the best solution."""
+        before = ended_before(section, self.problem)
+        if before is not None:
+            return before
+        self.begin(section)
         with self, self.stop.catching_interrupts():
-            while self.step():
+            while self.advance(section):
                 pass
-        return self.result()
+        result = self.result()
+        finish_section(section, self.problem, result)
+        return result
+
+    def begin(self, section: Section) -> None:
+        """Go on from the state of a section, if it has one; the section keeps the state from now on."""
+        self.stop.delays_interrupts = section.is_active
+        if section.resume(self.restore):
+            # a criterion that had ended the run ends it again
+            self._call_back()
+            self._check_limits()
+        section.keep(self.state)
+
+    def advance(self, section: Section) -> bool:
+        """Run one generation as `step` does, and write a checkpoint if one is due or the user stops the run."""
+        if not self.stop.reason:
+            self.step()
+        if self.stop.has_delayed:
+            # a generation that the clock has cut short cannot be gone on from
+            if self.stop.reason != "max_seconds":
+                section.write()
+            self.stop.replace_reason("interrupt")
+        elif self.stop.reason == "callback":
+            section.write()
+        elif not self.stop.reason:
+            section.write_if_due()
+        return not self.stop.reason
+
+    def identity(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return texts of the options and of the problem, by name, which decide the result."""
+        options = {
+            **option_texts({f.name: getattr(self.scheme, f.name) for f in fields(self.scheme)}),  # type: ignore[arg-type]
+            **option_texts(limits_state(self.limits)),
+            "initial": option_text(self.initial),
+            "random_state": option_text(seeds_state(self.seeds)),
+        }
+        return options, self.problem.identity()
+
+    def state(self) -> State:
+        """Return all that the rest of the run depends on, between two generations; arrays are not copied."""
+        return {
+            "limits": limits_state(self.limits),
+            "seconds": self.stop.seconds,
+            "seeds": seeds_state(self.seeds),
+            "initial": self.initial,
+            "counts": [self.n_eval, self.touched, self.n_generations, self.n_eval_at_best, self._turn],
+            "newest": next((i for i, p in enumerate(self.populations) if p is self._newest), None),
+            "problem": self.problem.state(),
+            "populations": [self._population_state(population) for population in self.populations],
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned in a run of the same options."""
+        self.limits = limits_of_state(state["limits"])
+        self.stop.start_clock(state["seconds"], self.limits.max_seconds)
+        self.seeds = seeds_of(state["seeds"])
+        self.initial = np.array(state["initial"])
+        self.n_eval, self.touched, self.n_generations, self.n_eval_at_best, self._turn = state["counts"]
+        self.problem.restore(state["problem"])
+        self.populations = []
+        for saved in state["populations"]:
+            self.populations.append(self._population_of(saved, self._size(len(self.populations))))
+        self._newest = None if state["newest"] is None else self.populations[state["newest"]]
+
+    @abstractmethod
+    def _population_state(self, population: Any) -> State:
+        """Return a population as plain values and arrays."""
+
+    @abstractmethod
+    def _population_of(self, saved: State, size: int) -> Any:
+        """Return the population of `_population_state`, which has `size` solutions."""
+
+    def _size(self, index: int) -> int:
+        """Return the size of a population by its position."""
+        return int(self.scheme.base_population * self.scheme.growth**index)
 
     def step(self) -> bool:
         """Run one generation of the population whose turn it is; returns whether the run goes on."""
@@ -158,7 +251,7 @@ class MultiStartRun(ABC):
         if index < len(self.populations):
             self._generation(self.populations[index])
         else:
-            size = self.scheme.base_population * self.scheme.growth ** len(self.populations)
+            size = self._size(len(self.populations))
             if size <= self.scheme.max_population_size:
                 self._add_population(size)
             else:
@@ -168,8 +261,7 @@ class MultiStartRun(ABC):
                     return False
                 self._generation(self.populations[index])
         self._retire()
-        if self.callback is not None and self.callback(self.progress()):
-            self.stop.raise_for("callback")
+        self._call_back()
         self._check_limits()
         self._turn = self._next(index)
         return not self.stop.reason
@@ -215,6 +307,10 @@ class MultiStartRun(ABC):
         """Return whether a feasible solution has an objective of at most `target`."""
         return False
 
+    def _call_back(self) -> None:
+        if self.callback is not None and self.callback(self.progress()):
+            self.stop.raise_for("callback")
+
     def _smallest(self) -> int:
         return next((i for i, p in enumerate(self.populations) if p.active), len(self.populations))
 
@@ -250,3 +346,14 @@ class MultiStartRun(ABC):
             least = 1000 * max(self.problem.n_variables, 1)
             if self.n_eval > max(least, limits.patience * self.n_eval_at_best):
                 self.stop.raise_for("patience")
+
+
+def opened_run(checkpoint: CheckpointOption, run: MultiStartRun, random_state: Any) -> Section:
+    """Return the section of a run in its checkpoint; the seed in the file counts if there is no `random_state`."""
+    return opened(
+        checkpoint,
+        type(run.scheme).__name__,
+        lambda: run.identity()[0],
+        lambda: {f"problem's {name}": text for name, text in run.identity()[1].items()},
+        free=("random_state",) if random_state is None else (),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.python_problem import as_compiled
+from gomea_bn.runtime.checkpoints import Checkpoint
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
 
 __all__ = ["optimise"]
@@ -32,6 +34,7 @@ def optimise(
     initial: Any = None,
     n_jobs: int | None = 1,
     verbose: bool = False,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
 ) -> Result:
     """Return the best solution of a problem, or its front; everything is minimised.
 
@@ -57,11 +60,13 @@ def optimise(
         problem's Python functions always run one at a time.
     verbose : bool
         Whether to show a live table.
+    checkpoint : Checkpoint or path, optional
+        Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
     Raises
     ------
     GomeaBnError
-        For a problem, option or limit that cannot be used.
+        For a problem, option or limit that cannot be used, and for a checkpoint of another run.
 
     Examples
     --------
@@ -101,7 +106,7 @@ def optimise(
     def combined(progress: Progress) -> bool:
         return sum(bool(call(progress)) for call in calls) > 0
 
-    options: dict[str, Any] = {"random_state": random_state, "initial": initial}
+    options: dict[str, Any] = {"random_state": random_state, "initial": initial, "checkpoint": checkpoint}
     if not problem.is_real:
         options["n_jobs"] = n_jobs
     if not verbose:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.elite_run import EliteRun
-from gomea_bn.algorithms.multi_start import check_scheme
+from gomea_bn.algorithms.multi_start import check_scheme, opened_run
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
-from gomea_bn.linkage.models import Linkage
+from gomea_bn.linkage.models import Linkage, check_members
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
 from gomea_bn.operators.kernels.real_estimation import RealPopulation, SelectionWork, carry_multipliers
 from gomea_bn.operators.kernels.real_mixing import (
@@ -31,7 +31,9 @@ from gomea_bn.operators.kernels.real_mixing import (
 )
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.continuous import RealProblem, new_real_journal, with_real_defaults
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.run_state import filled, generator_of, generator_states
 
 __all__ = ["RVGOMEA", "RealRun"]
 
@@ -129,6 +131,7 @@ class RVGOMEA:
         random_state: int | np.random.SeedSequence | None = None,
         callback: Callback | None = None,
         initial: NDArray[np.float64] | None = None,
+        checkpoint: CheckpointOption = None,
     ) -> Result:
         """Return the best solution found within the limits; its ``X`` is float64 of shape (n_variables,).
 
@@ -144,14 +147,16 @@ class RVGOMEA:
             Function that gets a `Progress` after every generation; a true return value stops the run.
         initial : ndarray of shape (k, n_variables), optional
             Solutions with which every population begins.
+        checkpoint : Checkpoint or path, optional
+            Folder for checkpoints, from which a run that was killed can go on.
 
         Raises
         ------
         GomeaBnError
-            For an option that cannot be used.
+            For an option that cannot be used, and for a checkpoint of another run.
         """
         run = RealRun(self, problem, limits, random_state=random_state, callback=callback, initial=initial)
-        return run.finish()
+        return run.finish(opened_run(checkpoint, run, random_state))
 
 
 @dataclass
@@ -249,11 +254,54 @@ class RealRun(EliteRun):
         )
 
     def _add_population(self, size: int) -> None:
-        problem, n_variables = self.problem, self.problem.n_variables
         generator = np.random.default_rng(self.seeds.spawn(1)[0])
-        genotypes = np.ascontiguousarray(problem.sample(generator, size), np.float64)
+        genotypes = np.ascontiguousarray(self.problem.sample(generator, size), np.float64)
         n_given = min(size, len(self.initial))
         genotypes[:n_given] = self.initial[:n_given]
+        population = self._new_population(genotypes, generator)
+        self.populations.append(population)
+        data, rules, work = population.data, population.rules, population.work
+        self._execute(population, lambda: initialise(self.kernel_data, data, rules, work, generator))
+
+    def _population_state(self, population: _Population) -> State:
+        """Return a population as plain values and arrays."""
+        linkage = population.linkage
+        return {
+            "data": population.data._asdict(),
+            "model": population.model._asdict(),
+            "accept_worse": population.rules.accept_worse,
+            "linkage": None if linkage is None else linkage._asdict(),
+            "multipliers": population.multipliers,
+            "generator": generator_states([population.generator]),
+            "generations": population.generations,
+            "active": population.active,
+            "mean": population.mean,
+            "seconds": population.seconds,
+        }
+
+    def _population_of(self, saved: State, size: int) -> _Population:
+        """Return the population of `_population_state`, which has `size` solutions."""
+        genotypes = np.zeros((size, self.problem.n_variables))
+        population = self._new_population(genotypes, generator_of(saved["generator"]))
+        filled(population.data, saved["data"])
+        filled(population.model, saved["model"])
+        population.rules = population.rules._replace(accept_worse=saved["accept_worse"])
+        if saved["linkage"] is not None:
+            linkage = Linkage(**{name: np.array(part, np.int64) for name, part in saved["linkage"].items()})
+            check_members("the checkpoint", "variables", linkage.subsets(), self.problem.n_variables)
+            population.linkage = linkage
+            population.work = population.work._replace(subsets=np.zeros(len(linkage.starts), np.int64))
+        population.multipliers = np.array(saved["multipliers"])
+        violation, objective = saved["mean"]
+        population.mean = (violation, objective)
+        population.generations = saved["generations"]
+        population.active = saved["active"]
+        population.seconds = saved["seconds"]
+        return population
+
+    def _new_population(self, genotypes: NDArray[np.float64], generator: np.random.Generator) -> _Population:
+        """Return a population of these genotypes, not yet evaluated."""
+        problem, (size, n_variables) = self.problem, genotypes.shape
         rules = self._rules(size)
         data = RealPopulation(
             genotypes=genotypes,
@@ -285,9 +333,7 @@ class RealRun(EliteRun):
             tallies=np.zeros(3, np.int64),
             stop=self.stop.flag,
         )
-        population = _Population(data, model, rules, work, generator)
-        self.populations.append(population)
-        self._execute(population, lambda: initialise(self.kernel_data, data, rules, work, generator))
+        return _Population(data, model, rules, work, generator)
 
     def _generation(self, population: _Population) -> None:
         self._execute(population, lambda: self._vary(population))

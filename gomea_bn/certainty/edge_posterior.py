@@ -16,12 +16,13 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.order_chain import MOST_SAMPLED, OrderChain
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State, opened, option_texts
 from gomea_bn.runtime.threads import StopFlag
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def edge_probabilities(
     n_chains: int = 4,
     max_seconds: float | None = 60.0,
     random_state: Any = None,
+    checkpoint: CheckpointOption = None,
 ) -> EdgeProbabilities:
     """Return the posterior probabilities of edges over the bins of a network.
 
@@ -166,6 +168,9 @@ def edge_probabilities(
         Time limit of all chains together.
     random_state : int, numpy Generator, RandomState or None
         Seed of the chains. It repeats the result unless the time limit or Ctrl-C ended a chain.
+    checkpoint : Checkpoint or path, optional
+        Folder for checkpoints of sampled chains, from which a run that was killed can go on; see
+        `gomea_bn.Checkpoint`. The exact method has none.
 
     Returns
     -------
@@ -175,7 +180,7 @@ def edge_probabilities(
     Raises
     ------
     GomeaBnError
-        As `certify`, and for too many variables.
+        As `certify`, for too many variables, and for a checkpoint of other data or options.
 
     Notes
     -----
@@ -208,8 +213,26 @@ def edge_probabilities(
         arcs = exact_edge_probabilities(sets)
         seconds = perf_counter() - began
         return EdgeProbabilities(graphs.names, arcs, "exact", 0.0, 0, "end", seconds, network, table)
+    options = {
+        "network": network,
+        "max_indegree": max_indegree,
+        "knowledge": knowledge,
+        "scoring_method": scoring_method,
+        "equivalent_sample_size": equivalent_sample_size,
+        "n_sweeps": n_sweeps,
+        "n_chains": n_chains,
+        "max_seconds": max_seconds,
+        "random_state": seed,
+    }
+    section = opened(
+        checkpoint,
+        "edge_probabilities",
+        lambda: option_texts(options),
+        lambda: {f"column {name!r}": digest for name, digest in column_digests(table).items()},
+        free=() if random_state is not None else ("random_state",),
+    )
     stop = StopFlag(max_seconds)
-    means, steps = _run_chains(graphs, sets, n_sweeps, n_chains, seed, stop)
+    means, steps = _run_chains(graphs, sets, n_sweeps, n_chains, seed, stop, section)
     result = EdgeProbabilities(
         names=graphs.names,
         arcs=means.mean(axis=0),
@@ -233,27 +256,58 @@ def edge_probabilities(
 
 
 def _run_chains(
-    graphs: GraphScores, sets: list[ParentSets], n_sweeps: int, n_chains: int, seed: int, stop: StopFlag
+    graphs: GraphScores,
+    sets: list[ParentSets],
+    n_sweeps: int,
+    n_chains: int,
+    seed: int,
+    stop: StopFlag,
+    section: Section,
 ) -> tuple[NDArray[np.float64], int]:
     """Return the mean probabilities of every chain, (n_chains, n, n), and the number of sweeps."""
-    search = OrderSearch(graphs.parent_sets(prune=True))
     generators = np.random.default_rng(seed).spawn(n_chains)
-    starts = [list(topological_order(graphs.parents, graphs.names))]
-    for generator in generators[1:]:
-        starts.append(search.climbed(generator.permutation(len(sets)).tolist(), generator))
-    for k, start in enumerate(starts):
-        if search.score(search.choices(start)) == -np.inf:
-            starts[k] = graphs.required_order
+    if section.saved is None:
+        starts = _first_orders(graphs, generators)
+    else:
+        starts = [graphs.required_order] * n_chains
     chains = [OrderChain(sets, start, generator) for start, generator in zip(starts, generators, strict=True)]
+    taken = 0
+
+    def state() -> State:
+        return {"seconds": stop.seconds, "taken": taken, "chains": [chain.state() for chain in chains]}
+
+    def restore(saved: State) -> None:
+        nonlocal taken
+        taken = saved["taken"]
+        stop.start_clock(saved["seconds"], stop.max_seconds)
+        for chain, of_chain in zip(chains, saved["chains"], strict=True):
+            chain.restore(of_chain)
+        stop.check_deadline()
+
+    section.resume(restore)
+    section.keep(state)
     with stop.catching_interrupts():
-        taken = 0
         # chains take turns, so that the clock ends them at the same step
         while taken < n_sweeps and not stop.reason:
             for chain in chains:
                 chain.sweep()
             taken += 1
+            section.write_if_due()
             stop.check_deadline()
+    section.close()
     return np.array([chain.mean_probabilities() for chain in chains]), taken
+
+
+def _first_orders(graphs: GraphScores, generators: list[np.random.Generator]) -> list[list[int]]:
+    """Return the order with which every chain starts."""
+    search = OrderSearch(graphs.parent_sets(prune=True))
+    starts = [list(topological_order(graphs.parents, graphs.names))]
+    for generator in generators[1:]:
+        starts.append(search.climbed(generator.permutation(len(graphs.names)).tolist(), generator))
+    for k, start in enumerate(starts):
+        if search.score(search.choices(start)) == -np.inf:
+            starts[k] = graphs.required_order
+    return starts
 
 
 def _difference(means: NDArray[np.float64]) -> float:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.run_state import generator_of, generator_states
 
 __all__ = ["MOST_SAMPLED", "OrderChain"]
 
@@ -80,6 +82,24 @@ class OrderChain:
         self.order = list(start)
         self._generator = generator
         self._samples: list[NDArray[np.float32]] = []
+
+    def state(self) -> State:
+        """Return all that further sweeps and the means depend on, for checkpoints."""
+        n = len(self.order)
+        return {
+            "order": self.order,
+            "generator": generator_states([self._generator]),
+            "samples": np.array(self._samples, np.float32).reshape(-1, n, n),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned for the same parent sets."""
+        if sorted(state["order"]) != sorted(self.order):
+            raise ValueError(f"wanted an order of {len(self.order)} variables, got {state['order']}")
+        self.order = list(state["order"])
+        self._generator = generator_of(state["generator"])
+        n = len(self.order)
+        self._samples = list(np.array(state["samples"], np.float32).reshape(-1, n, n))
 
     def sweep(self) -> None:
         """Take as many steps as there are variables, and keep the probabilities of edges given the order."""

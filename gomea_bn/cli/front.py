@@ -15,6 +15,9 @@ import typer
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
+    CheckpointEvery,
+    CheckpointFolder,
+    CheckpointResume,
     CutPoints,
     Data,
     Forbid,
@@ -41,6 +44,7 @@ from gomea_bn.cli.options import (
     Tiers,
     read_auto,
     read_candidates,
+    read_checkpoint,
     read_cut_points,
     read_jobs,
     read_kinds,
@@ -61,6 +65,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
+    from gomea_bn.runtime.checkpoints import Checkpoint
 
 __all__ = ["front"]
 
@@ -117,6 +122,9 @@ def front(
     max_evaluations: MaxEvaluations = None,
     max_generations: MaxGenerations = None,
     patience: Patience = 0.0,
+    checkpoint: CheckpointFolder = None,
+    every: CheckpointEvery = 60.0,
+    resume: CheckpointResume = False,
     seed: Seed = None,
     jobs: Jobs = 0,
     threads: FormerThreads = None,
@@ -163,10 +171,14 @@ def front(
         from gomea_bn.expert.expert_network import ExpertNetwork
         from gomea_bn.front.folder import FILES, NETWORKS
         from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
+        from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
-        if out is not None:
+        targets = {} if out is None else {"--out": [out / name for name in (*FILES, NETWORKS)]}
+        if checkpoint is not None:
+            targets["--checkpoint"] = [checkpoint / CHECKPOINT_FILE]
+        if targets:
             check_targets(
-                {"--out": [out / name for name in (*FILES, NETWORKS)]},
+                targets,
                 {"DATA": [data], "--expert": [expert] if expert else [], "--tiers": [tiers] if tiers else []},
             )
         learner = ParetoBayesNetLearner(
@@ -205,6 +217,7 @@ def front(
             out,
             expert,
             reading,
+            read_checkpoint(checkpoint, every, resume),
             networks=networks,
             parquet=parquet,
             averaged_misfit=averaged_misfit,
@@ -223,6 +236,7 @@ def _front(
     out: Path | None,
     expert: Path | None,
     reading: ReadingOptions,
+    checkpoint: Checkpoint | None,
     *,
     networks: int,
     parquet: bool,
@@ -258,7 +272,7 @@ def _front(
     seconds = compile_first(partial(compile_front_kernels, n_columns=len(table.names), beside=True), tell)
     tell(announcement(learner, out))
     with printed_warnings():
-        learner.fit(table)
+        learner.fit(table, checkpoint=checkpoint)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the front so far.")
     with finishing("the files of the front"):

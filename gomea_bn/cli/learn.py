@@ -12,6 +12,9 @@ import typer
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
+    CheckpointEvery,
+    CheckpointFolder,
+    CheckpointResume,
     CutPoints,
     Data,
     Forbid,
@@ -39,6 +42,7 @@ from gomea_bn.cli.options import (
     all_cut_points,
     read_auto,
     read_candidates,
+    read_checkpoint,
     read_jobs,
     read_kinds,
     read_knowledge,
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.runtime.checkpoints import Checkpoint
 
 __all__ = ["learn", "report"]
 
@@ -121,6 +126,9 @@ def learn(
     max_evaluations: MaxEvaluations = None,
     max_generations: MaxGenerations = None,
     patience: Patience = 10.0,
+    checkpoint: CheckpointFolder = None,
+    every: CheckpointEvery = 60.0,
+    resume: CheckpointResume = False,
     seed: Seed = None,
     jobs: Jobs = 0,
     threads: FormerThreads = None,
@@ -157,10 +165,14 @@ def learn(
     try:
         from gomea_bn.learning.learner import BayesNetLearner
         from gomea_bn.learning.run_folder import AVERAGED_FILE, FILES
+        from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
-        if out is not None:
+        targets = {} if out is None else {"--out": [out / name for name in (*FILES, AVERAGED_FILE)]}
+        if checkpoint is not None:
+            targets["--checkpoint"] = [checkpoint / CHECKPOINT_FILE]
+        if targets:
             check_targets(
-                {"--out": [out / name for name in (*FILES, AVERAGED_FILE)]},
+                targets,
                 {"DATA": [data], "--cuts": [cuts] if cuts else [], "--tiers": [tiers] if tiers else []},
             )
         learner = BayesNetLearner(
@@ -196,7 +208,8 @@ def learn(
             random_state=seed,
             verbose=not quiet,
         )
-        _learn(learner, data, out, reading, quiet=quiet, as_json=as_json)
+        kept = read_checkpoint(checkpoint, every, resume)
+        _learn(learner, data, out, reading, kept, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, written_options(cut_points=cut_points, cuts=cuts, tiers=tiers))
     except KeyboardInterrupt:
@@ -208,6 +221,7 @@ def _learn(
     data: Path,
     out: Path | None,
     reading: ReadingOptions,
+    checkpoint: Checkpoint | None,
     *,
     quiet: bool,
     as_json: bool,
@@ -242,7 +256,7 @@ def _learn(
     seconds = compile_first(partial(compile_kernels, n_columns=len(table.names), beside=True), tell)
     tell(announcement(learner, out))
     with printed_warnings():
-        learner.fit(table)
+        learner.fit(table, checkpoint=checkpoint)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
     with finishing("the report and the files"):

@@ -14,15 +14,19 @@ import typer
 
 from gomea_bn.cli.output import WRONG_USE, fail, say
 from gomea_bn.data.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, Option
 
 if TYPE_CHECKING:
     from gomea_bn.network.smoothing import PseudoCount
     from gomea_bn.problems.knowledge import ExpertKnowledge
+    from gomea_bn.runtime.checkpoints import Checkpoint
 
 __all__ = [
     "KIND_OVERRIDE",
     "AsJson",
+    "CheckpointEvery",
+    "CheckpointFolder",
+    "CheckpointResume",
     "CutPoints",
     "Data",
     "Forbid",
@@ -53,6 +57,7 @@ __all__ = [
     "fields_of",
     "read_auto",
     "read_candidates",
+    "read_checkpoint",
     "read_cut_points",
     "read_edges",
     "read_jobs",
@@ -99,6 +104,29 @@ MaxCandidates = Annotated[
     typer.Option(help="Candidate neighbours per variable: a number for each of two rankings, auto or all."),
 ]
 MaxTableCells = Annotated[int, typer.Option(help="Largest number of cells of a variable's table.")]
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        help="Folder for checkpoints, from which --resume goes on after the process was killed; made if absent.",
+    ),
+]
+CheckpointEvery = Annotated[
+    float,
+    typer.Option(
+        "--every",
+        min=0,
+        help="Seconds between two checkpoints; more where writing would take over 1 % of the time.",
+    ),
+]
+CheckpointResume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on from the checkpoint in the folder of --checkpoint, with the same data and options; without one "
+        "the search starts from the beginning.",
+    ),
+]
 MaxSeconds = Annotated[float, typer.Option(min=0, help="Time limit of the search in seconds; 0 for none.")]
 MaxEvaluations = Annotated[
     int | None, typer.Option(min=1, help="Limit on the number of evaluated networks, exact.")
@@ -474,3 +502,16 @@ def fields_of(option: str, text: str) -> list[str]:
     except csv.Error as error:
         raise GomeaBnError(f"{option}: {text!r} cannot be read ({error}).") from error
     return [field.strip() for field in rows[0]] if rows else [""]
+
+
+def read_checkpoint(folder: Path | None, every: float, resume: bool) -> Checkpoint | None:
+    """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
+    from gomea_bn.runtime.checkpoints import Checkpoint
+
+    if folder is None:
+        if resume:
+            raise GomeaBnError([Option("resume"), " needs the folder of ", Option("checkpoint"), "."])
+        return None
+    checkpoint = Checkpoint(folder, every, resume)
+    checkpoint.check()
+    return checkpoint

@@ -25,7 +25,16 @@ from gomea_bn.texts import counted, listed, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEW_VALUES", "MISSING_CODE", "Column", "Table", "read_table", "table_digest", "table_of"]
+__all__ = [
+    "FEW_VALUES",
+    "MISSING_CODE",
+    "Column",
+    "Table",
+    "column_digests",
+    "read_table",
+    "table_digest",
+    "table_of",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -398,6 +407,16 @@ def _constants(columns: Sequence[Column]) -> list[Note]:
             f"will have no edges: {listed(values, 5)} in all {len(columns[0].values)} rows."
         )
     ]
+
+
+def column_digests(table: Table) -> dict[str, str]:
+    """Return a SHA-256 of the levels and values of every column, as hexadecimal text, by name."""
+    return {
+        column.name: hashlib.sha256(
+            repr(column.levels).encode() + np.ascontiguousarray(column.values).tobytes()
+        ).hexdigest()
+        for column in table.columns
+    }
 
 
 def table_digest(table: Table) -> str:

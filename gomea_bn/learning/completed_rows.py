@@ -19,6 +19,7 @@ from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Result
 
 __all__ = ["limits_before_rows", "on_completed_rows", "total_of"]
@@ -61,6 +62,7 @@ def on_completed_rows(
     seed: int,
     n_threads: int,
     callback: Callback | None,
+    section: Section = NO_CHECKPOINT,
 ) -> Result:
     """Return the result of a search with the graph that scores best on completed rows; the cuts stay.
 
@@ -83,6 +85,8 @@ def on_completed_rows(
         Limits of all searches together.
     seed, n_threads, callback
         As of `StagedSearch`.
+    section : Section
+        Section of both searches in a checkpoint.
     """
     if result.stopped_by in STOPPED_BY_USER or not problem.n_edge_genes:
         return result
@@ -99,6 +103,7 @@ def on_completed_rows(
             n_jobs=n_threads,
             callback=continued(callback, total_of(results)),
             initial=of_rows.genotype(own, [0] * of_rows.n_nodes)[None],
+            checkpoint=section.part(f"graph {step}"),
         )
         results.append(found)
         return of_rows.edges(found.X)

@@ -26,6 +26,7 @@ from gomea_bn.learning.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Result
 
 __all__ = ["limits_before", "network_of", "with_completions"]
@@ -60,6 +61,7 @@ def with_completions(
     seed: int,
     n_threads: int,
     callback: Callback | None,
+    section: Section = NO_CHECKPOINT,
 ) -> Result:
     """Return the result of a search after searches on completed rows; a complete table has none.
 
@@ -79,12 +81,22 @@ def with_completions(
         Limits of all searches together.
     seed, n_threads, callback
         As of `StagedSearch`.
+    section : Section
+        Section of all these searches in a checkpoint.
     """
     if not table.n_missing:
         return result
     if not problem.first_cuts:
         return on_completed_rows(
-            problem, table, result, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback
+            problem,
+            table,
+            result,
+            algorithm,
+            limits,
+            seed=seed,
+            n_threads=n_threads,
+            callback=callback,
+            section=section,
         )
     return _on_completed_tables(
         problem,
@@ -96,6 +108,7 @@ def with_completions(
         seed=seed,
         n_threads=n_threads,
         callback=callback,
+        section=section,
     )
 
 
@@ -121,6 +134,7 @@ def _on_completed_tables(
     seed: int,
     n_threads: int,
     callback: Callback | None,
+    section: Section,
 ) -> Result:
     """Return the result of a search with the best graph and cuts that it or searches on completed tables have found.
 
@@ -130,7 +144,7 @@ def _on_completed_tables(
     that completed it look better than it is. So the networks compete by the likelihood of the observed values, minus 1
     for a free probability (Akaike's information criterion), and minus ln n for a cut.
     """
-    began, seconds_before = perf_counter(), result.exec_time
+    began = perf_counter()
     frame = table.to_frame()
     genotype = best = result.X
     network = network_of(problem, table, genotype)
@@ -140,6 +154,7 @@ def _on_completed_tables(
             break
         completed = completed_table(network, table, np.random.default_rng([seed, step]))
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
+        result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         # the first search starts anew, since the graph of available cases may be hard to leave
         start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
         of_search, _ = searched(
@@ -150,18 +165,17 @@ def _on_completed_tables(
             n_threads=n_threads,
             callback=continued(callback, result),
             start=start,
+            section=section.part(f"table {step}"),
         )
-        result = replace(
-            total_of([result, of_search]),
-            exec_time=seconds_before + perf_counter() - began,
-            stopped_by=of_search.stopped_by,
-        )
+        began = perf_counter()
+        result = replace(total_of([result, of_search]), stopped_by=of_search.stopped_by)
         genotype = _genotype(problem, of_table, of_search.X, best)
         network = network_of(problem, table, genotype)
         if (of_network := _criterion(network, frame)) < criterion:
             best, criterion = genotype, of_network
     objective = -float(problem.scorer.score(problem.families(best)).sum())
-    return replace(result, X=best, F=np.array([objective]))
+    seconds = result.exec_time + perf_counter() - began
+    return replace(result, X=best, F=np.array([objective]), exec_time=seconds)
 
 
 def _are_spent(limits: Limits, spent: Result) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
+from gomea_bn.algorithms.resumption import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
@@ -18,6 +19,7 @@ from gomea_bn.learning.search_rounds import SearchRounds
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.texts import counted
 
@@ -109,9 +111,22 @@ class DiscretizerSearch:
         self.next_run_at = _FIRST_PER_GENE * problem.n_variables
         self.callback = callback
         self.best = _Best(np.inf, [], {})
+        self._began = 0.0
 
-    def run(self) -> tuple[StructureProblem, Result]:
-        """Return the problem of the last round, and the best of all rounds as a result of that problem."""
+    def run(self, section: Section = NO_CHECKPOINT) -> tuple[StructureProblem, Result]:
+        """Return the problem of the last round, and the best of all rounds as a result of that problem.
+
+        Parameters
+        ----------
+        section : Section
+            Section of the search in a checkpoint.
+        """
+        if section.saved is not None and "entered" in section.saved:
+            self._restore_cuts(section.saved)
+            self.problem = self._problem_of_round()
+        before = ended_before(section, self.problem)
+        if before is not None:
+            return self.problem, before
         # compile before the clock starts
         self.discretizers[0].compile()
         self.rounds = SearchRounds(self.limits, self.seed, self.callback)
@@ -120,19 +135,68 @@ class DiscretizerSearch:
         self.stop = self.rounds.stop
         problem = self.problem
         initial: NDArray[np.int16] | None = None
+        self.section = section
+        self._is_resumed = section.resume(self._restore)
+        section.keep(self._state)
         with self.stop.catching_interrupts():
             while (proposed := self._round(problem, initial)) is not None:
-                problem = learning_problem(self.table, self.options, self.entered, pairs=problem.pairs)
+                problem = self._problem_of_round()
                 starts = (self.best.cuts, *({**self.best.cuts, **cuts} for cuts in proposed))
                 initial = np.stack([_genotype(problem, self.best.edges, cuts) for cuts in starts])
         self._warn()
         genotype = _genotype(problem, self.best.edges, self.best.cuts)
         statistics = {"rounds": len(self.rounds.results)}
-        return problem, self.rounds.result(genotype, self.best.objective, statistics)
+        result = self.rounds.result(genotype, self.best.objective, statistics)
+        finish_section(section, problem, result, **self._cuts_state())
+        return problem, result
+
+    def _problem_of_round(self) -> StructureProblem:
+        """Return the problem with the cuts that have entered so far."""
+        return learning_problem(self.table, self.options, self.entered, pairs=self.problem.pairs)
+
+    def _cuts_state(self) -> State:
+        return {"entered": [[name, cuts] for name, cuts in self.entered.items()]}
+
+    def _restore_cuts(self, state: State) -> None:
+        for name, cuts in state["entered"]:
+            self.entered[name][:] = [np.array(of_column, np.float64) for of_column in cuts]
+
+    def _state(self) -> State:
+        """Return all that the rest of the search depends on, apart from the round that is running."""
+        last = self.last_network
+        return {
+            **self._cuts_state(),
+            "rounds": self.rounds.state(),
+            "best": [float(self.best.objective), self.best.edges, [*map(list, self.best.cuts.items())]],
+            "too_many": [*map(list, self.too_many.items())],
+            "last_network": None if last is None else last.to_json(),
+            "discretizer_seconds": self.discretizer_seconds,
+            "next_run_at": self.next_run_at,
+            "began": self._began,
+        }
+
+    def _restore(self, state: State) -> None:
+        """Go on from what `_state` had returned."""
+        self.rounds.restore(state["rounds"])
+        objective, edges, cuts = state["best"]
+        self.best = _Best(
+            objective,
+            [(parent, child) for parent, child in edges],
+            {name: np.array(of_column, np.float64) for name, of_column in cuts},
+        )
+        self.too_many = dict(state["too_many"])
+        if state["last_network"] is not None:
+            self.last_network = DiscretizedBayesNet.from_json(state["last_network"])
+        self.discretizer_seconds = state["discretizer_seconds"]
+        self.next_run_at = state["next_run_at"]
+        self._began = state["began"]
 
     def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> list[CutsByName] | None:
         """Search until the discretizer proposes cuts that no library has; return them, or None to end the search."""
-        n_eval, began = self.rounds.n_eval, self.stop.seconds
+        n_eval = self.rounds.n_eval
+        if not self._is_resumed:
+            self._began = self.stop.seconds
+        section = self.section.part("round")
         run = GomeaRun(
             self.algorithm,
             problem,
@@ -142,10 +206,13 @@ class DiscretizerSearch:
             callback=self.rounds.reporter(self.best.objective),
             initial=initial,
         )
+        run.begin(section)
+        self._is_resumed = False
         proposed = None
         while proposed is None and not self.stop.reason:
             with run, run.stop.catching_interrupts():
-                while run.step() and n_eval + run.n_eval < self.next_run_at:
+                # tested first, since a run may go on from where the discretizer is due
+                while n_eval + run.n_eval < self.next_run_at and run.advance(section):
                     pass
             self._note_best(problem, run.result())
             ended = run.stop.reason
@@ -154,7 +221,7 @@ class DiscretizerSearch:
                 proposed = self._new_cuts(problem, settled=bool(ended))
             if ended and (proposed is None or ended not in _SETTLED):
                 self.stop.raise_for(ended)
-        self.rounds.note(run.result(), began)
+        self.rounds.note(run.result(), self._began)
         return None if self.stop.reason else proposed
 
     def _note_best(self, problem: StructureProblem, result: Result) -> None:

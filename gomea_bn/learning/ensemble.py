@@ -19,6 +19,7 @@ from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import LearningOptions, check_learning
 from gomea_bn.learning.options import (
     check_options,
+    learner_section,
     limits_of,
     mean_density,
     row_densities,
@@ -29,6 +30,7 @@ from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_frequency import edge_frequency
 from gomea_bn.parameters import Parameters
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
 _SHARE = 0.63
 _MOST_DRAWS = 1000
 _NO_POINTS = np.empty(0)
+# parameters of the learner that change no result, or that the ensemble sets
+_OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
 
 class BayesNetEnsemble(Parameters):
@@ -135,7 +139,13 @@ class BayesNetEnsemble(Parameters):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
+    def fit(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        checkpoint: CheckpointOption = None,
+    ) -> Self:
         """Learn the networks from a table.
 
         Parameters
@@ -144,6 +154,8 @@ class BayesNetEnsemble(Parameters):
             Rows, as of `BayesNetLearner.fit`.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
+        checkpoint : Checkpoint or path, optional
+            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
         Returns
         -------
@@ -154,7 +166,7 @@ class BayesNetEnsemble(Parameters):
         ------
         GomeaBnError
             If the table, an option or a rule is invalid, and if columns are so nearly constant that subsamples lose
-            their other values; the message says what to do.
+            their other values; the message says what to do. Also for a checkpoint of other data or options.
         """
         check_integer("n_networks", self.n_networks, 1)
         check_choice("resampling", self.resampling, (SUBSAMPLE, BOOTSTRAP))
@@ -167,18 +179,32 @@ class BayesNetEnsemble(Parameters):
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
         _check(options, table)
+        of_learner = {name: value for name, value in options.items() if name not in _OF_ENSEMBLE}
+        section, seed = learner_section(self, checkpoint, table, seed, learner=of_learner)
         networks: list[DiscretizedBayesNet] = []
         seconds, stopped_by = 0.0, "n_networks"
         for member, child in enumerate(np.random.SeedSequence(seed).spawn(self.n_networks)):
+            of_member = section.part(f"network {member}")
+            if of_member.saved is not None and "network" in of_member.saved:
+                networks.append(DiscretizedBayesNet.from_json(of_member.saved["network"]))
+                seconds = of_member.saved["seconds"]
+                of_member.finish(of_member.saved)
+                continue
             share = options["max_seconds"]
             if share is not None:
                 share = max(share - seconds, 1e-3) / (self.n_networks - member)
             try:
-                learner = _fitted_member(options, table, self.resampling, np.random.default_rng(child), share)
+                learner = _fitted_member(
+                    options, table, self.resampling, np.random.default_rng(child), share, of_member
+                )
                 if learner.stopped_by_ != "interrupt" or not networks:
                     metadata = {"member": member, "ensemble_seed": seed}
                     networks.append(_with_all_rows(learner, table, metadata))
                     seconds += learner.fit_seconds_
+                if learner.stopped_by_ != "interrupt":
+                    # a callback ends the search of one network alone
+                    section.set_frozen(False)
+                    of_member.finish({"network": networks[-1].to_json(), "seconds": seconds})
                 if learner.stopped_by_ == "interrupt":
                     stopped_by = "interrupt"
                     break
@@ -187,6 +213,7 @@ class BayesNetEnsemble(Parameters):
                     raise
                 stopped_by = "interrupt"
                 break
+        section.close()
         self.networks_ = networks
         # an earlier fit may have left some
         self.__dict__.pop("averaged_", None)
@@ -322,6 +349,7 @@ def _fitted_member(
     resampling: str,
     generator: np.random.Generator,
     max_seconds: float | None,
+    section: Section,
 ) -> BayesNetLearner:
     """Return a learner that is fitted to a random part of the table."""
     points = {} if options["shape"] == "uniform" else _point_values(table)
@@ -338,7 +366,7 @@ def _fitted_member(
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
-        return BayesNetLearner(**{**options, **changes}).fit(part)
+        return BayesNetLearner(**{**options, **changes}).fit(part, checkpoint=section)
 
 
 def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, int]) -> DiscretizedBayesNet:

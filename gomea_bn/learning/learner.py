@@ -25,6 +25,7 @@ from gomea_bn.learning.learning_problem import (
 from gomea_bn.learning.options import (
     LearnerParameters,
     check_options,
+    learner_section,
     limits_of,
     mean_density,
     row_densities,
@@ -39,6 +40,7 @@ from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import HistoryEntry, Result
 from gomea_bn.runtime.threads import thread_count
@@ -249,7 +251,13 @@ class BayesNetLearner(LearnerParameters):
     density: str = "bins"
     line: str = "auto"
 
-    def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
+    def fit(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        checkpoint: CheckpointOption = None,
+    ) -> Self:
         """Learn a network from a table.
 
         Parameters
@@ -259,6 +267,8 @@ class BayesNetLearner(LearnerParameters):
             `max_levels` does not apply to it.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
+        checkpoint : Checkpoint or path, optional
+            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
         Returns
         -------
@@ -268,7 +278,8 @@ class BayesNetLearner(LearnerParameters):
         Raises
         ------
         GomeaBnError
-            If the table, an option or a rule is invalid; the message says what to do.
+            If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
+            data or options.
         """
         # wrong options are an error before the table is read
         check_density(self.density, self.line)
@@ -281,6 +292,7 @@ class BayesNetLearner(LearnerParameters):
         options = LearningOptions.of(self, table.n_rows)
         if options.asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
+        section, seed = learner_section(self, checkpoint, table, seed)
         problem = learning_problem(table, options)
         compile_kernels(n_columns=len(table.names))
         algorithm = self.algorithm or GOMEA()
@@ -299,10 +311,16 @@ class BayesNetLearner(LearnerParameters):
                     seed=seed,
                     n_threads=n_threads,
                     callback=callback,
-                ).run()
+                ).run(section.part("search"))
             else:
                 result, effort = searched(
-                    problem, algorithm, of_search, seed=seed, n_threads=n_threads, callback=callback
+                    problem,
+                    algorithm,
+                    of_search,
+                    seed=seed,
+                    n_threads=n_threads,
+                    callback=callback,
+                    section=section.part("search"),
                 )
             # Ctrl-C must not lose what the search has found
             with delayed_interrupts():
@@ -316,6 +334,7 @@ class BayesNetLearner(LearnerParameters):
                     seed=seed,
                     n_threads=n_threads,
                     callback=callback,
+                    section=section.part("completed rows"),
                 )
                 learned, result = with_tables(
                     problem,
@@ -326,7 +345,9 @@ class BayesNetLearner(LearnerParameters):
                     seed=seed,
                     n_threads=n_threads,
                     callback=callback,
+                    section=section.part("tables"),
                 )
+                section.close()
                 self._keep(table, problem, learned, reported(result, constant_score), seed)
         self._warn_of_many_probabilities(table.n_rows)
         if self.density == "averaged":

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.sources import AVAILABLE, source_frame
+from gomea_bn.data.table import column_digests
 from gomea_bn.errors import GomeaBnError, check_number, is_integer
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Callback, Limits, Result
 
 if TYPE_CHECKING:
@@ -27,12 +29,16 @@ if TYPE_CHECKING:
 __all__ = [
     "LearnerParameters",
     "check_options",
+    "learner_section",
     "limits_of",
     "mean_density",
     "row_densities",
     "seed_of",
     "with_live_table",
 ]
+
+# parameters that change no result
+_WITHOUT_EFFECT = ("callback", "n_jobs", "verbose")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -98,6 +104,45 @@ def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
         check_pseudo_count(learner.pseudo_count)
     else:
         check_number("pseudo_count", learner.pseudo_count, 0)
+
+
+def learner_section(
+    learner: Parameters,
+    checkpoint: CheckpointOption,
+    table: Table,
+    seed: int,
+    /,
+    **options: Any,
+) -> tuple[Section, int]:
+    """Return the section of a learner in its checkpoint, and its seed: that of the file if the learner has none.
+
+    Parameters
+    ----------
+    learner : Parameters
+        Learner or ensemble. Its parameters must be those of the checkpoint, apart from those that change no result.
+    checkpoint : Checkpoint, path, Section or None
+    table : Table
+        Rows that it learns from.
+    seed : int
+    **options
+        Values in place of parameters.
+    """
+    has_seed = learner.get_params(deep=False)["random_state"] is not None
+
+    def texts() -> dict[str, str]:
+        values = {**learner.get_params(deep=False), **options, "random_state": seed}
+        return option_texts({name: value for name, value in values.items() if name not in _WITHOUT_EFFECT})
+
+    section = opened(
+        checkpoint,
+        type(learner).__name__,
+        texts,
+        lambda: {f"column {name!r}": digest for name, digest in column_digests(table).items()},
+        free=() if has_seed else ("random_state",),
+    )
+    if isinstance(checkpoint, Section):
+        return section, seed
+    return section, int(section.options.get("random_state", seed))
 
 
 def limits_of(learner: LearnerParameters) -> Limits:

@@ -51,6 +51,7 @@ from gomea_bn.learning.learning_problem import (
 from gomea_bn.learning.options import (
     LearnerParameters,
     check_options,
+    learner_section,
     limits_of,
     seed_of,
     with_live_table,
@@ -75,6 +76,7 @@ from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import counted, listed
@@ -244,7 +246,13 @@ class ParetoBayesNetLearner(LearnerParameters):
     algorithm: MOGOMEA | None = None
     patience: float | None = None
 
-    def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
+    def fit(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        checkpoint: CheckpointOption = None,
+    ) -> Self:
         """Learn a front from a table.
 
         Parameters
@@ -254,6 +262,8 @@ class ParetoBayesNetLearner(LearnerParameters):
             `max_levels` does not apply to it.
         y : ignored
             Present for compatibility with scikit-learn.
+        checkpoint : Checkpoint or path, optional
+            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
         Returns
         -------
@@ -263,7 +273,8 @@ class ParetoBayesNetLearner(LearnerParameters):
         Raises
         ------
         GomeaBnError
-            If the table, the expert's network, an option or a rule is invalid; the message says what to do.
+            If the table, the expert's network, an option or a rule is invalid; the message says what to do. Also for
+            a checkpoint of other data or options.
         """
         limits = limits_of(self)
         n_threads = thread_count(self.n_jobs)
@@ -285,14 +296,19 @@ class ParetoBayesNetLearner(LearnerParameters):
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         # wrong options are an error before the search for a single network
-        check_front_learning(self, table)
+        completed = _checked_expert(self, table)
+        section, seed = learner_section(self, checkpoint, table, seed, expert=completed)
         compile_front_kernels(n_columns=len(table.names))
         with with_live_table(self.verbose, self.callback) as callback:
-            single = self._single(table, limits, seed, n_threads, callback)
+            single = self._single(table, limits, seed, n_threads, callback, section.part("single network"))
             rows = table if single is None else single.rows
-            completed = None if expert is None else _completed(expert, rows, self)
+            if expert is not None and table.n_missing:
+                completed = _completed(expert, rows, self)
             problem = front_problem(self, rows, objectives, completed, seed, single)
-            result, position = self._search(problem, single, limits, seed, n_threads, callback)
+            result, position = self._search(
+                problem, single, limits, seed, n_threads, callback, section.part("front")
+            )
+        section.close()
         if not len(result.X):
             raise GomeaBnError(
                 f"No network with at most {problem.front_rules.max_parameters:g} free parameters was found in "
@@ -330,14 +346,22 @@ class ParetoBayesNetLearner(LearnerParameters):
         return self
 
     def _single(
-        self, table: Table, limits: Limits, seed: int, n_threads: int, callback: Callback | None
+        self,
+        table: Table,
+        limits: Limits,
+        seed: int,
+        n_threads: int,
+        callback: Callback | None,
+        section: Section,
     ) -> SingleNetwork | None:
         """Search for a single network, if the options leave something for it."""
         of_single = limits_of_single(limits, self.single_share, self.single_evaluations)
         if of_single is None:
             return None
         options = LearningOptions.of(self, table.n_rows, curves="none")
-        return single_network(table, options, of_single, seed=seed, n_threads=n_threads, callback=callback)
+        return single_network(
+            table, options, of_single, seed=seed, n_threads=n_threads, callback=callback, section=section
+        )
 
     def _search(
         self,
@@ -347,10 +371,11 @@ class ParetoBayesNetLearner(LearnerParameters):
         seed: int,
         n_threads: int,
         callback: Callback | None,
+        section: Section,
     ) -> tuple[Result, int | None]:
         """Search for the front, and return it with the position of the single network in it."""
         algorithm = self.algorithm or MOGOMEA()
-        options = {"random_state": seed, "n_jobs": n_threads}
+        options: dict[str, Any] = {"random_state": seed, "n_jobs": n_threads, "checkpoint": section}
         if single is None:
             return algorithm.run(problem, limits, callback=callback, **options), None
         genotype = single.genotype(problem)
@@ -410,8 +435,15 @@ class ParetoBayesNetLearner(LearnerParameters):
 
 def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
     """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
-    expert = _expert(learner.expert)
-    _objectives(learner.objectives, expert is not None)
+    _objectives(learner.objectives, learner.expert is not None)
+    _checked_expert(learner, table)
+
+
+def _checked_expert(learner: ParetoBayesNetLearner, table: Table) -> DiscretizedBayesNet | None:
+    """Return the expert's network over the table, after a check of what a search needs; None without an expert.
+
+    Missing values are drawn column by column, since any complete rows will do for the check.
+    """
     of_single = limits_of_single(limits_of(learner), learner.single_share, learner.single_evaluations)
     if table.n_missing and of_single is None:
         raise GomeaBnError(
@@ -424,7 +456,6 @@ def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
         )
     rows = table
     if table.n_missing:
-        # any complete rows with the same columns will do
         without_edges = DiscretizedBayesNet.from_table(
             table,
             [],
@@ -432,8 +463,10 @@ def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
             pseudo_count=1.0,
         )
         rows = completed_table(without_edges, table, np.random.default_rng(0))
+    expert = _expert(learner.expert)
     completed = None if expert is None else _completed(expert, rows, learner)
     _search_space(learner, rows, completed)
+    return completed
 
 
 def front_problem(

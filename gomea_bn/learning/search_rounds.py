@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
+from gomea_bn.runtime.run_state import history_of, history_state, result_of, result_state
 from gomea_bn.runtime.threads import StopFlag
 
 __all__ = ["SearchRounds"]
@@ -47,6 +49,23 @@ class SearchRounds:
         self.results: list[Result] = []
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter()
+
+    def state(self) -> State:
+        """Return the results so far, the clock and the counts, for checkpoints."""
+        return {
+            "seconds": self.stop.seconds,
+            "results": [result_state(result) for result in self.results],
+            "history": history_state(self.history),
+            "statistics": dict(self.statistics),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned."""
+        self.stop.start_clock(state["seconds"], self.limits.max_seconds)
+        self.results[:] = [result_of(saved) for saved in state["results"]]
+        self.history[:] = history_of(state["history"])
+        self.statistics.clear()
+        self.statistics.update(state["statistics"])
 
     @property
     def n_eval(self) -> int:

@@ -24,6 +24,7 @@ from gomea_bn.learning.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, FrontHistoryEntry, Limits, Result
 
 __all__ = ["SingleNetwork", "limits_after", "limits_of_single", "single_network", "with_single"]
@@ -114,6 +115,7 @@ def single_network(
     seed: int,
     n_threads: int,
     callback: Callback | None,
+    section: Section = NO_CHECKPOINT,
 ) -> SingleNetwork:
     """Return the network that `BayesNetLearner` would find for a table, without curves.
 
@@ -125,12 +127,22 @@ def single_network(
     limits : Limits
     seed, n_threads, callback
         As of `StagedSearch`.
+    section : Section
+        Section of the search in a checkpoint.
     """
     problem = learning_problem(table, options)
     constant = problem.scorer.constant_score
     report = reporting(callback, constant)
     before = limits_before(problem, table, limits)
-    result, _ = searched(problem, GOMEA(), before, seed=seed, n_threads=n_threads, callback=report)
+    result, _ = searched(
+        problem,
+        GOMEA(),
+        before,
+        seed=seed,
+        n_threads=n_threads,
+        callback=report,
+        section=section.part("search"),
+    )
     rows = table
     if table.n_missing:
         result = with_completions(
@@ -143,6 +155,7 @@ def single_network(
             seed=seed,
             n_threads=n_threads,
             callback=report,
+            section=section.part("completed rows"),
         )
         network = network_of(problem, table, result.X)
         rows = completed_table(network, table, np.random.default_rng([seed, _SEED_OF_ROWS]))

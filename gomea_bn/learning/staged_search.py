@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.algorithms.resumption import ended_before, finish_section
 from gomea_bn.learning.search_rounds import SearchRounds
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.threads import Workers
 
@@ -92,38 +94,93 @@ class StagedSearch:
         self._has_curves = self._needs_tables = bool(has_curves(problem.scorer.rows.curves))
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
         self.effort = self._effort_at_best = 0.0
+        # the pair of stages that is running, and the cuts of its second stage once that has begun
+        self._turn = 0
+        self._graph_cuts: Cuts | None = None
+        self._began = 0.0
 
-    def run(self, start: tuple[list[tuple[int, int]], Cuts] | None = None) -> Result:
+    def run(
+        self,
+        start: tuple[list[tuple[int, int]], Cuts] | None = None,
+        section: Section = NO_CHECKPOINT,
+    ) -> Result:
         """Return the best network as a genotype of the problem, with the counts of all stages.
 
         Parameters
         ----------
         start : (edges, cuts), optional
             A network from which the search starts.
+        section : Section
+            Section of the search in a checkpoint.
         """
+        before = ended_before(section, self.problem)
+        if before is not None:
+            section.resume(self._restore_effort)
+            return before
+        self.section = section
         self.rounds = SearchRounds(self.limits, self.seed, self.callback)
         self.stages = self.rounds.results
         self.stop = self.rounds.stop
-        length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
-        turn = 0
+        self._length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
         starts = [] if start is None else [_Network(*start)]
+        self._is_resumed = section.resume(self._restore)
+        section.keep(self._state)
         with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
             while True:
-                self._stage(self.problem, length, starts)
-                if self._ended():
-                    break
-                cuts = self._stage_cuts(turn)
-                # every other stage over graphs starts without the best graph, which may be hard to leave
-                starts = [_Network(self.best.edges, cuts)] if turn % 2 else []
-                graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * length, starts)
+                if self._graph_cuts is None:
+                    self._stage(self.problem, self._length, starts)
+                    if self._ended():
+                        break
+                    self._graph_cuts = self._stage_cuts(self._turn)
+                    # every other stage over graphs starts without the best graph, which may be hard to leave
+                    starts = [_Network(self.best.edges, self._graph_cuts)] if self._turn % 2 else []
+                cuts = self._graph_cuts
+                graph = self._stage(self.problem.with_cuts(cuts), _GRAPH_SHARE * self._length, starts)
                 if self._ended():
                     break
                 starts = [self.best, self._priced(_Network(graph.edges, cuts))]
                 if self._ended():
                     break
-                length, turn = 2 * length, turn + 1
+                self._length, self._turn, self._graph_cuts = 2 * self._length, self._turn + 1, None
             genotype = _genotypes(self.problem, [self.best])[0]
-        return self.rounds.result(genotype, self.objective, {"stages": len(self.stages)})
+        result = self.rounds.result(genotype, self.objective, {"stages": len(self.stages)})
+        finish_section(section, self.problem, result, effort=self.effort)
+        return result
+
+    def _state(self) -> State:
+        """Return all that the rest of the search depends on, apart from the stage that is running."""
+        in_graphs = self._graph_cuts is not None
+        return {
+            "rounds": self.rounds.state(),
+            "best": [self.best.edges, _cuts_state(self.best.cuts)],
+            "objective": float(self.objective),
+            "needs_tables": self._needs_tables,
+            "effort": self.effort,
+            "effort_at_best": self._effort_at_best,
+            "length": self._length,
+            "turn": self._turn,
+            "graph_cuts": None if self._graph_cuts is None else _cuts_state(self._graph_cuts),
+            "began": self._began,
+            # a stage over graphs and cuts has the state of the problem
+            "problem": self.problem.state() if in_graphs else None,
+        }
+
+    def _restore(self, state: State) -> None:
+        """Go on from what `_state` had returned."""
+        self.rounds.restore(state["rounds"])
+        edges, cuts = state["best"]
+        self.best = _Network([(parent, child) for parent, child in edges], _cuts_of(cuts))
+        self.objective = state["objective"]
+        self._needs_tables = state["needs_tables"]
+        self._restore_effort(state)
+        self._effort_at_best = state["effort_at_best"]
+        self._length, self._turn, self._began = state["length"], state["turn"], state["began"]
+        if state["graph_cuts"] is not None:
+            self._graph_cuts = _cuts_of(state["graph_cuts"])
+            self.problem.restore(state["problem"])
+
+    def _restore_effort(self, state: State) -> None:
+        self.effort = state["effort"]
 
     @property
     def _has_required_edges(self) -> bool:
@@ -196,16 +253,20 @@ class StagedSearch:
 
         If it is better than the best one so far, it replaces that one.
         """
-        began = self.stop.seconds
+        if not self._is_resumed:
+            self._began = self.stop.seconds
+        # a stage that goes on has its own limits and first solutions
         result = self.algorithm.run(
             problem,
             self._limits_of_stage(length),
             random_state=self.rounds.random_state,
             n_jobs=self.n_threads,
             callback=self.rounds.reporter(self.objective),
-            initial=_genotypes(problem, starts) if starts else None,
+            initial=_genotypes(problem, starts) if starts and not self._is_resumed else None,
+            checkpoint=self.section.part("stage"),
         )
-        self.rounds.note(result, began)
+        self._is_resumed = False
+        self.rounds.note(result, self._began)
         network = _Network(problem.edges(result.X), problem.cuts(result.X))
         network, objective = self._leaner(network, float(result.F[0]))
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
@@ -266,20 +327,35 @@ def searched(
     n_threads: int,
     callback: Callback | None,
     start: tuple[list[tuple[int, int]], Cuts] | None = None,
+    section: Section = NO_CHECKPOINT,
 ) -> tuple[Result, float]:
     """Return the result of the search that suits a problem, in stages if its cuts are priced, and its effort.
 
     The effort is that of `StagedSearch`, 0 for a search without stages. Parameters are those of `StagedSearch`, and
-    `start` is that of its `run`.
+    `start` and `section` are those of its `run`.
     """
     if problem.first_cuts:
         search = StagedSearch(problem, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback)
-        return search.run(start), search.effort
+        return search.run(start, section), search.effort
     initial = None if start is None else _genotypes(problem, [_Network(*start)])
     result = algorithm.run(
-        problem, limits, random_state=seed, n_jobs=n_threads, callback=callback, initial=initial
+        problem,
+        limits,
+        random_state=seed,
+        n_jobs=n_threads,
+        callback=callback,
+        initial=initial,
+        checkpoint=section,
     )
     return result, 0.0
+
+
+def _cuts_state(cuts: Cuts) -> State:
+    return {str(v): of_variable for v, of_variable in cuts.items()}
+
+
+def _cuts_of(saved: State) -> Cuts:
+    return {int(v): np.array(of_variable, np.float64) for v, of_variable in saved.items()}
 
 
 def evaluations_of_effort(effort: float, n_genes: int) -> int:

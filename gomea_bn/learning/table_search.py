@@ -14,6 +14,7 @@ from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges
 from gomea_bn.learning.staged_search import StagedSearch, evaluations_of_effort
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Progress, Result
 
 __all__ = ["LearnedNetwork", "continued", "learned_network", "with_tables"]
@@ -88,6 +89,7 @@ def with_tables(
     seed: int,
     n_threads: int,
     callback: Callback | None,
+    section: Section = NO_CHECKPOINT,
 ) -> tuple[LearnedNetwork, Result]:
     """Return the network of a search, and its result with the seconds and statistics of the search for tables.
 
@@ -107,6 +109,8 @@ def with_tables(
         Limits of the search; their seconds hold for both searches together.
     seed, n_threads, callback
         As of `StagedSearch`.
+    section : Section
+        Section of the search for tables in a checkpoint.
     """
     network = learned_network(problem, result.X)
     follows = problem.curve_gains(result.X) > 0
@@ -130,7 +134,7 @@ def with_tables(
         n_threads=n_threads,
         callback=continued(callback, result, adds_evaluations=False),
     )
-    of_tables = search.run((start, cuts))
+    of_tables = search.run((start, cuts), section)
     by_tables = tables.scorer.score(tables.families(of_tables.X))
     names = [variable.name for variable in problem.scorer.variables]
     gains = np.maximum(scores - by_tables, 0.0).tolist()

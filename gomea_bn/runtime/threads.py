@@ -32,12 +32,23 @@ class StopFlag:
         1 once the flag is raised.
     reason : str
         Reason for which the flag was raised; empty before.
+    delays_interrupts : bool
+        Whether the first Ctrl-C only sets `has_delayed`, so that the work comes to a point from which it can go on.
+    has_delayed : bool
+        Whether Ctrl-C was pressed and delayed.
     """
 
     def __init__(self, max_seconds: float | None) -> None:
         self.flag: NDArray[np.uint8] = np.zeros(1, np.uint8)
         self.reason = ""
-        self.started = perf_counter()
+        self.delays_interrupts = False
+        self.has_delayed = False
+        self.start_clock(0.0, max_seconds)
+
+    def start_clock(self, seconds: float, max_seconds: float | None) -> None:
+        """Let the clock go on from a number of seconds, with a limit on all of them."""
+        self.max_seconds = max_seconds
+        self.started = perf_counter() - seconds
         self._deadline = None if max_seconds is None else self.started + max_seconds
 
     @property
@@ -50,6 +61,11 @@ class StopFlag:
         self.reason = self.reason or reason
         self.flag[0] = 1
 
+    def replace_reason(self, reason: str) -> None:
+        """Raise the flag for a reason, also if there was another one."""
+        self.reason = ""
+        self.raise_for(reason)
+
     def check_deadline(self) -> None:
         """Raise the flag if the deadline is over."""
         if self._deadline is not None and perf_counter() >= self._deadline:
@@ -60,9 +76,12 @@ class StopFlag:
         """Raise the flag at the first Ctrl-C; a second one interrupts at once."""
 
         def note() -> None:
-            if self.reason == "interrupt":
+            if self.reason == "interrupt" or self.has_delayed:
                 raise KeyboardInterrupt
-            self.raise_for("interrupt")
+            if self.delays_interrupts:
+                self.has_delayed = True
+            else:
+                self.raise_for("interrupt")
 
         with noting_interrupts(note):
             yield

@@ -6,9 +6,10 @@ network, its cuts become a value of the variable's gene, and mixing spreads them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +167,29 @@ class CutPricer:
     def affordable(self, n_eval: int) -> bool:
         """Return whether a run of `n_eval` evaluations may price further variables: a few rounds, then one in 200."""
         return self.n_priced < _FREE_ROUNDS * len(self.movable) + n_eval / _EVALUATIONS_PER_PRICE
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts, and the remembered cuts with the neighbourhoods in which they are best."""
+        # numbers of policies are odd, so that 0 can stand for the -1 between them
+        signatures = [[0 if part < 0 else part for part in key] for key in self._remembered]
+        cuts = list(self._remembered.values())
+        return {
+            "counts": [self.n_priced, self.n_known, self.n_entered],
+            "signatures": np.array([part for key in signatures for part in key], np.uint64),
+            "signature_lengths": np.array([len(key) for key in signatures], np.int64),
+            "cuts": np.concatenate([np.empty(0), *cuts]),
+            "cut_lengths": np.array([len(of_key) for of_key in cuts], np.int64),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in what `state` had returned."""
+        self.n_priced, self.n_known, self.n_entered = state["counts"]
+        signatures, cuts = iter(state["signatures"].tolist()), np.array(state["cuts"])
+        ends = np.cumsum(state["cut_lengths"]).tolist()
+        self._remembered.clear()
+        for n_parts, start, end in zip(state["signature_lengths"].tolist(), [0, *ends], ends):
+            variable, score, *others = islice(signatures, n_parts)
+            self._remembered[variable, score, *(part or -1 for part in others)] = cuts[start:end]
 
     def improved(
         self,

@@ -42,6 +42,12 @@ class Recorder:
     def improved(self, genotype: NDArray[np.int16], generator: Any, in_use: Any) -> NDArray[np.int16]:
         return genotype
 
+    def state(self) -> dict[str, Any]:
+        return {"asked_at": self.asked_at}
+
+    def restore(self, state: Any) -> None:
+        self.asked_at = state["asked_at"]
+
 
 class Sum:
     """The sum of genes, or the sum and its opposite; only 0 and 1 are drawn."""

@@ -190,7 +190,7 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
     allowed, spent = [], iter([1.0, 3.0, 7.0, 0.5])
     real = BayesNetLearner.fit
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, checkpoint=None):
         allowed.append(self.max_seconds)
         self.set_params(max_seconds=None)
         real(self, X)

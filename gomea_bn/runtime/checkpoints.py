@@ -1,0 +1,371 @@
+"""Checkpoints of long runs: what a run needs to go on is written to a folder again and again.
+
+A run is a tree of parts, for example a learner, its search, and the stage that this search is in. Each part has a
+`Section` of the file. It says how to get its state, and hands out sections to the parts that it starts. The innermost
+part asks for a file when it is between two generations; the whole tree is then written at once.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
+from gomea_bn.runtime.atomic_files import check_folder, write_bytes
+from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
+from gomea_bn.runtime.environment import installed_version
+
+__all__ = [
+    "CHECKPOINT_FILE",
+    "NO_CHECKPOINT",
+    "Checkpoint",
+    "CheckpointOption",
+    "Section",
+    "State",
+    "opened",
+    "option_text",
+    "option_texts",
+]
+
+CHECKPOINT_FILE = "checkpoint.gomea"
+"""Name of the file in the folder of a checkpoint."""
+
+State = dict[str, Any]
+"""Plain values and arrays of numbers, as `checkpoint_file` writes them."""
+
+# writing takes at most this share of the time
+_MOST_SHARE = 0.01
+# longer texts of options are compared by their digests
+_LONGEST_TEXT = 120
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often a run writes what it needs to go on after it was killed.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the file ``checkpoint.gomea``; made if absent.
+    every : float
+        Seconds between two checkpoints, at least 0. They are longer where writing would take more than 1 % of the time.
+    resume : bool
+        Whether to go on from the checkpoint in the folder. Without one the run starts from the beginning, and a warning
+        says so. If False, a folder that has a checkpoint is refused.
+
+    Raises
+    ------
+    GomeaBnError
+        For an option that cannot be used.
+
+    Notes
+    -----
+    A resumed run gives the same result, bit for bit, as one that was never ended, if no clock limits it. It needs the
+    same data, options and version; the number of threads may differ. Checkpoints are written between generations, at
+    Ctrl-C, and at the end. A run that had come to its end gives its result again.
+    """
+
+    folder: str | os.PathLike[str]
+    every: float = 60.0
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.folder, (str, os.PathLike)):
+            raise GomeaBnError(f"The folder of a checkpoint must be a path, got {self.folder!r:.80}.")
+        check_number("every", self.every, 0)
+        check_flag("resume", self.resume)
+
+    @property
+    def path(self) -> Path:
+        """Path of the file."""
+        return Path(self.folder) / CHECKPOINT_FILE
+
+    def check(self) -> None:
+        """Raise `GomeaBnError` if the folder cannot be written, or has a checkpoint that would be lost."""
+        check_folder(Path(self.folder), [CHECKPOINT_FILE])
+        if not self.resume and os.path.lexists(self.path):
+            raise GomeaBnError(
+                [f"'{self.path}' exists and would be lost; ", Option("resume"), " goes on from it."],
+                ["choose another folder"],
+            )
+
+
+class _File:
+    """The file of one run: when it is due, and whether it may still be written."""
+
+    def __init__(self, checkpoint: Checkpoint, header: State) -> None:
+        self.checkpoint = checkpoint
+        self.header = header
+        self.root: Section | None = None
+        self.is_frozen = False
+        self.n_written = 0
+        self._due = perf_counter() + checkpoint.every
+
+    @property
+    def is_due(self) -> bool:
+        return perf_counter() >= self._due
+
+    def write(self) -> None:
+        if self.is_frozen or self.root is None:
+            return
+        began = perf_counter()
+        folder = Path(self.checkpoint.folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise GomeaBnError(f"Cannot make the folder '{folder}': {error.strerror or error}.") from error
+        write_bytes(self.checkpoint.path, checkpoint_bytes({**self.header, "run": self.root.content()}))
+        self.n_written += 1
+        ended = perf_counter()
+        self._due = ended + max(self.checkpoint.every, (ended - began) * (1 / _MOST_SHARE - 1))
+
+
+class Section:
+    """One part of a run in its checkpoint.
+
+    Parameters
+    ----------
+    file : _File or None
+        None for a run without checkpoints, for which all methods do nothing.
+    saved : dict, optional
+        What `content` had returned when the file was written.
+
+    Attributes
+    ----------
+    saved : dict or None
+        State from which the part goes on; None if it starts.
+    """
+
+    def __init__(self, file: _File | None, saved: State | None = None) -> None:
+        self._file = file
+        self.saved: State | None = None if saved is None else saved["state"]
+        self._saved_parts: State = {} if saved is None else dict(saved["parts"])
+        self._state: Callable[[], State] = dict
+        self._parts: dict[str, Section] = {}
+
+    @property
+    def is_active(self) -> bool:
+        """Whether checkpoints are written."""
+        return self._file is not None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of the whole run as texts, from the file if there was one."""
+        return {} if self._file is None else dict(self._file.header["options"])
+
+    def part(self, name: str) -> Section:
+        """Return the section of a part that starts, which replaces a former part of that name."""
+        if self._file is None:
+            return self
+        self._parts[name] = Section(self._file, self._saved_parts.pop(name, None))
+        return self._parts[name]
+
+    def resume(self, restore: Callable[[State], None]) -> bool:
+        """Call a function with the saved state, if there is one; returns whether there was.
+
+        Raises
+        ------
+        GomeaBnError
+            If the state does not have what the function needs.
+        """
+        if self.saved is None:
+            return False
+        try:
+            restore(self.saved)
+        except GomeaBnError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            path = "" if self._file is None else f" '{self._file.checkpoint.path}'"
+            raise GomeaBnError(f"The checkpoint{path} does not fit this run: {error!r:.200}.") from error
+        return True
+
+    def keep(self, state: Callable[[], State]) -> None:
+        """Set the function that returns the state of the part whenever a file is written."""
+        if self._file is not None:
+            self._state = state
+
+    def write_if_due(self) -> None:
+        """Write the whole run if the time has come; called where every part has a state to go on from."""
+        if self._file is not None and self._file.is_due:
+            self._file.write()
+
+    def write(self) -> None:
+        """Write the whole run."""
+        if self._file is not None:
+            self._file.write()
+
+    def finish(self, state: State) -> None:
+        """Set the last state of a part that has ended, without its own parts; the end of the whole run is written."""
+        self.keep(partial(dict, state))
+        self._parts.clear()
+        self.close()
+
+    def close(self) -> None:
+        """Write the whole run if this is its section."""
+        if self._file is not None and self._file.root is self:
+            self._file.write()
+
+    def set_frozen(self, frozen: bool) -> None:
+        """Decide whether the file stays as it is: what follows a stop by the user is not to be gone on from."""
+        if self._file is not None:
+            self._file.is_frozen = frozen
+
+    def content(self) -> State:
+        """Return the states of this part and of those that it has started."""
+        return {"state": self._state(), "parts": {name: part.content() for name, part in self._parts.items()}}
+
+
+NO_CHECKPOINT = Section(None)
+"""Section of a run without checkpoints."""
+
+CheckpointOption = Checkpoint | Section | str | os.PathLike[str] | None
+"""Values of the option `checkpoint`. A path stands for a `Checkpoint` with default options, a `Section` for a part."""
+
+
+def opened(
+    checkpoint: CheckpointOption,
+    kind: str,
+    options: Callable[[], Mapping[str, str]],
+    data: Callable[[], Mapping[str, str]],
+    *,
+    free: tuple[str, ...] = (),
+) -> Section:
+    """Return the section of a run that starts, or goes on from the checkpoint in its folder.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint, path, Section or None
+        A path stands for a checkpoint with default options. A section is that of a part of another run.
+    kind : str
+        What runs, for example "GOMEA".
+    options, data : callable
+        Functions that return texts by name, which decide the result. A resumed run must have the same ones.
+    free : tuple of str
+        Options that may differ, since the file decides them.
+
+    Raises
+    ------
+    GomeaBnError
+        For a folder that cannot be used, and for a checkpoint of another run; the message names the difference.
+    """
+    if checkpoint is None:
+        return NO_CHECKPOINT
+    if isinstance(checkpoint, Section):
+        return checkpoint
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    checkpoint.check()
+    header: State = {
+        "version": installed_version("gomea-bn"),
+        "kind": kind,
+        "options": [list(item) for item in options().items()],
+        "data": [list(item) for item in data().items()],
+    }
+    saved = None
+    if checkpoint.resume:
+        _remove_leftovers(checkpoint)
+        if os.path.lexists(checkpoint.path):
+            content = read_checkpoint(checkpoint.path)
+            saved = content.pop("run", None)
+            _check_same(content, header, checkpoint.path, free)
+            header = content
+        else:
+            warnings.warn(
+                GomeaBnWarning(
+                    f"There is no checkpoint '{checkpoint.path}'; the run starts from the beginning."
+                ),
+                stacklevel=4,
+            )
+    file = _File(checkpoint, header)
+    file.root = Section(file, saved)
+    return file.root
+
+
+def _remove_leftovers(checkpoint: Checkpoint) -> None:
+    """Remove the unfinished files that `write_bytes` leaves in a process that is killed."""
+    for path in Path(checkpoint.folder).glob(f".{CHECKPOINT_FILE}.*.part"):
+        with suppress(OSError):
+            path.unlink()
+
+
+def _check_same(saved: State, present: State, path: Path, free: tuple[str, ...]) -> None:
+    """Raise `GomeaBnError` if a checkpoint belongs to another run, and name the first difference."""
+    where = f"The checkpoint '{path}' belongs to another run: "
+    for name, subject in (("version", "the version of gomea-bn"), ("kind", "the search")):
+        if saved.get(name) != present[name]:
+            raise GomeaBnError(f"{where}{subject} was {saved.get(name)!r:.80}, and is now {present[name]!r}.")
+    data, present_data = dict(saved["data"]), dict(present["data"])
+    for name in {**data, **present_data}:
+        if name not in present_data:
+            raise GomeaBnError(f"{where}the table lacks the {name}.")
+        if name not in data:
+            raise GomeaBnError(f"{where}the table then lacked the {name}.")
+        if data[name] != present_data[name] and name.startswith("column "):
+            raise GomeaBnError(f"{where}the table has other values in {name}.")
+        if data[name] != present_data[name]:
+            raise GomeaBnError(f"{where}the {name} was {data[name]}, and is now {present_data[name]}.")
+    if list(data) != list(present_data):
+        raise GomeaBnError(f"{where}the columns are in another order.")
+    options, present_options = dict(saved["options"]), dict(present["options"])
+    for name in {**options, **present_options}:
+        before, now = options.get(name, "not set"), present_options.get(name, "not set")
+        if before != now and name not in free:
+            raise GomeaBnError([where, "option ", Option(name), f" was {before}, and is now {now}."])
+
+
+def option_texts(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of options as texts; see `option_text`."""
+    return {name: option_text(value) for name, value in options.items()}
+
+
+def option_text(value: Any) -> str:
+    """Return a text that differs where values of an option do; that of a long value is a digest.
+
+    Objects of unknown classes have the name of their class alone.
+    """
+    text = _text(value)
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:40]}... (SHA-256 {_digest(text.encode())[:16]})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        numbers = np.ascontiguousarray(value)
+        return f"array of {numbers.dtype} {numbers.shape} (SHA-256 {_digest(numbers.tobytes())[:16]})"
+    if hasattr(value, "to_json"):
+        return f"{type(value).__name__} (SHA-256 {_digest(value.to_json().encode())[:16]})"
+    if is_dataclass(value) and not isinstance(value, type):
+        values = [
+            f"{field.name}={_text(getattr(value, field.name))}" for field in fields(value) if field.repr
+        ]
+        return f"{type(value).__name__}({', '.join(values)})"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_text(value[key])}' for key in sorted(value, key=str))}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, (set, frozenset)):
+        return f"[{', '.join(sorted(map(_text, value)))}]"
+    if isinstance(value, os.PathLike):
+        return repr(os.fspath(value))
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    text = repr(value)
+    # a default repr has an address, which changes from process to process
+    return type(value).__qualname__ if " at 0x" in text else text
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()

@@ -1,0 +1,83 @@
+"""The options --checkpoint, --every and --resume of `learn` and `front`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import invoke, ok
+
+from gomea_bn.runtime import checkpoints
+
+QUICK = ["--max-evaluations", "1500", "--max-seconds", "0", "--seed", "1", "--quiet"]
+
+
+class Ended(Exception):
+    """Ends a command where SIGKILL would."""
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that runs a command which ends after its third checkpoint."""
+
+    def run(*arguments: object) -> None:
+        write = checkpoints._File.write
+
+        def killing(self: Any) -> None:
+            write(self)
+            if self.n_written == 3:
+                raise Ended
+
+        with monkeypatch.context() as patched:
+            patched.setattr(checkpoints, "_MOST_SHARE", 1.0)
+            patched.setattr(checkpoints._File, "write", killing)
+            assert isinstance(invoke(*arguments).exception, Ended)
+
+    return run
+
+
+@pytest.mark.parametrize(("command", "result"), [("learn", "network.json"), ("front", "front.csv")])
+def test_a_killed_command_goes_on_with_resume(
+    table: Path, tmp_path: Path, killed: Any, command: str, result: str
+) -> None:
+    folder = tmp_path / "checkpoint"
+    killed(command, table, *QUICK, "--checkpoint", folder, "--every", "0")
+    ok(command, table, *QUICK, "--checkpoint", folder, "--resume", "--out", tmp_path / "resumed")
+    ok(command, table, *QUICK, "--out", tmp_path / "whole")
+    assert (tmp_path / "resumed" / result).read_bytes() == (tmp_path / "whole" / result).read_bytes()
+
+
+def test_refusals_name_the_options_of_the_command(table: Path, tmp_path: Path, killed: Any) -> None:
+    folder = tmp_path / "checkpoint"
+    killed("learn", table, *QUICK, "--checkpoint", folder, "--every", "0")
+    for arguments, message in (
+        (
+            ["--checkpoint", folder],
+            f"'{folder / 'checkpoint.gomea'}' exists and would be lost; --resume goes on",
+        ),
+        (
+            ["--checkpoint", folder, "--resume", "--max-bins", "7"],
+            "option --max-bins was 'auto', and is now 7",
+        ),
+        (["--resume"], "--resume needs the folder of --checkpoint"),
+        (["--checkpoint", table, "--resume"], "is not a folder"),
+    ):
+        refused = invoke("learn", table, *QUICK, *arguments)
+        assert refused.exit_code == 2
+        assert message in refused.stderr.replace("\n", " ")
+
+
+def test_a_checkpoint_never_replaces_a_file_that_is_read(tmp_path: Path, table: Path) -> None:
+    data = tmp_path / "checkpoint.gomea"
+    data.write_bytes(table.read_bytes())
+    refused = invoke("learn", data, *QUICK, "--checkpoint", tmp_path, "--resume")
+    assert refused.exit_code == 2
+    assert "the command reads it (DATA)" in refused.stderr
+    assert data.read_bytes() == table.read_bytes()
+
+
+def test_resuming_without_a_checkpoint_says_so_and_starts(table: Path, tmp_path: Path) -> None:
+    result = ok("learn", table, *QUICK, "--checkpoint", tmp_path / "new", "--resume", "--json")
+    assert "the run starts from the beginning" in result.stderr
+    assert json.loads(result.stdout)["run"]["counts"]["n_eval"] == 1500
+    assert (tmp_path / "new" / "checkpoint.gomea").is_file()

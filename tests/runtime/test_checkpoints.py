@@ -1,0 +1,195 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.linkage.models import LinkageTree
+from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.runtime import checkpoints
+from gomea_bn.runtime.checkpoint_file import read_checkpoint
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Checkpoint, Section, opened, option_text
+
+OPTIONS = {"size": "3", "rate": "0.5"}
+DATA = {"column 'x'": "1f", "column 'y'": "2e"}
+
+
+def section(
+    checkpoint: Any, options: Any = OPTIONS, data: Any = DATA, kind: str = "test", **more: Any
+) -> Section:
+    return opened(checkpoint, kind, lambda: options, lambda: data, **more)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Checkpoint:
+    """Return how to resume from a folder with a checkpoint."""
+    root = section(Checkpoint(tmp_path / "c"))
+    root.keep(lambda: {"number": 7})
+    root.part("inner").keep(lambda: {"array": np.arange(3)})
+    root.write()
+    return Checkpoint(tmp_path / "c", resume=True)
+
+
+def test_parts_get_their_states_back_once(written: Checkpoint) -> None:
+    root = section(written)
+    assert root.saved == {"number": 7}
+    inner = root.part("inner").saved
+    assert inner is not None
+    assert inner["array"].tolist() == [0, 1, 2]
+    assert root.part("inner").saved is None
+    assert root.part("other").saved is None
+
+
+def test_a_checkpoint_is_not_replaced_unless_it_is_resumed(written: Checkpoint) -> None:
+    with pytest.raises(GomeaBnError, match="exists and would be lost; resume goes on from it"):
+        section(Checkpoint(written.folder))
+    with pytest.raises(GomeaBnError, match="would be lost"):
+        section(written.folder)
+
+
+def test_resuming_without_a_checkpoint_starts_with_a_warning(tmp_path: Path) -> None:
+    with pytest.warns(GomeaBnWarning, match="There is no checkpoint .* starts from the beginning"):
+        assert section(Checkpoint(tmp_path, resume=True)).saved is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"options": {**OPTIONS, "size": "4"}}, "option size was 3, and is now 4"),
+        ({"options": {"size": "3"}}, "option rate was 0.5, and is now not set"),
+        ({"options": {**OPTIONS, "more": "1"}}, "option more was not set, and is now 1"),
+        ({"data": {**DATA, "column 'y'": "2f"}}, "the table has other values in column 'y'"),
+        ({"data": {"column 'x'": "1f"}}, "the table lacks the column 'y'"),
+        ({"data": {**DATA, "column 'z'": "3"}}, "the table then lacked the column 'z'"),
+        ({"data": dict(reversed(DATA.items()))}, "the columns are in another order"),
+        ({"data": {"problem's n_terms": "5"}}, "the table lacks the column 'x'"),
+        ({"kind": "front"}, "the search was 'test', and is now 'front'"),
+    ],
+)
+def test_each_difference_is_refused_by_name(written: Checkpoint, changes: Any, message: str) -> None:
+    with pytest.raises(GomeaBnError, match="belongs to another run") as caught:
+        section(written, **changes)
+    assert message in str(caught.value)
+
+
+def test_another_version_of_the_package_is_refused(
+    written: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "installed_version", lambda _name: "99.0")
+    with pytest.raises(GomeaBnError, match=r"the version of gomea-bn was .*, and is now '99\.0'"):
+        section(written)
+
+
+def test_free_options_are_those_of_the_file(written: Checkpoint) -> None:
+    assert section(written, {**OPTIONS, "size": "4"}, free=("size",)).options["size"] == "3"
+
+
+def test_a_frozen_file_stays_as_it_is(written: Checkpoint) -> None:
+    root = section(written)
+    root.keep(lambda: {"number": 8})
+    root.set_frozen(True)
+    root.finish({"number": 9})
+    assert read_checkpoint(written.path)["run"]["state"] == {"number": 7}
+    root.set_frozen(False)
+    root.finish({"number": 9})
+    assert read_checkpoint(written.path)["run"] == {"state": {"number": 9}, "parts": {}}
+
+
+def test_a_state_that_lacks_something_ends_in_one_line(written: Checkpoint) -> None:
+    with pytest.raises(GomeaBnError, match=r"does not fit this run: KeyError\('size'\)"):
+        section(written).resume(lambda state: state["size"])
+
+
+def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+
+    def write(path: Path, content: bytes) -> Path:
+        nonlocal now
+        now += 2.0
+        return path
+
+    monkeypatch.setattr(checkpoints, "perf_counter", lambda: now)
+    monkeypatch.setattr(checkpoints, "write_bytes", write)
+    root = section(Checkpoint(tmp_path, every=60))
+    file = root._file
+    assert file is not None
+    for seconds, n_written in ((159.9, 0), (160.0, 1), (359.0, 1), (360.1, 2)):
+        now = max(now, seconds)
+        root.write_if_due()
+        assert file.n_written == n_written, seconds
+
+
+def test_without_a_checkpoint_nothing_is_kept_or_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert section(None) is NO_CHECKPOINT
+    assert NO_CHECKPOINT.part("x") is NO_CHECKPOINT
+    NO_CHECKPOINT.keep(lambda: {"x": 1})
+    NO_CHECKPOINT.finish({"x": 1})
+    NO_CHECKPOINT.write()
+    NO_CHECKPOINT.write_if_due()
+    assert NO_CHECKPOINT.content() == {"state": {}, "parts": {}}
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"folder": 3},
+        {"folder": "x", "every": -1},
+        {"folder": "x", "every": "often"},
+        {"folder": "x", "resume": 1},
+    ],
+)
+def test_wrong_options_are_refused(options: Any) -> None:
+    with pytest.raises(GomeaBnError):
+        Checkpoint(**options)
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("")
+    with pytest.raises(GomeaBnError, match="is not a folder"):
+        section(Checkpoint(tmp_path / "f"))
+
+
+def test_texts_of_options_differ_where_values_do() -> None:
+    long = np.arange(1000.0)
+    values = [
+        *(
+            None,
+            True,
+            1,
+            1.0,
+            "1",
+            [1],
+            [1, 2],
+            {"a": 1},
+            {"a": 2},
+            long,
+            long + 1,
+            list(range(90)),
+            list(range(91)),
+        ),
+        *(LinkageTree(), LinkageTree("mi"), ExpertKnowledge(), ExpertKnowledge(required_edges=[("a", "b")])),
+    ]
+    texts = [option_text(value) for value in values]
+    assert len(set(texts)) == len(texts)
+    assert max(map(len, texts)) < 200
+    assert option_text({"a": 1, "b": 2}) == option_text({"b": 2, "a": 1})
+    assert option_text(object()) == "object"
+    assert option_text(np.int64(3)) == "3"
+
+
+def test_unfinished_files_of_killed_processes_are_removed(written: Checkpoint) -> None:
+    leftover, other = (
+        written.path.with_name(name) for name in (".checkpoint.gomea.12.part", ".other.12.part")
+    )
+    for path in (leftover, other):
+        path.write_bytes(b"")
+    section(written)
+    assert other.exists()
+    assert not leftover.exists()
