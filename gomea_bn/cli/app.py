@@ -8,6 +8,7 @@ from functools import partial
 from io import TextIOWrapper
 from typing import Annotated, Any
 
+import click
 import typer
 from typer.core import TyperGroup
 
@@ -29,8 +30,26 @@ from gomea_bn.runtime.interrupts import signal_exit_code, treat_as_interrupts
 __all__ = ["main"]
 
 
+class _NamedPath(click.Path):
+    """Path on the command line; an empty text is wrong use, where pathlib would take the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("must name a file or folder, got an empty text.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class _OneLineErrors(TyperGroup):
     """Group of commands that answers wrong use with one line."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, whose paths cannot be empty."""
+        command = super().get_command(ctx, cmd_name)
+        for parameter in command.params if command is not None else ():
+            if isinstance(parameter.type, click.Path):
+                parameter.type = _NamedPath()
+        return command
 
     def main(
         self,
