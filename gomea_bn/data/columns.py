@@ -332,7 +332,7 @@ def _scalar(value: Any, name: str) -> Level:
         return value
     try:
         return float(value) if not isinstance(value, (complex, bytes)) else _not_scalar(value, name)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return _not_scalar(value, name)
 
 

@@ -183,7 +183,7 @@ def _checked(values: ArrayLike) -> NDArray[np.float64]:
     try:
         # a negative zero would be printed as -0
         checked = np.asarray(values, np.float64) + 0.0
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"The values of a column must be numbers, got {values!r:.80}.") from error
     if checked.ndim != 1 or not np.isfinite(checked).all():
         raise GomeaBnError(f"The values of a column must be a list of finite numbers, got {values!r:.80}.")
@@ -203,7 +203,7 @@ def _is_among(distinct: NDArray[np.float64], point_values: ArrayLike) -> NDArray
     """Return which distinct values are given as point masses, bool (n_distinct,)."""
     try:
         points = np.asarray(point_values, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"point_values must be numbers, got {point_values!r:.80}.") from error
     if points.ndim != 1:
         raise GomeaBnError(f"point_values must be a list of numbers, got {point_values!r:.80}.")
