@@ -96,7 +96,9 @@ def _without_output() -> int:
 def _refuse_empty(arguments: Sequence[str]) -> None:
     """Exit with code 2 if an argument is empty, as that of an unset variable: a path would be the working folder."""
     for former, argument in zip(["", *arguments], arguments, strict=False):
-        option, mark, value = argument.partition("=") if argument.startswith("--") else (former, "=", argument)
+        option, mark, value = (
+            argument.partition("=") if argument.startswith("--") else (former, "=", argument)
+        )
         if mark and not value and option not in _MAY_BE_EMPTY:
             name = option if option.startswith("-") else "an argument"
             say(f"Error: {name} must not be empty.")

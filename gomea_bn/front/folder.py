@@ -19,7 +19,7 @@ from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.runtime.atomic_files import check_folder
 from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
 from gomea_bn.runtime.json_files import field_of, has_format, read_json
-from gomea_bn.runtime.text_files import named_source, prefixed_errors, unpacked
+from gomea_bn.runtime.text_files import check_is_file, named_source, prefixed_errors, unpacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -302,6 +302,7 @@ def _read_main(folder: Path) -> dict[str, Any]:
 def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
     """Return the bytes of a file, verified with its digest in front.json."""
     try:
+        check_is_file(folder / name)
         content = (folder / name).read_bytes()
     except FileNotFoundError as error:
         raise GomeaBnError(

@@ -100,7 +100,13 @@ def _collect(value: Any, parts: list[tuple[Any, Any]]) -> None:
     while level:
         inner: list[Any] = []
         for holder in level:
-            keys = list(holder) if isinstance(holder, dict) else range(len(holder)) if isinstance(holder, list) else ()
+            keys = (
+                list(holder)
+                if isinstance(holder, dict)
+                else range(len(holder))
+                if isinstance(holder, list)
+                else ()
+            )
             parts += [(holder, key) for key in keys]
             inner += [holder[key] for key in keys]
         level = inner

@@ -34,7 +34,9 @@ def originals(tmp_path_factory):
     frame.to_csv(folder / "rows.csv", index=False)
     front = example_front(5)
     write_front(folder / "front", front, networks=1)
-    (folder / "decision.json").write_text(Decision(front.run_hash, 1, "2026-11-05T14:30:00Z", (0, 2)).to_json())
+    (folder / "decision.json").write_text(
+        Decision(front.run_hash, 1, "2026-11-05T14:30:00Z", (0, 2)).to_json()
+    )
     learner = BayesNetLearner(max_evaluations=30, max_seconds=None, random_state=1).fit(read_table(frame))
     record = run_record(learner, folder / "rows.csv", "ab" * 32, compile_seconds=0.0)
     write_run_folder(folder / "run", learner.network_, record)
