@@ -279,9 +279,9 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
 
 
 def check_learning(table: Table, options: LearningOptions) -> None:
-    """Raise what `learning_problem` would raise for a table; unlike it, screen no pairs and code no rows."""
+    """Raise what `learning_problem` would raise for a table; but fit no shapes, screen no pairs, code no rows."""
     scoring_of(table, options)
-    scored_variables(table, options)
+    scored_variables(table, replace(options, shape="uniform", curves="none"))
 
 
 def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from math import log
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -51,6 +52,7 @@ from gomea_bn.learning.learning_problem import (
 from gomea_bn.learning.options import (
     LearnerParameters,
     check_options,
+    limits_after_preparation,
     limits_of,
     seed_of,
     with_live_table,
@@ -285,10 +287,13 @@ class ParetoBayesNetLearner(LearnerParameters):
         # wrong options are an error before the search for a single network
         _search_space(self, table, completed)
         compile_front_kernels()
+        began = perf_counter()
         with with_live_table(self.verbose, self.callback) as callback:
             single = self._single(table, limits, seed, n_threads, callback)
             problem = front_problem(self, table, objectives, completed, seed, single)
-            result, position = self._search(problem, single, limits, seed, n_threads, callback)
+            of_single = 0.0 if single is None else single.result.exec_time
+            left = limits_after_preparation(limits, perf_counter() - began - of_single)
+            result, position = self._search(problem, single, left, seed, n_threads, callback)
         if not len(result.X):
             raise GomeaBnError(
                 f"No network with at most {problem.front_rules.max_parameters:g} free parameters was found in "

@@ -20,7 +20,7 @@ __all__ = ["HOSTILE_VALUES", "damage_front", "mutated_bytes", "mutated_json", "m
 HOSTILE_VALUES: list[Callable[[], Any]] = [
     lambda: None, lambda: True, lambda: 0, lambda: -1, lambda: 1.5, lambda: 1e308, lambda: -1e308, lambda: 5e-324,
     lambda: 10**400, lambda: -(10**400), lambda: 2**63, lambda: 10**9, lambda: "", lambda: "a", lambda: "\ud800",
-    lambda: "x" * 5000, lambda: "../../etc", lambda: [], lambda: {}, lambda: [[]], lambda: [0, 0], lambda: [None],
+    lambda: "x" * 5000, lambda: "../../etc", list, dict, lambda: [[]], lambda: [0, 0], lambda: [None],
     lambda: {"a": 1}, lambda: _nested(200), lambda: ["a", "a"], lambda: [10**400], lambda: "\x00", lambda: "nan",
 ]  # fmt: skip
 _WORDS = (
