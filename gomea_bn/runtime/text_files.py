@@ -145,7 +145,7 @@ def unpacked(packed: bytes, where: str) -> bytes:
 def _too_large(where: str, most: int, reason: str | None) -> GomeaBnError:
     """Return the error for a file that exceeds a limit: that of a kind of file, or that of all files."""
     why = reason or f"the environment variable {SIZE_VARIABLE} sets this limit"
-    return GomeaBnError(f"{where} is larger than {most:,} bytes, perhaps after decompression; {why}.")
+    return GomeaBnError(f"{where} is larger than {most:,} bytes; {why}.")
 
 
 def named_source(path: str | os.PathLike[str]) -> str:
