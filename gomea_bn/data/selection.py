@@ -51,7 +51,11 @@ def check_column_count(n_columns: int) -> None:
     most = environment_limit(COLUMNS_VARIABLE, _MOST_COLUMNS, "columns")
     if n_columns > most:
         raise GomeaBnError(
-            [f"The table has {n_columns:,} columns; the limit is {most:,}. Choose some with ", Option("columns"), "."],
+            [
+                f"The table has {n_columns:,} columns; the limit is {most:,}. Choose some with ",
+                Option("columns"),
+                ".",
+            ],
             [f"to have more, set the environment variable {COLUMNS_VARIABLE}"],
         )
 

@@ -143,7 +143,8 @@ def _check_applicable(path: str, options: ReadingOptions, applicable: tuple[str,
 
 def _check_compressed_text(path: str) -> None:
     """Raise for a text that is far larger than its file; unpacking it twice costs less than parsing it."""
-    from pandas.io.common import get_handle
+    # typed nowhere
+    from pandas.io.common import get_handle  # type: ignore[import-not-found]
 
     if os.path.getsize(path) * _MOST_OF_DEFLATE < most_bytes(0) and path.lower().endswith(".gz"):
         return
