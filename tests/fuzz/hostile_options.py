@@ -45,7 +45,7 @@ _TEXTS = (
 )
 # what every search gets last, so that it ends soon
 _SHORT = ("--max-evaluations", "20", "--max-seconds", "3", "-q")
-_SEARCH_OPTIONS = {
+_SEARCH_OPTIONS: dict[str, tuple[str, ...]] = {
     "--max-bins": ("auto", *_NUMBERS),
     "--min-width": _NUMBERS,
     "--min-bin-count": _NUMBERS,
@@ -71,7 +71,7 @@ _SEARCH_OPTIONS = {
     "--header": ("none", "first-line", "x"),
     "--encoding": ("utf-8", "x", "utf-16"),
 }
-_COMMANDS = {
+_COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "learn": {
         "--discretizer": ("optimal", "equal-frequency", "equal-width", "x", ""),
         "--scoring-method": ("density-bic", "density-bd", "bic", "bdeu", "x"),
