@@ -152,7 +152,7 @@ def _extreme(rng: Generator, n: int) -> pd.Series:
 
 
 def _integers(rng: Generator, n: int) -> pd.Series:
-    kind = str(rng.choice(["int64", "int8", "uint8", "uint64", "Int64", "object"]))
+    kind: Any = str(rng.choice(["int64", "int8", "uint8", "uint64", "Int64", "object"]))
     most = {"int8": 127, "uint8": 255}.get(kind, int(rng.choice([3, 30, 2**31, 2**62])))
     values = rng.integers(0, most, n)
     if kind == "object":
@@ -169,7 +169,7 @@ def _texts(rng: Generator, n: int) -> pd.Series:
 
 
 def _categorical(rng: Generator, n: int) -> pd.Series:
-    levels = [["lo", "hi", "never"], [1, 2, 3], [0.5, 1.5], ["only"], [True, False], ["\ud800", ""]][
+    levels: Any = [["lo", "hi", "never"], [1, 2, 3], [0.5, 1.5], ["only"], [True, False], ["\ud800", ""]][
         int(rng.integers(6))
     ]
     codes = rng.integers(-1 if rng.random() < 0.2 else 0, len(levels), n)
@@ -179,7 +179,8 @@ def _categorical(rng: Generator, n: int) -> pd.Series:
 
 
 def _booleans(rng: Generator, n: int) -> pd.Series:
-    return pd.Series(rng.random(n) < 0.5).astype(str(rng.choice(["bool", "boolean", "object"])))
+    kind: Any = str(rng.choice(["bool", "boolean", "object"]))
+    return pd.Series(rng.random(n) < 0.5).astype(kind)
 
 
 def _dates(rng: Generator, n: int) -> pd.Series:
