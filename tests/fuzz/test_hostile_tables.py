@@ -3,6 +3,7 @@
 import copy
 import os
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,13 +49,14 @@ def check_case(seed, folder, *, learns):
         table = table if table is not None else of_file
     if table is None or not learns:
         return
+    pseudo_counts: list[Any] = [0, 1.0, "auto"]
     learner = BayesNetLearner(
         str(rng.choice(_DISCRETIZERS, p=[0.5, 0.2, 0.1, 0.1, 0.1])),
         shape=str(rng.choice(["auto", "uniform", "marginal"])),
         missing=str(rng.choice(["available", "drop"])),
         max_evaluations=int(rng.integers(1, 150)),
         max_seconds=5,
-        pseudo_count=[0, 1.0, "auto"][int(rng.integers(3))],
+        pseudo_count=pseudo_counts[int(rng.integers(3))],
         random_state=seed,
     )
     try:

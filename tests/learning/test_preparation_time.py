@@ -31,7 +31,7 @@ def test_threads_fit_the_same_shapes(monkeypatch):
 
 @pytest.mark.parametrize("position", [0, 5000])
 def test_a_value_off_the_grid_is_seen_wherever_it_is(position):
-    values = np.arange(6000) * 0.25
+    values = np.linspace(0.0, 1499.75, 6000)
     assert measuring_step(values) == 0.25
     values[position] = np.pi
     assert measuring_step(values) is None
