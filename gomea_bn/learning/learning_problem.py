@@ -122,7 +122,7 @@ class LearningOptions:
         check_flag("random_repair", self.random_repair)
         check_number("initial_indegree", self.initial_indegree, 0)
         check_number("min_width", self.min_width, 0, 1, below=True)
-        check_integer("min_bin_count", self.min_bin_count, 0)
+        check_integer("min_bin_count", self.min_bin_count, 0, 2**31)
         check_max_candidates(self.max_candidates)
 
     @classmethod
