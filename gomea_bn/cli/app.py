@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -21,14 +24,17 @@ from gomea_bn.cli.fit import fit
 from gomea_bn.cli.front import front
 from gomea_bn.cli.info import info
 from gomea_bn.cli.learn import learn
-from gomea_bn.cli.output import INTERRUPTED, WRONG_USE, say, silent
+from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.refine import refine
 from gomea_bn.cli.show import show
 from gomea_bn.cli.warm_up import warm_up
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.interrupts import signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import kernels_told
 
 __all__ = ["main"]
+
+_MAY_BE_EMPTY = ("--na-values",)
 
 
 class _OneLineErrors(TyperGroup):
@@ -54,8 +60,25 @@ class _OneLineErrors(TyperGroup):
         treat_as_interrupts()
         is_quiet = bool({"-q", "--quiet"}.intersection(sys.argv[1:] if args is None else args))
         try:
+            _refuse_empty(sys.argv[1:] if args is None else args)
             with kernels_told(silent if is_quiet else say):
                 code = run()
+            sys.stdout.flush()
+        except GomeaBnError as error:
+            # a command that reads parts of its input late
+            say(f"Error: {error.text(spelling())}")
+            code = UNUSABLE_DATA
+        except MemoryError as error:
+            say(f"Error: not enough memory: {error or 'the system has no more'}.")
+            code = FAILED
+        except BrokenPipeError:
+            # whoever reads the output has enough of it
+            code = _without_output()
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            say(f"Error: cannot write the output: {error.strerror}.")
+            code = _without_output()
         except Exception as error:
             # only exceptions about wrong use have it
             message = getattr(error, "format_message", None)
@@ -65,6 +88,25 @@ class _OneLineErrors(TyperGroup):
             code = getattr(error, "exit_code", WRONG_USE)
         code = code if isinstance(code, int) else 0
         sys.exit(signal_exit_code() or code if code in (0, INTERRUPTED) else code)
+
+
+def _without_output() -> int:
+    """Let standard output, which cannot be written, take what is left in its buffer; return the exit code."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Exit with code 2 if an argument is empty, as that of an unset variable: a path would be the working folder."""
+    for former, argument in zip(["", *arguments], arguments, strict=False):
+        option, mark, value = (
+            argument.partition("=") if argument.startswith("--") else (former, "=", argument)
+        )
+        if mark and not value and option not in _MAY_BE_EMPTY:
+            name = option if option.startswith("-") else "an argument"
+            say(f"Error: {name} must not be empty.")
+            sys.exit(WRONG_USE)
 
 
 main = typer.Typer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -232,12 +233,12 @@ def _table_path(source: Any, data: Path | None) -> Path | None:
     from gomea_bn.runtime.environment import file_digest
 
     source = source if isinstance(source, dict) else {}
-    if data is not None and not data.is_file():
+    if data is not None and not os.path.isfile(data):
         raise GomeaBnError(
-            f"--data: '{data}' {'is not a file' if data.exists() else 'does not exist'}; give the table."
+            f"--data: '{data}' {'is not a file' if os.path.exists(data) else 'does not exist'}; give the table."
         )
     path = data if data is not None else Path(str(source.get("path", "")))
-    if path.is_file() and file_digest(path) == source.get("file_sha256"):
+    if os.path.isfile(path) and file_digest(path) == source.get("file_sha256"):
         return path
     if data is not None:
         raise GomeaBnError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,7 +140,7 @@ def _graph(text: str) -> tuple[list[str], list[tuple[str, str]], dict[str, list[
     """Return the names, the edges and the cuts of a graph."""
     from gomea_bn.expert.expert_network import ExpertNetwork
 
-    if Path(text).is_file():
+    if os.path.isfile(text):
         expert = ExpertNetwork.from_file(text)
         return (
             list(expert.names),

@@ -48,6 +48,8 @@ def named_network(text: str) -> DiscretizedBayesNet:
     """
     from gomea_bn.front.folder import is_front_folder, read_front
 
+    if not text:
+        raise GomeaBnError("NETWORK must name a file or folder, got an empty text.")
     folder, mark, which = text.rpartition("#")
     is_numbered = mark and not os.path.lexists(text)
     finish_folder(folder if is_numbered else text)
@@ -63,7 +65,7 @@ def named_network(text: str) -> DiscretizedBayesNet:
             f"'{text}' holds a front of several networks; name one: '{text}#12', '{text}#knee', '{text}#closest' "
             f"or '{text}#expert'."
         )
-    if Path(text).is_dir():
+    if os.path.isdir(text):
         return of_run_folder(Path(text))
     return network_from_file(text)
 
@@ -82,7 +84,7 @@ def files_of(text: str) -> list[Path]:
     folder, mark, _ = text.rpartition("#")
     if mark and not os.path.lexists(text):
         return folder_files(Path(folder))
-    return folder_files(Path(text)) if Path(text).is_dir() else [Path(text)]
+    return folder_files(Path(text)) if os.path.isdir(text) else [Path(text)]
 
 
 def folder_files(folder: Path) -> list[Path]:
@@ -97,9 +99,9 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
     """Return the network of a folder that `learn --out` wrote."""
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise GomeaBnError(f"Folder '{folder}' does not exist.")
-    if not (folder / "network.json").is_file():
+    if not os.path.isfile(folder / "network.json"):
         raise GomeaBnError(
             f"Folder '{folder}' holds neither front.json nor network.json; give a folder that `gomea-bn front` or "
             "`gomea-bn learn` wrote with --out."
@@ -119,7 +121,7 @@ def averaged_of_run_folder(folder: Path, network: DiscretizedBayesNet) -> Averag
     from gomea_bn.network.averaged import AveragedBayesNet
 
     path = folder / AVERAGED_FILE
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     averaged = AveragedBayesNet.from_json(path)
     if averaged.network != network:
@@ -135,7 +137,7 @@ def run_record_of(folder: Path) -> dict[str, Any]:
     from gomea_bn.learning.run_folder import RECORD_FORMAT, RECORD_FORMAT_VERSION
 
     path = folder / "run.json"
-    if not path.is_file():
+    if not os.path.isfile(path):
         return {}
     record, _ = read_json(
         path, "the record of a run", RECORD_FORMAT, RECORD_FORMAT_VERSION, advice="Learn again with --out."

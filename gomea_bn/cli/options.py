@@ -15,6 +15,7 @@ import typer
 from gomea_bn.cli.output import WRONG_USE, fail, say
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.runtime.text_files import file_text, prefixed_errors
 
 if TYPE_CHECKING:
     from gomea_bn.network.smoothing import PseudoCount
@@ -388,12 +389,8 @@ def read_tiers(texts: Iterable[str], file: Path | None) -> list[list[str]]:
         return [_names("--tier", text) for text in texts]
     if list(texts):
         raise GomeaBnError("Give --tier or --tiers, not both.")
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise GomeaBnError(f"--tiers: file '{file}' is not UTF-8 text: {error}.") from error
-    except OSError as error:
-        raise GomeaBnError(f"--tiers: file '{file}' cannot be read: {error.strerror}.") from error
+    with prefixed_errors("--tiers"):
+        lines = file_text(file, "a list of tiers").splitlines()
     tiers = [_names("--tiers", line) for line in lines if line.strip()]
     if not tiers:
         raise GomeaBnError(

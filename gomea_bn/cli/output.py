@@ -143,9 +143,15 @@ def deliver_frame(
 
 
 def check_writable(target: Path) -> None:
-    """Exit with code 1 if a file cannot be written because its folder is missing or it is a folder itself."""
-    if not target.absolute().parent.is_dir() or target.is_dir():
+    """Exit with code 1 if a file cannot be written: its folder is missing, it is a folder, or its name is too long."""
+    from gomea_bn.runtime.atomic_files import check_name
+
+    if not os.path.isdir(target.absolute().parent) or os.path.isdir(target):
         fail(f"Cannot write '{target}': its folder must exist, and it must not be a folder itself.", FAILED)
+    try:
+        check_name(target)
+    except GomeaBnError as error:
+        fail(error, FAILED)
 
 
 def check_targets(targets: Mapping[str, Iterable[Path]], inputs: Mapping[str, Iterable[Path]]) -> None:
@@ -180,6 +186,8 @@ def _overlap(path: Path, other: Path) -> bool:
     first, second = Path(os.path.realpath(path)), Path(os.path.realpath(other))
     if first == second:
         return True
-    if (first.is_dir() and first in second.parents) or (second.is_dir() and second in first.parents):
+    if (os.path.isdir(first) and first in second.parents) or (
+        os.path.isdir(second) and second in first.parents
+    ):
         return True
-    return first.exists() and second.exists() and first.samefile(second)
+    return os.path.exists(first) and os.path.exists(second) and first.samefile(second)

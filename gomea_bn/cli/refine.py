@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -148,9 +149,9 @@ def _of_former_cuts(network: str, out: Path) -> list[Path]:
     from gomea_bn.learning.run_folder import AVERAGED_FILE
 
     given = Path(network)
-    folders = [out.parent, given if given.is_dir() else given.parent]
+    folders = [out.parent, given if os.path.isdir(given) else given.parent]
     distinct = {folder.resolve(): folder for folder in folders}
-    return [folder / AVERAGED_FILE for folder in distinct.values() if (folder / AVERAGED_FILE).is_file()]
+    return [folder / AVERAGED_FILE for folder in distinct.values() if os.path.isfile(folder / AVERAGED_FILE)]
 
 
 def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path, seed: int) -> str:

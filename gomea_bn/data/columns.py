@@ -23,6 +23,7 @@ __all__ = [
     "MISSING_CODE",
     "Column",
     "Level",
+    "check_texts",
     "code_of_number",
     "column_positions",
     "encode_levels",
@@ -138,6 +139,7 @@ def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) ->
     duplicates: dict[str, list[int]] = {}
     for position, label in enumerate(frame.columns):
         name = str(label)
+        check_texts([name], ascii(name)[1:-1])
         if name in positions:
             duplicates.setdefault(name, [positions[name]]).append(position)
         positions.setdefault(name, position)
@@ -324,12 +326,13 @@ def _scalar(value: Any, name: str) -> Level:
     """Return a level as a plain Python value."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
+        check_texts([value], name)
         return str(value)
     if isinstance(value, (bool, int, float)):
         return value
     try:
         return float(value) if not isinstance(value, (complex, bytes)) else _not_scalar(value, name)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return _not_scalar(value, name)
 
 
@@ -338,6 +341,19 @@ def _not_scalar(value: Any, name: str) -> Level:
         f"Column '{name}' has a level of type {type(value).__name__} ({value!r:.60}); levels must be text, "
         "numbers or bools: rename them, for example x.cat.rename_categories(str)."
     )
+
+
+def check_texts(texts: Iterable[object], name: str) -> None:
+    """Raise `GomeaBnError` for a text that no UTF-8 file can hold, since it has half of a surrogate pair."""
+    for text in texts:
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise GomeaBnError(
+                    f"Column '{name}' has a text with half of a surrogate pair, {text!r:.60}, which UTF-8 cannot hold.",
+                    ["read the file in its own encoding", "replace the text"],
+                ) from error
 
 
 def level_values(series: pd.Series[Any], name: str) -> tuple[NDArray[np.int32], tuple[Level, ...]]:

@@ -12,12 +12,24 @@ from gomea_bn.data.numerals import numbers_in
 from gomea_bn.data.reading import Note
 from gomea_bn.data.symbols import is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
+from gomea_bn.runtime.environment import environment_limit
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["chosen_columns", "identifier_reason", "without_identifiers"]
+__all__ = [
+    "COLUMNS_VARIABLE",
+    "check_column_count",
+    "chosen_columns",
+    "identifier_reason",
+    "without_identifiers",
+]
+
+COLUMNS_VARIABLE = "GOMEA_BN_MAX_COLUMNS"
+"""Environment variable with the largest number of columns of a table."""
+
+_MOST_COLUMNS = 10_000
 
 _UUID = re.compile(r"\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 _IDENTIFIER_NAME = re.compile(
@@ -26,6 +38,26 @@ _IDENTIFIER_NAME = re.compile(
 _CAPITAL_IDENTIFIER = re.compile(r".*[a-z](Id|ID|Key|UUID|Index)")
 # free text has at least so many different values per row, or words per value
 _FREE_SHARE, _FREE_WORDS = 0.5, 4
+
+
+def check_column_count(n_columns: int) -> None:
+    """Raise `GomeaBnError` for a table with more columns than can be learned from: pairs of columns take memory.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns that are used. The environment variable `COLUMNS_VARIABLE` sets the limit.
+    """
+    most = environment_limit(COLUMNS_VARIABLE, _MOST_COLUMNS, "columns")
+    if n_columns > most:
+        raise GomeaBnError(
+            [
+                f"The table has {n_columns:,} columns; the limit is {most:,}. Choose some with ",
+                Option("columns"),
+                ".",
+            ],
+            [f"to have more, set the environment variable {COLUMNS_VARIABLE}"],
+        )
 
 
 def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Sequence[str]) -> pd.DataFrame:
@@ -37,6 +69,7 @@ def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Seq
         For unknown columns, and if none remains.
     """
     if columns is None and not drop:
+        check_column_count(frame.shape[1])
         return frame
     names = list(map(str, frame.columns))
     for option, chosen in (("columns", columns or ()), ("drop", drop)):
@@ -50,6 +83,7 @@ def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Seq
     ]
     if not remaining:
         raise GomeaBnError(["No column remains after ", Option("columns"), " and ", Option("drop"), "."])
+    check_column_count(len(remaining))
     return frame.iloc[:, remaining]
 
 

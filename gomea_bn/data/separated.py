@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.headers import check_names, column_names, without_nameless
 from gomea_bn.data.numerals import written_with
 from gomea_bn.data.reading import SEPARATOR_NAMES, Note, ReadingOptions
-from gomea_bn.data.selection import identifier_reason
+from gomea_bn.data.selection import check_column_count, identifier_reason
 from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import counted, listed
@@ -215,6 +215,8 @@ def _names(path: str, lines: Sequence[str], separator: str, options: ReadingOpti
     if not records:
         raise GomeaBnError(f"File '{path}' is ragged or has an unclosed quote in its first lines.")
     first = records[0]
+    if options.columns is None and not options.drop:
+        check_column_count(len(first))
     if options.header == "none":
         return column_names(len(first))
     if len(first) == 1 and len(records) > 1 and len(records[1]) > 1:

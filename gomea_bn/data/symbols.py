@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import check_texts
 from gomea_bn.data.numerals import numbers_in
 from gomea_bn.data.reading import Note
 from gomea_bn.errors import Option
@@ -137,6 +138,7 @@ def _cleaned_text(
     except TypeError:
         return series, {}
     distinct = list(uniques)
+    check_texts(distinct, str(series.name))
     is_symbol = _symbols_among(distinct, na_values)
     if not is_symbol.any() or is_symbol.all():
         return series, {}

@@ -305,6 +305,11 @@ def table_of(
     frame, left_out = without_identifiers(frame, wanted, max_levels)
     overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
     names = list(column_positions(frame))
+    if not names:
+        raise GomeaBnError(
+            "No column of the table is left: all hold dates, identifiers or free text.",
+            ["name columns to keep"],
+        )
     columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows)
     table = Table(
         columns,

@@ -6,6 +6,7 @@ import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 from gomea_bn.data.frames import arrow_frame, require_pyarrow
 from gomea_bn.data.reading import Note, ReadingOptions
@@ -14,6 +15,7 @@ from gomea_bn.data.separated import first_line, read_separated
 from gomea_bn.data.spreadsheets import SPREADSHEETS, read_sheet
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.runtime.text_files import check_is_file, check_unpacked, most_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +31,8 @@ _ENDINGS = (
     ".csv, .tsv, .tab, .txt, .dat, .data (perhaps then .gz, .bz2, .xz, .zip, .zst), .parquet, .pq, .feather, .arrow, "
     ".xlsx or .ods"
 )
+# bytes read at once, those of a number in a table, and the largest ratio by which gzip shrinks a file
+_BLOCK, _BYTES_OF_CELL, _MOST_OF_DEFLATE = 2**20, 8, 1032
 # options of one kind of file only
 _OF_TEXT, _OF_SHEETS = ("sep", "decimal", "encoding", "header"), ("sheet", "header")
 FILE_OPTIONS = (*_OF_TEXT, "sheet")
@@ -97,6 +101,7 @@ def read_file(
         raise GomeaBnError(f"File '{text}' does not exist.")
     if os.path.isdir(text):
         raise GomeaBnError(f"'{text}' is a folder; give a file that ends in {_ENDINGS}.")
+    check_is_file(text)
     endings = [ending.lower() for ending in Path(text).suffixes]
     ending = next((e for e in reversed(endings) if e not in _COMPRESSED), "")
     is_text = ending in _SEPARATORS or (
@@ -115,8 +120,11 @@ def read_file(
     doubts: list[Note] = []
     if is_text:
         is_plain = not endings or endings[-1] not in _COMPRESSED
+        if not is_plain:
+            _check_compressed_text(text)
         frame, decimal, notes, doubts = read_separated(text, _SEPARATORS.get(ending), options, plain=is_plain)
     elif ending in SPREADSHEETS:
+        _check_zipped(text)
         frame, notes, doubts = read_sheet(text, ending, options)
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
@@ -133,10 +141,49 @@ def _check_applicable(path: str, options: ReadingOptions, applicable: tuple[str,
             raise GomeaBnError([Option(name), f" applies to {kind}, but '{path}' is none."])
 
 
+def _check_compressed_text(path: str) -> None:
+    """Raise for a text that is far larger than its file; unpacking it twice costs less than parsing it."""
+    # typed nowhere
+    from pandas.io.common import get_handle  # type: ignore[import-not-found]
+
+    if os.path.getsize(path) * _MOST_OF_DEFLATE < most_bytes(0) and path.lower().endswith(".gz"):
+        return
+    n_bytes = 0
+    try:
+        with get_handle(path, "rb", compression="infer", is_text=False) as handles:
+            while block := handles.handle.read(_BLOCK):
+                n_bytes += len(block)
+                check_unpacked(path, n_bytes)
+    except GomeaBnError:
+        raise
+    # each compression library raises its own exceptions
+    except Exception as error:
+        raise GomeaBnError(f"File '{path}' cannot be read: {first_line(error)}") from error
+
+
+def _check_zipped(path: str) -> None:
+    """Raise for a spreadsheet, a ZIP archive, whose parts are far larger than the file."""
+    try:
+        with ZipFile(path) as archive:
+            check_unpacked(path, sum(part.file_size for part in archive.infolist()))
+    # the reader of spreadsheets has a better message
+    except (OSError, BadZipFile, NotImplementedError):
+        return
+
+
 def _read_parquet(path: str) -> pd.DataFrame:
     import pandas as pd
 
     require_pyarrow(f"Reading '{path}'")
+    from pyarrow import parquet
+
+    try:
+        content = parquet.read_metadata(path)
+        check_unpacked(path, content.num_rows * content.num_columns * _BYTES_OF_CELL)
+    except (OSError, ValueError) as error:
+        if isinstance(error, GomeaBnError):
+            raise
+        raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
     try:
         frame: pd.DataFrame = pd.read_parquet(path)
     except (OSError, ValueError) as error:

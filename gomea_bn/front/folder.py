@@ -19,7 +19,7 @@ from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.runtime.atomic_files import check_folder
 from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
 from gomea_bn.runtime.json_files import field_of, has_format, read_json
-from gomea_bn.runtime.text_files import named_source, prefixed_errors, unpacked
+from gomea_bn.runtime.text_files import check_is_file, named_source, prefixed_errors, unpacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +122,7 @@ def write_front(
             ):
                 _write(new / network_file(index, ending), text.encode())
         _write(new / MAIN, _main(front, ids, sha256).encode())
-        written = [name for name in (MAIN, TABLE, PARQUET, STORE, EXPERT) if (new / name).exists()]
+        written = [name for name in (MAIN, TABLE, PARQUET, STORE, EXPERT) if os.path.exists(new / name)]
     return [path / name for name in written] + [
         path / network_file(index, ending) for index in ids for ending in ("json", "bif", "dot")
     ]
@@ -195,9 +195,9 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
     """
     finish_exchange(folder, FRONT_ENTRIES)
     inside = folder / NETWORKS
-    if os.path.lexists(inside) and not inside.is_dir():
+    if os.path.lexists(inside) and not os.path.isdir(inside):
         raise GomeaBnError(f"Cannot write '{inside}': a file of that name is in the way.")
-    existing = sorted(os.listdir(inside)) if inside.is_dir() else []
+    existing = sorted(os.listdir(inside)) if os.path.isdir(inside) else []
     replaced = [*FILES, *(f"{NETWORKS}/{name}" for name in existing)]
     check_folder(folder, replaced)
     if others := [name for name in existing if not _OWN_NETWORK.fullmatch(name)]:
@@ -217,7 +217,7 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
 
 def is_front_folder(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder holds a front."""
-    return (Path(folder) / MAIN).is_file()
+    return os.path.isfile(Path(folder) / MAIN)
 
 
 def network_file(index: int, ending: str) -> str:
@@ -289,9 +289,9 @@ def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
 def _read_main(folder: Path) -> dict[str, Any]:
     """Return the content of front.json, its format and version checked."""
     path = folder / MAIN
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise GomeaBnError(f"'{folder}' is not a folder; give the folder of a front.")
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise GomeaBnError(
             f"Folder '{folder}' has no {MAIN}; give a folder that `gomea-bn front --out` wrote."
         )
@@ -302,6 +302,7 @@ def _read_main(folder: Path) -> dict[str, Any]:
 def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
     """Return the bytes of a file, verified with its digest in front.json."""
     try:
+        check_is_file(folder / name)
         content = (folder / name).read_bytes()
     except FileNotFoundError as error:
         raise GomeaBnError(

@@ -102,7 +102,7 @@ def check_values(values: ArrayLike, names: Sequence[str], option: str = "values"
     """Return a copy of the values, float64 (n, m): finite, at least one row, without negative zeros."""
     try:
         checked = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"{option} must be numbers, one row per network: {error}.") from error
     if len(checked.shape) == 2 and len(checked) == 0:
         raise GomeaBnError(f"{option} must hold at least one network, got none.")
@@ -124,7 +124,7 @@ def check_point(point: ArrayLike, names: Sequence[str], option: str) -> NDArray[
     """Return one finite number per objective, float64 (m,); a single number is used for all."""
     try:
         checked = np.array(point, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"{option} must be numbers: {error}.") from error
     if checked.ndim == 0:
         checked = np.full(len(names), checked)

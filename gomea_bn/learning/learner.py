@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,12 +21,14 @@ from gomea_bn.learning.completed_tables import limits_before, with_completions
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
+    check_learning,
     learning_problem,
 )
 from gomea_bn.learning.options import (
     LearnerParameters,
     check_options,
     learner_section,
+    limits_after_preparation,
     limits_of,
     mean_density,
     row_densities,
@@ -42,6 +45,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
+from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.limits import HistoryEntry, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import counted
@@ -133,8 +137,8 @@ class BayesNetLearner(LearnerParameters):
     line : {"auto", "none"}
         Whether the averaged network may use lines where they predict better.
     max_seconds : float or None
-        Time limit of the search in seconds. Compilation does not count, nor does the preparation of the columns: their
-        shapes and first cuts take some hundredths of a second a column.
+        Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
+        has at least a hundredth of it, also if the preparation took longer.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
@@ -165,7 +169,7 @@ class BayesNetLearner(LearnerParameters):
     n_eval_, n_eval_full_, n_generations_ : int, float, int
         Number of evaluations, of equivalent full evaluations, and of generations.
     fit_seconds_, time_to_best_ : float
-        Seconds of the search, as `max_seconds` counts them, and until the best network was found.
+        Seconds of the search, without the preparation of the columns, and until the best network was found.
     stopped_by_ : str
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
@@ -293,8 +297,13 @@ class BayesNetLearner(LearnerParameters):
         if options.asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         section, seed = learner_section(self, checkpoint, table, seed)
-        problem = learning_problem(table, options)
+        if not kernels_are_cached():
+            # wrong options are an error before the wait for the compiler
+            check_learning(table, options)
         compile_kernels(n_columns=len(table.names))
+        began = perf_counter()
+        problem = learning_problem(table, options)
+        limits = limits_after_preparation(limits, perf_counter() - began)
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score
         effort = 0.0

@@ -122,7 +122,7 @@ class LearningOptions:
         check_flag("random_repair", self.random_repair)
         check_number("initial_indegree", self.initial_indegree, 0)
         check_number("min_width", self.min_width, 0, 1, below=True)
-        check_integer("min_bin_count", self.min_bin_count, 0)
+        check_integer("min_bin_count", self.min_bin_count, 0, 2**31)
         check_max_candidates(self.max_candidates)
 
     @classmethod
@@ -279,9 +279,9 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
 
 
 def check_learning(table: Table, options: LearningOptions) -> None:
-    """Raise what `learning_problem` would raise for a table; unlike it, screen no pairs and code no rows."""
+    """Raise what `learning_problem` would raise for a table; but fit no shapes, screen no pairs, code no rows."""
     scoring_of(table, options)
-    scored_variables(table, options)
+    scored_variables(table, replace(options, shape="uniform", curves="none"))
 
 
 def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "LearnerParameters",
     "check_options",
     "learner_section",
+    "limits_after_preparation",
     "limits_of",
     "mean_density",
     "row_densities",
@@ -39,6 +40,10 @@ __all__ = [
 
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "verbose")
+
+
+# share of the seconds that a search has even if its preparation took all of them
+_LEAST_SHARE = 0.01
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -148,6 +153,15 @@ def learner_section(
 def limits_of(learner: LearnerParameters) -> Limits:
     """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set."""
     return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
+
+
+def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
+    """Return the limits that are left for a search when its columns took some seconds to prepare.
+
+    At least a hundredth of `max_seconds` is left, so that there is always a network.
+    """
+    most = limits.max_seconds
+    return limits if most is None else replace(limits, max_seconds=max(most - seconds, _LEAST_SHARE * most))
 
 
 def row_densities(

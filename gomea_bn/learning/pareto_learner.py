@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from math import log
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -52,6 +53,7 @@ from gomea_bn.learning.options import (
     LearnerParameters,
     check_options,
     learner_section,
+    limits_after_preparation,
     limits_of,
     seed_of,
     with_live_table,
@@ -299,14 +301,17 @@ class ParetoBayesNetLearner(LearnerParameters):
         completed = _checked_expert(self, table)
         section, seed = learner_section(self, checkpoint, table, seed, expert=completed)
         compile_front_kernels(n_columns=len(table.names))
+        began = perf_counter()
         with with_live_table(self.verbose, self.callback) as callback:
             single = self._single(table, limits, seed, n_threads, callback, section.part("single network"))
             rows = table if single is None else single.rows
             if expert is not None and table.n_missing:
                 completed = _completed(expert, rows, self)
             problem = front_problem(self, rows, objectives, completed, seed, single)
+            of_single = 0.0 if single is None else single.result.exec_time
+            left = limits_after_preparation(limits, perf_counter() - began - of_single)
             result, position = self._search(
-                problem, single, limits, seed, n_threads, callback, section.part("front")
+                problem, single, left, seed, n_threads, callback, section.part("front")
             )
         section.close()
         if not len(result.X):

@@ -30,7 +30,7 @@ def checked_probabilities(name: str, values: object, n_cuts: int) -> NDArray[np.
     """Return one probability per cut of a variable, float64 (n_cuts,), read-only."""
     try:
         checked = np.array(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         checked = np.full(1, np.nan)
     if checked.shape != (n_cuts,) or not ((checked >= 0) & (checked <= 1)).all():
         raise GomeaBnError(
@@ -47,7 +47,7 @@ def checked_intervals(
     """Return one interval inside the support for each cut of a variable, float64 (n_cuts, 2), read-only."""
     try:
         checked = np.array(values, np.float64).reshape(-1, 2)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         checked = np.full((1, 2), np.nan)
     low, high = support
     is_valid = checked.shape == (len(cuts), 2) and bool(
@@ -72,7 +72,7 @@ def checked_units(
             raise GomeaBnError(f"units must have entries of continuous variables only, got {name!r}.")
         try:
             centre, spread = map(float, pair)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             centre, spread = np.nan, np.nan
         if not np.isfinite(centre) or not 0 < spread < np.inf:
             raise GomeaBnError(

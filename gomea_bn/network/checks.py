@@ -45,7 +45,7 @@ def random_generator(
     """Return the generator of a seed, or the given one; raises `GomeaBnError` for anything else."""
     try:
         return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(
             f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
         ) from error
@@ -100,7 +100,7 @@ def check_support(support: object, name: str) -> tuple[float, float]:
     """Return (min, max) of a continuous variable: finite, min < max, with a finite difference."""
     try:
         low, high = (float(value) for value in support)  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"support['{name}'] must be two numbers (min, max), got {support!r}.") from error
     if not (np.isfinite(high - low) and low < high):
         raise GomeaBnError(f"support['{name}'] must be finite with min < max, got ({low!r}, {high!r}).")
@@ -111,7 +111,7 @@ def check_cut_points(cuts: ArrayLike, name: str, support: tuple[float, float]) -
     """Return the inner cut points, float64 (n_bins - 1,): strictly increasing, strictly inside the support."""
     try:
         checked = np.array(cuts, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"cut_points['{name}'] must be numbers, got {cuts!r}.") from error
     if checked.ndim != 1:
         raise GomeaBnError(f"cut_points['{name}'] must be one-dimensional, got shape {checked.shape}.")
@@ -220,7 +220,7 @@ def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[
     """Return a conditional probability table, float64 of `shape`, read-only, whose rows (last axis) sum to 1."""
     try:
         checked = np.array(table, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"tables['{name}'] must be an array of shape {shape}: {error}.") from error
     if checked.shape != shape:
         raise GomeaBnError(
@@ -262,7 +262,7 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> str:
     for key, value in dict(metadata or {}).items():
         try:
             json.dumps({key: value}, allow_nan=False, default=_python_value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise GomeaBnError(f"metadata[{key!r}] must be a value that JSON can hold: {error}.") from error
     return json.dumps(dict(metadata or {}), allow_nan=False, default=_python_value)
 

@@ -32,6 +32,8 @@ __all__ = [
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
 
+# first values that show whether a column has a measuring step
+_SAMPLE = 1000
 _MOST_DECIMALS = 6
 # relative error of decimal fractions as float64
 _ROUNDING = 1e-12
@@ -80,14 +82,25 @@ class ValueKind:
         return {key: value for key, value in content.items() if value}
 
 
+def _is_whole(scaled: NDArray[np.float64]) -> bool:
+    """Return whether all values are integers but for rounding."""
+    return bool((np.abs(scaled - np.rint(scaled)) <= _ROUNDING * np.maximum(np.abs(scaled), 1)).all())
+
+
 def measuring_step(values: NDArray[np.float64]) -> float | None:
     """Return the largest decimal step between all values, or None if they need more than six decimals."""
+    # of most columns of real numbers the first values tell, without sorting them all
+    with np.errstate(over="ignore", invalid="ignore"):
+        may_have_step = any(_is_whole(values[:_SAMPLE] * 10.0**d) for d in range(_MOST_DECIMALS + 1))
+    if not may_have_step:
+        return None
+    distinct = np.unique(values)
     for decimals in range(_MOST_DECIMALS + 1):
-        scaled = np.unique(values) * 10.0**decimals
+        scaled = distinct * 10.0**decimals
         whole = np.rint(scaled)
         if np.abs(whole).max() >= 2**53:
             return None
-        if (np.abs(scaled - whole) <= _ROUNDING * np.maximum(np.abs(scaled), 1)).all():
+        if _is_whole(scaled):
             step = int(np.gcd.reduce((whole - whole[0]).astype(np.int64)))
             return step / 10**decimals if step else None
     return None

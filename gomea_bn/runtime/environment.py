@@ -1,4 +1,4 @@
-"""Facts for records: the machine, versions of libraries, and digests of files."""
+"""Facts for records: the machine, versions of libraries, digests of files; and limits that the environment sets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,29 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["cpu_name", "environment", "file_digest", "installed_version"]
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["cpu_name", "environment", "environment_limit", "file_digest", "installed_version"]
 
 # libraries on which numerical results depend
 _COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
+_MOST_DIGITS = 18
+
+
+def environment_limit(variable: str, default: int, unit: str) -> int:
+    """Return a limit that an environment variable sets.
+
+    Raises
+    ------
+    GomeaBnError
+        If the variable is set, but not to a positive integer.
+    """
+    text = os.environ.get(variable, str(default))
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS or int(text) == 0:
+        raise GomeaBnError(
+            f"The environment variable {variable} must be a positive number of {unit}, got {text!r:.80}."
+        )
+    return int(text)
 
 
 def environment() -> dict[str, Any]:

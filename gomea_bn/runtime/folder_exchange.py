@@ -7,11 +7,8 @@ the exchange.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import platform
-import secrets
 import shutil
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.runtime.leftovers import is_left_over, process_mark
 
 __all__ = ["finish_exchange", "replaced_entries"]
 
@@ -48,7 +46,7 @@ def replaced_entries(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         finish_exchange(folder, names)
-        temporary = folder / f"{_PREFIX}{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
+        temporary = folder / f"{_PREFIX}{process_mark()}"
         (temporary / _NEW).mkdir(parents=True)
         try:
             yield temporary / _NEW
@@ -87,7 +85,7 @@ def finish_exchange(folder: Path, names: Sequence[str]) -> None:
         If an exchange cannot be completed, for example without permission to write.
     """
     for temporary in sorted(folder.glob(f"{_PREFIX}*")):
-        if not _is_own_folder(temporary) or not _is_dead(temporary.name):
+        if not _is_own_folder(temporary) or not is_left_over(temporary.name.removeprefix(_PREFIX)):
             continue
         if not _is_own_folder(temporary / _READY):
             shutil.rmtree(temporary, ignore_errors=True)
@@ -157,26 +155,6 @@ def _plan(temporary: Path) -> dict[str, list[str]]:
 def _is_own_folder(path: Path) -> bool:
     """Return whether a path is a folder and not a link to one."""
     return path.is_dir() and not path.is_symlink()
-
-
-def _host() -> str:
-    """Return a short name of this machine: numbers of processes mean nothing on another one."""
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-
-
-def _is_dead(name: str) -> bool:
-    """Return whether the process that made a temporary folder has surely ended."""
-    number, _, rest = name.removeprefix(_PREFIX).partition("-")
-    # elsewhere a signal of number 0 would end the process
-    if os.name != "posix" or not number.isascii() or not number.isdigit() or not rest.startswith(_host()):
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return False
 
 
 def _warn(text: str) -> None:

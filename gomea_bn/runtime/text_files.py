@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from io import BytesIO
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.environment import environment_limit
 
 __all__ = [
     "SIZE_VARIABLE",
+    "check_is_file",
+    "check_unpacked",
     "decoded",
     "file_bytes",
     "file_text",
@@ -23,27 +26,45 @@ __all__ = [
 ]
 
 SIZE_VARIABLE = "GOMEA_BN_MAX_FILE_BYTES"
-"""Environment variable with the largest number of bytes that is read of a network, a front or a decision."""
+"""Environment variable with the largest number of bytes that is read of a network, a front, or a compressed table."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _MOST_BYTES = 2**30
-_MOST_DIGITS = 18
+# files of tables and networks rarely shrink to a twentieth; bombs shrink to a thousandth
+_MOST_UNPACKED, _MOST_RATIO = 2**28, 100
 
 
-def most_bytes() -> int:
+def most_bytes(packed: int | None = None) -> int:
     """Return the largest number of bytes that is read of a file, also after decompression.
+
+    Parameters
+    ----------
+    packed : int, optional
+        Size of a compressed file in bytes. Its content may have 100 times as many, and at least 256 MiB, unless the
+        environment variable `SIZE_VARIABLE` sets another limit.
 
     Raises
     ------
     GomeaBnError
         If the environment variable `SIZE_VARIABLE` is not a positive integer.
     """
-    text = os.environ.get(SIZE_VARIABLE, str(_MOST_BYTES))
-    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS or int(text) == 0:
+    default = _MOST_BYTES if packed is None else max(_MOST_UNPACKED, _MOST_RATIO * packed)
+    return environment_limit(SIZE_VARIABLE, default, "bytes")
+
+
+def check_is_file(path: str | os.PathLike[str]) -> None:
+    """Raise `GomeaBnError` for a device or a pipe, which may have no end; a missing file and a folder pass."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise GomeaBnError(
-            f"The environment variable {SIZE_VARIABLE} must be a positive number of bytes, got {text!r:.80}."
+            f"{named_source(path)} is a device or a pipe, not a file; write its content to a file first."
         )
-    return int(text)
+
+
+def check_unpacked(path: str | os.PathLike[str], n_bytes: int) -> None:
+    """Raise `GomeaBnError` if a compressed file holds more bytes, after decompression, than its size justifies."""
+    most = most_bytes(os.path.getsize(path))
+    if n_bytes > most:
+        raise _too_large(named_source(path), most, None)
 
 
 def file_text(path: str | os.PathLike[str], description: str, *, max_bytes: int | None = None) -> str:
@@ -82,10 +103,13 @@ def file_bytes(path: str | os.PathLike[str], description: str, *, max_bytes: int
     if not isinstance(path, (str, os.PathLike)):
         raise GomeaBnError(f"Reading {description} needs a path, got {path!r:.80}.")
     where = named_source(path)
+    check_is_file(path)
     most = most_bytes() if max_bytes is None else max_bytes
     try:
         with open(path, "rb") as file:
             is_compressed = file.read(2) == _GZIP_MAGIC
+            if is_compressed:
+                most = min(most, most_bytes(os.path.getsize(path)))
             file.seek(0)
             content = (gzip.GzipFile(fileobj=file) if is_compressed else file).read(most + 1)
     except FileNotFoundError as error:
@@ -108,7 +132,7 @@ def unpacked(packed: bytes, where: str) -> bytes:
     GomeaBnError
         For other bytes, and for content larger than `most_bytes()`.
     """
-    most = most_bytes()
+    most = min(most_bytes(), most_bytes(len(packed)))
     try:
         content = gzip.GzipFile(fileobj=BytesIO(packed)).read(most + 1)
     except (OSError, EOFError, zlib.error) as error:

@@ -21,6 +21,8 @@ __all__ = ["StopFlag", "Workers", "thread_count"]
 
 # time between two looks at signals and the deadline
 _POLL_SECONDS = 0.05
+# largest number of threads on a machine with fewer cores
+_MOST_WITHOUT_CORES = 16
 
 
 class StopFlag:
@@ -143,11 +145,14 @@ class Workers:
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads that `n_jobs` stands for: None is 1, -1 the number of cores of the process."""
+    """Return the number of threads that `n_jobs` stands for: None is 1, -1 the number of cores of the process.
+
+    It is at most the number of cores, or 16 where there are fewer: every thread takes memory, and results do not depend
+    on the number.
+    """
     if n_jobs is None:
         return 1
     if not is_integer(n_jobs) or (n_jobs < 1 and n_jobs != -1):
         raise GomeaBnError(f"n_jobs must be None, -1 or an integer of at least 1, got {n_jobs!r}.")
-    if n_jobs > 0:
-        return int(n_jobs)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if n_jobs == -1 else min(int(n_jobs), max(cores, _MOST_WITHOUT_CORES))

@@ -70,7 +70,7 @@ class CutLimits:
     def __post_init__(self) -> None:
         check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
         check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY, optional=True)
-        check_integer("min_bin_count", self.min_bin_count, 0)
+        check_integer("min_bin_count", self.min_bin_count, 0, 2**31)
         check_number("min_width", self.min_width, 0, 1, below=True)
         if self.max_bins is not None and self.max_bins < self.min_bins:
             raise GomeaBnError(f"max_bins must be at least min_bins={self.min_bins}, got {self.max_bins}.")

@@ -43,6 +43,8 @@ _FEW_TIES = 1.1
 _LEAST_UNIFORM = 0.01
 # smallest resolution as a share of the range: an outlier of 1e300 must not make it 0
 _LEAST_SHARE = 1e-100
+# smallest quartile range, as a share of the range, by which values are divided without overflow
+_LEAST_SPREAD = 1e-150
 _MOST_GROUPS = 512
 _MOST_JUDGED = 256
 _MOST_HISTOGRAM_ROWS = 5_000
@@ -155,7 +157,7 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
         _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
     ]
     centre, spread = _quartiles(scaled, counts)
-    if spread > 0:
+    if spread > _LEAST_SPREAD:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
     weights, of_mixture, charge = _best_mixture(components, counts)
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
@@ -181,7 +183,7 @@ def _checked(values: ArrayLike) -> NDArray[np.float64]:
     try:
         # a negative zero would be printed as -0
         checked = np.asarray(values, np.float64) + 0.0
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"The values of a column must be numbers, got {values!r:.80}.") from error
     if checked.ndim != 1 or not np.isfinite(checked).all():
         raise GomeaBnError(f"The values of a column must be a list of finite numbers, got {values!r:.80}.")
@@ -201,7 +203,7 @@ def _is_among(distinct: NDArray[np.float64], point_values: ArrayLike) -> NDArray
     """Return which distinct values are given as point masses, bool (n_distinct,)."""
     try:
         points = np.asarray(point_values, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"point_values must be numbers, got {point_values!r:.80}.") from error
     if points.ndim != 1:
         raise GomeaBnError(f"point_values must be a list of numbers, got {point_values!r:.80}.")

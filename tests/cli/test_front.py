@@ -415,7 +415,7 @@ def test_a_pipe_that_nobody_reads_does_not_cost_the_front(stand_in, data, tmp_pa
         raise BrokenPipeError
 
     monkeypatch.setattr("gomea_bn.cli.front._report", closed)
-    assert isinstance(invoke("front", data, "--out", tmp_path / "front").exception, BrokenPipeError)
+    assert invoke("front", data, "--out", tmp_path / "front").exit_code == 1
     assert len(read_front(tmp_path / "front")) == 9
 
 

@@ -271,7 +271,7 @@ def test_dropped_rows_are_reported(rows, tmp_path):
         (["--forbid", "a,z"], "--forbid: unknown column 'z'"),
         (["--tier", "a", "--tier", "a"], "--tier: duplicate 'a'"),
         (["--tier", "a,,b"], "--tier must be column names"),
-        (["--tiers", "none.txt"], "cannot be read"),
+        (["--tiers", "none.txt"], "does not exist"),
         (["--max-candidates", "few"], "--max-candidates must be auto, all or"),
         (["--max-table-cells", "1"], "--max-table-cells must be"),
         (["--colour"], "--colour"),

@@ -183,7 +183,7 @@ def test_optimal_front_is_not_behind_where_grids_miss_the_gap(mixed):
     ("options", "message"),
     [
         ({"min_width": 1.5}, "min_width must be a finite number of at least 0 and below 1"),
-        ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0"),
+        ({"min_bin_count": -1}, "min_bin_count must be an integer from 0 to"),
     ],
 )
 def test_each_bad_option_is_named(mixed, options, message):

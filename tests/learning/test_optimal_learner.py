@@ -398,7 +398,7 @@ def test_the_price_of_edges_keeps_independent_columns_apart():
         ({"min_width": -0.1}, "min_width must be a finite number of at least 0 and below 1, got -0.1"),
         ({"min_width": 1}, "min_width must be .*got 1"),
         ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
-        ({"min_bin_count": -1}, "min_bin_count must be an integer of at least 0, got -1"),
+        ({"min_bin_count": -1}, "min_bin_count must be an integer from 0 to 2147483648, got -1"),
         ({"min_bin_count": 2.5}, "min_bin_count must be an integer"),
         ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0 or None, got -1"),
         ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0 or None, got -1"),
