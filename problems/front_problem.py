@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ def smoothed_scorer(
     pseudo_count: float | str,
     *,
     estimate: str = "in-sample",
+    cut_cost: float = 0.0,
     cache_bytes: int = 1 << 26,
     growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
@@ -74,10 +76,13 @@ def smoothed_scorer(
         as the child is distributed without parents. Distances to an expert then use one row, spread evenly.
     estimate : {"left-out", "in-sample"}
         Whether every row is left out of the counts that give its own probability.
+    cut_cost : float
+        Cost of a chosen cut as a multiple of ln(distinct values - 1) nats, for "left-out" only.
     cache_bytes, growth
         As of `FamilyScorer`.
     """
     check_choice("misfit", estimate, MISFIT_ESTIMATES)
+    check_number("cut_cost", cut_cost, 0)
     leaves_out = estimate == MISFIT_ESTIMATES[0]
     if pseudo_count == "auto":
         if not leaves_out:
@@ -90,7 +95,7 @@ def smoothed_scorer(
         check_number("pseudo_count", pseudo_count, 0, above=leaves_out)
         kind, prior = LEFT_OUT if leaves_out else SMOOTHED, float(pseudo_count)
     rule = ScoreRule(kind, 0.0, prior, np.zeros(1), np.zeros(1))
-    method = scoring_method("density-bic")
+    method = replace(scoring_method("density-bic"), cut_cost=float(cut_cost) if leaves_out else 0.0)
     return FamilyScorer(variables, method, rule, cache_bytes=cache_bytes, growth=growth)
 
 

@@ -143,6 +143,13 @@ def front(
         str,
         typer.Option(help="left-out (every row left out of its own table) or in-sample (as in the paper)."),
     ] = "left-out",
+    cut_cost: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Cost of a chosen cut in the misfit left-out, as a multiple of ln(distinct values - 1) nats.",
+        ),
+    ] = 0.5,
     networks: Annotated[
         int, typer.Option(min=0, help="Number of networks that get JSON, BIF and DOT files.")
     ] = 200,
@@ -200,6 +207,7 @@ def front(
             ),
             pseudo_count=read_pseudo_count(pseudo_count),
             misfit=misfit,
+            cut_cost=cut_cost,
             kinds=read_kinds(kind or ()),
             missing=read_missing(missing, ("available", "error", "drop")),
             max_levels=max_levels,

@@ -152,6 +152,10 @@ class ParetoBayesNetLearner(LearnerParameters):
     misfit : {"left-out", "in-sample"}
         How the misfit of a network is estimated: from tables that leave out the row whose density is taken, which is
         closer to the density of new rows, or from the tables of all rows, as in the paper.
+    cut_cost : float
+        Cost of a chosen cut in the misfit "left-out", as a multiple of ln(distinct values - 1) nats, which is divided
+        by the number of rows. The rows chose the cuts, also those that are left out of a table. The misfit "in-sample"
+        has no such cost.
     single_share : float
         Share of the limits for the search for a single network, from 0 to below 1. This search is that of
         `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it
@@ -242,6 +246,7 @@ class ParetoBayesNetLearner(LearnerParameters):
     expert: ExpertNetwork | DiscretizedBayesNet | str | os.PathLike[str] | None = None
     max_complexity: float | None = None
     misfit: str = MISFIT_ESTIMATES[0]
+    cut_cost: float = 0.5
     single_share: float = 0.25
     single_evaluations: int | None = None
     expert_sample_size: int = DEFAULT_SAMPLE
@@ -530,7 +535,12 @@ def front_problem(
 
     growth = library_growth(table, variables, learning)
     scorer = smoothed_scorer(
-        variables, table.n_rows, learner.pseudo_count, estimate=learner.misfit, growth=growth
+        variables,
+        table.n_rows,
+        learner.pseudo_count,
+        estimate=learner.misfit,
+        cut_cost=learner.cut_cost,
+        growth=growth,
     )
     problem = FrontProblem(
         scorer,

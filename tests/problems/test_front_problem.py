@@ -18,7 +18,7 @@ from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentio
 from gomea_bn.learning.learning_problem import learned_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import ScoredVariable
@@ -138,6 +138,24 @@ def test_a_misfit_can_leave_every_row_out_of_its_own_table(seed, pseudo_count):
             ),
         )
         assert solution.objectives[0] == pytest.approx(-expected, abs=1e-10)
+
+
+@pytest.mark.parametrize(("estimate", "cost"), [("left-out", 0.5), ("in-sample", 0.0)])
+def test_a_left_out_misfit_pays_for_chosen_cuts(estimate, cost):
+    values = np.random.default_rng(3).normal(size=60)
+    cuts = np.array([-0.5, 0.1, 0.8])
+    variables = [
+        ScoredVariable("x", values, 0, (Policy(np.empty(0)), Policy(cuts))),
+        ScoredVariable("y", (values > 0).astype(np.int32), 2),
+    ]
+    rules = edge_rules(None, ("x", "y"), [2, 2], max_indegree=1)
+    misfits = []
+    for cut_cost in (0.0, 0.5):
+        scorer = smoothed_scorer(variables, 60, 1.0, estimate=estimate, cut_cost=cut_cost)
+        problem = FrontProblem(scorer, rules, ("misfit", "complexity"))
+        misfits.append(full(problem, problem.genotype([(0, 1)], [1, 0])).objectives[0])
+    # 60 distinct values have 59 gaps
+    assert misfits[1] - misfits[0] == pytest.approx(cost * 3 * log(59) / 60, abs=1e-12)
 
 
 def test_automatic_misfits_take_the_best_amount_of_every_family():
