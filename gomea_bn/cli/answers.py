@@ -159,8 +159,15 @@ def impute(
     with _answering():
         filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed)
     _say_missing(frame, saved.names, f"they are filled ({how})")
+    from gomea_bn.data.columns import column_positions
+
+    positions = column_positions(frame, saved.names)
+    of_network = {positions[name] for name in saved.names}
+    is_missing = frame.isna().any()
     others = [
-        str(name) for name in frame.columns if str(name) not in saved.names and frame[name].isna().any()
+        str(frame.columns[position])
+        for position in range(frame.shape[1])
+        if position not in of_network and is_missing.iloc[position]
     ]
     if others:
         say(f"Missing cells of {listed(others, 10)} stay: the network does not have these columns.")

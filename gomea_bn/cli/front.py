@@ -123,7 +123,7 @@ def front(
     max_generations: MaxGenerations = None,
     patience: Patience = 0.0,
     checkpoint: CheckpointFolder = None,
-    every: CheckpointEvery = 60.0,
+    every: CheckpointEvery = None,
     resume: CheckpointResume = False,
     seed: Seed = None,
     jobs: Jobs = 0,
@@ -400,13 +400,16 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         )
     lines += ["", *_choice_lines(front), *_error_lines(front), "", *_limit_lines(front)]
     again = f"--seed {learner.seed_}"
-    if learner.stopped_by_ in ("max_seconds", "interrupt"):
+    timed = learner.stopped_by_ in ("max_seconds", "interrupt")
+    if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
         again += f" --single-evaluations {learner.n_eval_single_}"
     lines += [
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}.",
-        f"The same data and options with {again} give this front again.",
+        "The clock ended the search of a table with missing values, so another run may give another front."
+        if timed and learner.table_.n_missing
+        else f"The same data and options with {again} give this front again.",
     ]
     return "\n".join(lines)
 

@@ -127,7 +127,7 @@ def learn(
     max_generations: MaxGenerations = None,
     patience: Patience = 10.0,
     checkpoint: CheckpointFolder = None,
-    every: CheckpointEvery = 60.0,
+    every: CheckpointEvery = None,
     resume: CheckpointResume = False,
     seed: Seed = None,
     jobs: Jobs = 0,
@@ -282,7 +282,10 @@ def _learn(
 
 def report(learner: BayesNetLearner) -> str:
     """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
+    import numpy as np
+
     from gomea_bn.learning.cut_gains import cut_gains
+    from gomea_bn.network.inference.completion import completed_table
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
     late = learner.statistics_.get("discretizer_cut_short", 0)
@@ -291,7 +294,11 @@ def report(learner: BayesNetLearner) -> str:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
     method = learner.network_.metadata["scoring_method"]
     averaged = _averaged(learner)
-    density = (learner.network_ if averaged is None else averaged).score(learner.table_.to_frame())
+    rows = learner.table_
+    if averaged is not None:
+        # averages cannot sum missing cells out
+        rows = completed_table(learner.network_, rows, np.random.default_rng(learner.seed_))
+    density = (learner.network_ if averaged is None else averaged).score(rows.to_frame())
     n_pairs = learner.table_.n_varying * (learner.table_.n_varying - 1) // 2
     screened = (
         f"The search considered {learner.n_candidate_pairs_:,} of {n_pairs:,} pairs of columns; "
@@ -315,7 +322,7 @@ def report(learner: BayesNetLearner) -> str:
             "run may give another network."
             if late
             else "The clock ended the search of a table with missing values, so another run may give another network."
-            if learner.stopped_by_ == "max_seconds" and learner.table_.n_missing
+            if timed and learner.table_.n_missing
             else f"The same data and options with {again} give this network again."
         )
     )

@@ -113,11 +113,11 @@ CheckpointFolder = Annotated[
     ),
 ]
 CheckpointEvery = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--every",
         min=0,
-        help="Seconds between two checkpoints; more where writing would take over 1 % of the time.",
+        help="Seconds between two checkpoints, 60 by default; more where writing would take over 1 % of the time.",
     ),
 ]
 CheckpointResume = Annotated[
@@ -501,14 +501,15 @@ def fields_of(option: str, text: str) -> list[str]:
     return [field.strip() for field in rows[0]] if rows else [""]
 
 
-def read_checkpoint(folder: Path | None, every: float, resume: bool) -> Checkpoint | None:
+def read_checkpoint(folder: Path | None, every: float | None, resume: bool) -> Checkpoint | None:
     """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
     from gomea_bn.runtime.checkpoints import Checkpoint
 
     if folder is None:
-        if resume:
-            raise GomeaBnError([Option("resume"), " needs the folder of ", Option("checkpoint"), "."])
+        for name, is_given in (("resume", resume), ("every", every is not None)):
+            if is_given:
+                raise GomeaBnError([Option(name), " needs the folder of ", Option("checkpoint"), "."])
         return None
-    checkpoint = Checkpoint(folder, every, resume)
+    checkpoint = Checkpoint(folder, resume=resume) if every is None else Checkpoint(folder, every, resume)
     checkpoint.check()
     return checkpoint

@@ -186,8 +186,7 @@ def _overlap(path: Path, other: Path) -> bool:
     first, second = Path(os.path.realpath(path)), Path(os.path.realpath(other))
     if first == second:
         return True
-    if (os.path.isdir(first) and first in second.parents) or (
-        os.path.isdir(second) and second in first.parents
-    ):
+    # a folder that is absent will be made
+    if first in second.parents or second in first.parents:
         return True
     return os.path.exists(first) and os.path.exists(second) and first.samefile(second)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
-from gomea_bn.runtime.atomic_files import check_folder
+from gomea_bn.runtime.atomic_files import check_folder, check_name
 from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
 from gomea_bn.runtime.json_files import field_of, has_format, read_json
 from gomea_bn.runtime.text_files import check_is_file, named_source, prefixed_errors, unpacked
@@ -193,6 +193,7 @@ def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
     Only files of an earlier front may be replaced, which are recognised by its front.json. An exchange of files that a
     killed process had begun is completed first.
     """
+    check_name(folder)
     finish_exchange(folder, FRONT_ENTRIES)
     inside = folder / NETWORKS
     if os.path.lexists(inside) and not os.path.isdir(inside):

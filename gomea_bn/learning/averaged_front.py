@@ -12,6 +12,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.front.front import Front
 from gomea_bn.learning.averaging import N_COPIES, average_families
+from gomea_bn.learning.options import seed_of
+from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import table_for
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ def averaged_misfits(
     front : Front
         The networks.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file, optional
-        Rows that the networks were learned from; by default `front.table`.
+        Rows that the networks were learned from; by default `front.table`. Every network fills their missing cells by
+        draws.
     test : DataFrame, optional
         Rows over which misfits are means; by default those of the data.
     ids : sequence of int, optional
@@ -79,7 +82,9 @@ def averaged_misfits(
         numbers, "Averaging families", console=console, disable=not (verbose and console.is_terminal)
     ):
         network = front.network(number)
-        table = table_for(network, rows)
+        table = table_for(network, rows, allow_missing=True)
+        # averages cannot sum missing cells out
+        table = completed_table(network, table, np.random.default_rng(seed_of(random_state)))
         averaged = average_families(network, table, n_copies=n_copies, line=line, random_state=random_state)
         scored = table.to_frame() if test is None else test
         records.append((-network.score(scored), -averaged.score(scored), averaged.mean_line_weight))

@@ -22,7 +22,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Result
 
-__all__ = ["limits_before_rows", "on_completed_rows", "total_of"]
+__all__ = ["limits_before_rows", "limits_left", "on_completed_rows", "shared_limits", "total_of"]
 
 # share of the limits of a search that stays for completed rows
 _SHARE = 0.25
@@ -44,11 +44,21 @@ class _Codes:
 
 def limits_before_rows(problem: StructureProblem, limits: Limits) -> Limits:
     """Return the limits of the search before `on_completed_rows`, given those of both together."""
-    seconds, evaluations = limits.max_seconds, limits.max_evaluations
-    if evaluations is not None:
-        evaluations = max(evaluations - min(int(_SHARE * evaluations), 2 * _evaluations(problem)), 1)
+    evaluations, most = limits.max_evaluations, 2 * _evaluations(problem)
+    before = shared_limits(limits, 1 - _SHARE)
+    if evaluations is None:
+        return before
+    return replace(before, max_evaluations=max(evaluations - min(int(_SHARE * evaluations), most), 1))
+
+
+def shared_limits(limits: Limits, share: float) -> Limits:
+    """Return a share of seconds, evaluations and generations, of the last two at least 1; `patience` stays."""
+    evaluations, generations = limits.max_evaluations, limits.max_generations
     return replace(
-        limits, max_seconds=None if seconds is None else (1 - _SHARE) * seconds, max_evaluations=evaluations
+        limits,
+        max_seconds=None if limits.max_seconds is None else share * limits.max_seconds,
+        max_evaluations=None if evaluations is None else max(int(share * evaluations), 1),
+        max_generations=None if generations is None else max(int(share * generations), 1),
     )
 
 
@@ -95,10 +105,15 @@ def on_completed_rows(
     own = learned_edges(problem, result.X)
     results = [result]
 
-    def searched(of_rows: StructureProblem, step: int) -> list[tuple[int, int]]:
+    def searched(of_rows: StructureProblem, step: int) -> list[tuple[int, int]] | None:
+        """Return the edges of a search, None if nothing is left for it or the user stops it."""
+        left = limits_left(limits, total_of(results), 2 - step)
+        if left is None:
+            return None
+        evaluations = min(left.evaluations, _evaluations(problem))
         found = algorithm.run(
             of_rows,
-            _limits_left(problem, limits, results, 2 - step),
+            replace(left, max_evaluations=int(evaluations), patience=None),
             random_state=np.random.SeedSequence([seed, step]),
             n_jobs=n_threads,
             callback=continued(callback, total_of(results)),
@@ -106,11 +121,11 @@ def on_completed_rows(
             checkpoint=section.part(f"graph {step}"),
         )
         results.append(found)
-        return of_rows.edges(found.X)
+        return None if found.stopped_by in STOPPED_BY_USER and not step else of_rows.edges(found.X)
 
     generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
     dense = searched(_coded_problem(problem, rows, generous), 0)
-    if results[-1].stopped_by in STOPPED_BY_USER:
+    if dense is None:
         return total_of(results)
     network = DiscretizedBayesNet.from_table(
         table,
@@ -120,6 +135,8 @@ def on_completed_rows(
     )
     completed_rows, completion = _completed_rows(network, rows, np.random.default_rng([seed, 2]))
     edges = searched(_coded_problem(problem, completed_rows, problem.scorer.rule, completion), 1)
+    if edges is None:
+        return total_of(results)
     genotype = problem.genotype(edges, problem.policy_indices(result.X).tolist())
     objective = -float(problem.scorer.score(problem.families(genotype)).sum())
     return replace(total_of(results), X=genotype, F=np.array([objective]))
@@ -130,22 +147,42 @@ def _evaluations(problem: StructureProblem) -> int:
     return max(_MOST_EVALUATIONS, _MOST_PER_GENE * problem.n_edge_genes)
 
 
-def _limits_left(problem: StructureProblem, limits: Limits, results: list[Result], n_left: int) -> Limits:
-    """Return the limits of the next search, which leaves equal shares to those after it."""
-    spent = total_of(results)
-    evaluations = _evaluations(problem)
-    if limits.max_evaluations is not None:
-        evaluations = max(min(evaluations, (limits.max_evaluations - spent.n_eval) // n_left), 1)
-    seconds = (
-        None if limits.max_seconds is None else max((limits.max_seconds - spent.exec_time) / n_left, 1e-6)
+def limits_left(limits: Limits, spent: Result, n_left: int) -> Limits | None:
+    """Return the limits of the next of `n_left` searches that share equally what is left; None if nothing is.
+
+    Parameters
+    ----------
+    limits : Limits
+        Limits of all searches together.
+    spent : Result
+        Counts of the searches so far.
+    n_left : int
+        Number of searches that follow.
+    """
+    counts = (
+        (limits.max_seconds, spent.exec_time),
+        (limits.max_evaluations, spent.n_eval),
+        (limits.max_generations, spent.n_generations),
     )
-    return Limits(max_seconds=seconds, max_evaluations=evaluations)
+    if any(limit is not None and of_spent >= limit for limit, of_spent in counts):
+        return None
+    seconds, evaluations, generations = (
+        None if limit is None else (limit - of_spent) / n_left for limit, of_spent in counts
+    )
+    return replace(
+        limits,
+        max_seconds=seconds,
+        max_evaluations=None if evaluations is None else max(int(evaluations), 1),
+        max_generations=None if generations is None else max(int(generations), 1),
+    )
 
 
 def total_of(results: Sequence[Result]) -> Result:
-    """Return the first of some results with the counts of all."""
+    """Return the first of some results with the counts of all, and the reason of a stop by the user."""
+    last = results[-1].stopped_by
     return replace(
         results[0],
+        stopped_by=last if last in STOPPED_BY_USER else results[0].stopped_by,
         n_eval=sum(result.n_eval for result in results),
         n_eval_full=sum(result.n_eval_full for result in results),
         exec_time=sum(result.exec_time for result in results),

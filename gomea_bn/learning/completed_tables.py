@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.completed_rows import limits_before_rows, on_completed_rows, total_of
+from gomea_bn.learning.completed_rows import (
+    limits_before_rows,
+    limits_left,
+    on_completed_rows,
+    shared_limits,
+    total_of,
+)
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
     learned_cut_points,
@@ -42,12 +48,7 @@ def limits_before(problem: StructureProblem, table: Table, limits: Limits) -> Li
         return limits
     if not problem.first_cuts:
         return limits_before_rows(problem, limits)
-    seconds, evaluations = limits.max_seconds, limits.max_evaluations
-    return replace(
-        limits,
-        max_seconds=None if seconds is None else (1 - _SHARE) * seconds,
-        max_evaluations=None if evaluations is None else max(int((1 - _SHARE) * evaluations), 1),
-    )
+    return shared_limits(limits, 1 - _SHARE)
 
 
 def with_completions(
@@ -150,7 +151,8 @@ def _on_completed_tables(
     network = network_of(problem, table, genotype)
     criterion = _criterion(network, frame)
     for step in range(_N_TABLES):
-        if result.stopped_by in STOPPED_BY_USER or (step and _are_spent(limits, result)):
+        left = limits_left(limits, result, _N_TABLES - step)
+        if left is None or result.stopped_by in STOPPED_BY_USER:
             break
         completed = completed_table(network, table, np.random.default_rng([seed, step]))
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
@@ -160,7 +162,7 @@ def _on_completed_tables(
         of_search, _ = searched(
             of_table,
             algorithm,
-            _limits_left(limits, result, _N_TABLES - step),
+            left,
             seed=seed + step + 1,
             n_threads=n_threads,
             callback=continued(callback, result),
@@ -168,36 +170,15 @@ def _on_completed_tables(
             section=section.part(f"table {step}"),
         )
         began = perf_counter()
-        result = replace(total_of([result, of_search]), stopped_by=of_search.stopped_by)
+        result = total_of([result, of_search])
         genotype = _genotype(problem, of_table, of_search.X, best)
         network = network_of(problem, table, genotype)
         if (of_network := _criterion(network, frame)) < criterion:
             best, criterion = genotype, of_network
+            result = replace(result, time_to_best=result.exec_time)
     objective = -float(problem.scorer.score(problem.families(best)).sum())
     seconds = result.exec_time + perf_counter() - began
     return replace(result, X=best, F=np.array([objective]), exec_time=seconds)
-
-
-def _are_spent(limits: Limits, spent: Result) -> bool:
-    """Return whether the limits leave no further search; its table would take time that is over."""
-    is_late = limits.max_seconds is not None and spent.exec_time >= limits.max_seconds
-    return is_late or spent.n_eval >= limits.evaluations
-
-
-def _limits_left(limits: Limits, spent: Result, n_left: int) -> Limits:
-    """Return the limits of the next of `n_left` searches, which share equally what is left."""
-
-    def share(limit: float | None, n_spent: float) -> float | None:
-        return None if limit is None else max((limit - n_spent) / n_left, 1e-6)
-
-    evaluations = share(limits.max_evaluations, spent.n_eval)
-    generations = share(limits.max_generations, spent.n_generations)
-    return replace(
-        limits,
-        max_seconds=share(limits.max_seconds, spent.exec_time),
-        max_evaluations=None if evaluations is None else max(int(evaluations), 1),
-        max_generations=None if generations is None else max(int(generations), 1),
-    )
 
 
 def _criterion(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:

@@ -343,7 +343,7 @@ class BayesNetLearner(LearnerParameters):
                     seed=seed,
                     n_threads=n_threads,
                     callback=callback,
-                    section=section.part("completed rows"),
+                    section=section.part("completions"),
                 )
                 learned, result = with_tables(
                     problem,

@@ -155,7 +155,7 @@ class ParetoBayesNetLearner(LearnerParameters):
     cut_cost : float
         Cost of a chosen cut in the misfit "left-out", as a multiple of ln(distinct values - 1) nats, which is divided
         by the number of rows. The rows chose the cuts, also those that are left out of a table. The misfit "in-sample"
-        has no such cost.
+        has no such cost. In the search for a single network it is the `cut_cost` of `BayesNetLearner`.
     single_share : float
         Share of the limits for the search for a single network, from 0 to below 1. This search is that of
         `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it
@@ -460,9 +460,11 @@ def _checked_expert(learner: ParetoBayesNetLearner, table: Table) -> Discretized
             [
                 "The search for a single network fills the missing values of a table, but ",
                 Option("single_share"),
+                ", ",
+                Option("single_evaluations"),
                 " and the limits of the search leave nothing for it.",
             ],
-            [Setting("single_share", "0.25"), Setting("missing", "drop")],
+            ["raise these", Setting("missing", "drop")],
         )
     rows = table
     if table.n_missing:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.atomic_files import check_folder, write_text
+from gomea_bn.runtime.atomic_files import check_folder, check_name, write_text
 from gomea_bn.runtime.environment import environment
 from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
 from gomea_bn.runtime.json_files import has_format
@@ -43,6 +43,7 @@ def check_run_folder(folder: Path) -> None:
     Only files of an earlier run may be replaced, which are recognised by its run.json. An exchange of files that a
     killed process had begun is completed first.
     """
+    check_name(folder)
     finish_exchange(folder, RUN_ENTRIES)
     check_folder(folder, RUN_ENTRIES)
     in_the_way = [name for name in RUN_ENTRIES if os.path.lexists(folder / name)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -22,6 +22,7 @@ from gomea_bn.learning.learning_problem import (
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
@@ -77,8 +78,22 @@ class SingleNetwork:
         """Return the network as a genotype of a front's problem, whose libraries of cuts it enters."""
         policies = [0] * problem.n_nodes
         for v, cuts in self.cuts.items():
-            policies[v] = problem.enter_between_runs(v, cuts, ())
+            if problem.scorer.grows[v]:
+                policies[v] = problem.enter_between_runs(v, cuts, ())
+            else:
+                policies[v] = _nearest_policy(problem.scorer.variables[v].policies, cuts)
         return problem.genotype(self.edges, policies)
+
+
+def _nearest_policy(library: Sequence[Policy], cuts: NDArray[np.float64]) -> int:
+    """Return the index of the policy with these cuts, or else of the first one whose number of bins is nearest.
+
+    Cuts of equal frequency move when missing values are filled.
+    """
+    same = [np.array_equal(policy.cut_points, cuts) for policy in library]
+    if any(same):
+        return same.index(True)
+    return int(np.argmin([abs(len(policy.cut_points) - len(cuts)) for policy in library]))
 
 
 def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:
@@ -155,7 +170,7 @@ def single_network(
             seed=seed,
             n_threads=n_threads,
             callback=report,
-            section=section.part("completed rows"),
+            section=section.part("completions"),
         )
         network = network_of(problem, table, result.X)
         rows = completed_table(network, table, np.random.default_rng([seed, _SEED_OF_ROWS]))

@@ -13,7 +13,7 @@ from pathlib import Path
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.leftovers import is_left_over, process_mark
 
-__all__ = ["check_folder", "check_name", "write_bytes", "write_text"]
+__all__ = ["check_folder", "check_name", "remove_leftovers", "write_bytes", "write_text"]
 
 _SUFFIX = ".part"
 # of the name of a file, in that of its temporary file
@@ -65,7 +65,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o6
         raise GomeaBnError(f"Cannot write '{os.fspath(path)}': {error.strerror or error}.") from error
     finally:
         temporary.unlink(missing_ok=True)
-    _remove_leftovers(target.parent, prefix)
+    remove_leftovers(target)
     return Path(path)
 
 
@@ -98,9 +98,10 @@ def _temporary_prefix(target: Path) -> str:
     return f".{os.fsdecode(os.fsencode(target.name)[:_MOST_NAME_BYTES])}."
 
 
-def _remove_leftovers(folder: Path, prefix: str) -> None:
-    """Remove the temporary files for a file that killed processes left."""
-    for name in os.listdir(folder):
+def remove_leftovers(target: Path) -> None:
+    """Remove the temporary files for a file that killed processes left, with a `GomeaBnWarning`."""
+    folder, prefix = target.parent, _temporary_prefix(target)
+    for name in os.listdir(folder) if folder.is_dir() else []:
         mark = name.removeprefix(prefix).removesuffix(_SUFFIX)
         if len(mark) == len(name) - len(prefix) - len(_SUFFIX) and is_left_over(mark):
             with suppress(OSError):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from hashlib import sha256
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
-from gomea_bn.runtime.atomic_files import check_folder, write_bytes
+from gomea_bn.runtime.atomic_files import check_folder, remove_leftovers, write_bytes
 from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
 from gomea_bn.runtime.environment import installed_version
 
@@ -273,7 +272,7 @@ def opened(
     }
     saved = None
     if checkpoint.resume:
-        _remove_leftovers(checkpoint)
+        remove_leftovers(checkpoint.path)
         if os.path.lexists(checkpoint.path):
             content = read_checkpoint(checkpoint.path)
             saved = content.pop("run", None)
@@ -289,13 +288,6 @@ def opened(
     file = _File(checkpoint, header)
     file.root = Section(file, saved)
     return file.root
-
-
-def _remove_leftovers(checkpoint: Checkpoint) -> None:
-    """Remove the unfinished files that `write_bytes` leaves in a process that is killed."""
-    for path in Path(checkpoint.folder).glob(f".{CHECKPOINT_FILE}.*.part"):
-        with suppress(OSError):
-            path.unlink()
 
 
 def _check_same(saved: State, present: State, path: Path, free: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from command_line import invoke, ok, refused
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.cli.statements import read_statements
 
 
@@ -229,3 +229,19 @@ def test_reading_options_apply(files, gaps):
         ok(*arguments, "--na-values", "-999").stdout
         == ok("predict", "net.json", "gaps.csv", "--target", "c").stdout
     )
+
+
+def test_a_filled_column_of_dates_is_not_called_foreign(files):
+    days = pd.Series(pd.date_range("2021-01-01", periods=60))
+    frame = pd.DataFrame({"day": days, "x": np.random.default_rng(0).normal(size=60)})
+    network = DiscretizedBayesNet.from_table(
+        read_table(frame),
+        [],
+        {"day [days since 1970-01-01]": [18640.0], "x": [0.0]},
+    )
+    network.to_json(files / "dates.json")
+    frame.loc[3, "day"] = pd.NaT
+    frame.to_csv(files / "dates.csv", index=False)
+    result = ok("impute", "dates.json", "dates.csv", "--how", "mode", "-o", "filled.csv")
+    assert "they are filled (mode) (day 1)" in result.stderr
+    assert "stay" not in result.stderr

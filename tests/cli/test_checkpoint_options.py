@@ -81,3 +81,17 @@ def test_resuming_without_a_checkpoint_says_so_and_starts(table: Path, tmp_path:
     assert "the run starts from the beginning" in result.stderr
     assert json.loads(result.stdout)["run"]["counts"]["n_eval"] == 1500
     assert (tmp_path / "new" / "checkpoint.gomea").is_file()
+
+
+def test_an_interval_needs_a_checkpoint(table: Path) -> None:
+    result = invoke("learn", table, *QUICK, "--every", "5")
+    assert result.exit_code == 2
+    assert "--every needs the folder of --checkpoint" in result.stderr
+
+
+def test_a_checkpoint_among_the_networks_of_a_front_is_refused(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = invoke("front", table, *QUICK, "--checkpoint", out / "networks", "--out", out)
+    assert result.exit_code == 2
+    assert "must be two files" in result.stderr
+    assert not out.exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke
+from command_line import invoke, ok
 from network_examples import HOSTILE_NAMES
 from shaped_examples import shaped_table
 
@@ -552,3 +552,24 @@ def test_files_that_no_run_wrote_stay(table, tmp_path):
         assert (tmp_path / "mine" / "network.json").read_text() == "{}"
     assert invoke(*arguments, tmp_path / "run").exit_code == 0
     assert invoke(*arguments, tmp_path / "run").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["learn", "front"])
+def test_a_name_that_no_file_can_have_is_refused_before_the_search(table, tmp_path, command):
+    result = invoke(command, table, "--max-evaluations", "100", "--out", tmp_path / ("n" * 300))
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "name too long" in result.stderr
+
+
+def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
+    rows = pd.read_csv(table)
+    numeric = rows.select_dtypes("number").columns[0]
+    rows.loc[::5, numeric] = np.nan
+    rows.to_csv(tmp_path / "gaps.csv", index=False)
+    result = ok(
+        "learn", tmp_path / "gaps.csv", "--max-evaluations", "200", "--max-seconds", "0", "--density", "averaged",
+        "--out", tmp_path / "run",
+    )  # fmt: skip
+    assert "Mean log density per row" in result.stdout
+    assert (tmp_path / "run" / "averaged.json").exists()

@@ -23,6 +23,7 @@ from gomea_bn import (
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import completed_tables
+from gomea_bn.learning.averaged_front import averaged_misfits
 from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.inference.completion import completed_table
@@ -391,6 +392,39 @@ def test_the_score_is_that_of_the_network_on_available_cases():
     families = problem.families(problem.genotype(edges, policies))
     wanted = problem.scorer.score(families).sum() + problem.scorer.constant_score
     assert learned.score_ == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("discretizer", ["optimal", "equal-frequency"])
+@pytest.mark.parametrize(
+    "limits", [{"max_generations": 1}, {"max_generations": 6}, {"max_evaluations": 1}, {"max_evaluations": 7}]
+)
+def test_limits_hold_for_all_searches_together(discretizer, limits):
+    limits = {"max_evaluations": 50_000, **limits}
+    learned = learner(discretizer=discretizer, **limits).fit(with_gaps(chain(200)))
+    assert learned.n_eval_ <= limits["max_evaluations"]
+    assert learned.n_generations_ <= limits.get("max_generations", np.inf)
+
+
+def test_a_stop_on_completed_rows_is_a_stop():
+    last = learner(discretizer="equal-frequency", patience=None).fit(with_gaps(chain(200))).n_eval_
+
+    def stop(progress):
+        return progress.n_eval > 0.9 * last
+
+    stopped = learner(discretizer="equal-frequency", patience=None, callback=stop).fit(with_gaps(chain(200)))
+    assert stopped.stopped_by_ == "callback"
+
+
+def test_fronts_of_equal_frequency_bins_take_missing_values():
+    learned = front_learner(discretizer="equal-frequency").fit(with_gaps(chain(300)))
+    assert learned.front_.single is not None
+
+
+def test_averaged_misfits_fill_missing_cells():
+    front = front_learner(max_evaluations=400).fit(with_gaps(chain(200))).front_
+    misfits = averaged_misfits(front, ids=[0, 1], n_copies=2)
+    assert np.isfinite(misfits.to_numpy()).all()
+    assert misfits.equals(averaged_misfits(front, ids=[0, 1], n_copies=2))
 
 
 def test_ctrl_c_and_callbacks_end_all_searches():

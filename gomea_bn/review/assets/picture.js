@@ -59,12 +59,17 @@ function savePng() {
   const scale = Math.min(PICTURE_SCALE, MOST_PIXELS / Math.max(width, height));
   const image = new Image();
   const source = URL.createObjectURL(pictureFile());
-  image.addEventListener("error", () => announce("This browser cannot turn the drawing into a PNG file."));
+  const refuse = () => announce("This browser cannot turn the drawing into a PNG file.");
+  image.addEventListener("error", () => {
+    URL.revokeObjectURL(source);
+    refuse();
+  });
   image.addEventListener("load", () => {
     const canvas = make("canvas", { width: Math.ceil(width * scale), height: Math.ceil(height * scale) });
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     URL.revokeObjectURL(source);
-    canvas.toBlob((file) => download(file, pictureName("png")), "image/png");
+    // browsers refuse canvases above sizes of their own
+    canvas.toBlob((file) => (file ? download(file, pictureName("png")) : refuse()), "image/png");
   });
   image.src = source;
 }
