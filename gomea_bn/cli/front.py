@@ -408,7 +408,7 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}.",
         "The clock ended the search of a table with missing values, so another run may give another front."
-        if timed and learner.table_.n_missing
+        if timed and front.table is not None and front.table.n_missing
         else f"The same data and options with {again} give this front again.",
     ]
     return "\n".join(lines)

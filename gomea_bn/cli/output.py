@@ -187,6 +187,8 @@ def _overlap(path: Path, other: Path) -> bool:
     if first == second:
         return True
     # a folder that is absent will be made
-    if first in second.parents or second in first.parents:
+    if any(
+        outer in inner.parents and not outer.is_file() for outer, inner in ((first, second), (second, first))
+    ):
         return True
     return os.path.exists(first) and os.path.exists(second) and first.samefile(second)

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoint_file import read_checkpoint
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Checkpoint, Section, opened, option_text
+from gomea_bn.runtime.leftovers import process_mark
 
 OPTIONS = {"size": "3", "rate": "0.5"}
 DATA = {"column 'x'": "1f", "column 'y'": "2e"}
@@ -185,11 +187,18 @@ def test_texts_of_options_differ_where_values_do() -> None:
 
 
 def test_unfinished_files_of_killed_processes_are_removed(written: Checkpoint) -> None:
-    leftover, other = (
-        written.path.with_name(name) for name in (".checkpoint.gomea.12.part", ".other.12.part")
+    # no process has this number
+    dead = process_mark().replace(str(os.getpid()), "4194305", 1)
+    names = (
+        f".checkpoint.gomea.{dead}.part",
+        f".other.{dead}.part",
+        f".checkpoint.gomea.{process_mark()}.part",
     )
-    for path in (leftover, other):
+    leftover, other, of_living = (written.path.with_name(name) for name in names)
+    for path in (leftover, other, of_living):
         path.write_bytes(b"")
-    section(written)
+    with pytest.warns(GomeaBnWarning, match="the unfinished file of a process that was killed"):
+        section(written)
     assert other.exists()
+    assert of_living.exists()
     assert not leftover.exists()
