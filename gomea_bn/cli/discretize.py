@@ -36,7 +36,7 @@ from gomea_bn.cli.output import (
 from gomea_bn.cli.running import limit, loaded_data, printed_warnings
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.kernel_progress import kernels_told
+from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import shown_name
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def discretize(
         if target is None and method == "mdlp":
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
         tell(table.describe(KIND_OVERRIDE, spelling()))
-        with kernels_told(tell):
+        with announced_kernels(tell):
             made.compile()
         _discretize(made, table, target, saved, names)
         _write_and_print(made, method, out, codes, tell, as_json=as_json)

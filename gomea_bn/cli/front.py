@@ -277,7 +277,9 @@ def _front(
     tell = silent if quiet else say
     tell(table.describe(KIND_OVERRIDE, spelling()))
     check_front_learning(learner, table)
-    seconds = compile_first(partial(compile_front_kernels, n_columns=len(table.names), beside=True), tell)
+    seconds = compile_first(
+        partial(compile_front_kernels, n_columns=len(table.names), in_second_process=True), tell
+    )
     tell(announcement(learner, out))
     with printed_warnings():
         learner.fit(table, checkpoint=checkpoint)

@@ -253,7 +253,9 @@ def _learn(
     tell = silent if quiet else say
     tell(table.describe(KIND_OVERRIDE, spelling()))
     check_learning(table, LearningOptions.of(learner, table.n_rows))
-    seconds = compile_first(partial(compile_kernels, n_columns=len(table.names), beside=True), tell)
+    seconds = compile_first(
+        partial(compile_kernels, n_columns=len(table.names), in_second_process=True), tell
+    )
     tell(announcement(learner, out))
     with printed_warnings():
         learner.fit(table, checkpoint=checkpoint)

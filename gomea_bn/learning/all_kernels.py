@@ -12,7 +12,7 @@ from gomea_bn.discretization.base import DISCRETIZERS, discretizer
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.refinement import refine_boundaries
 from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
-from gomea_bn.runtime.kernel_progress import kernels_told
+from gomea_bn.runtime.kernel_progress import announced_kernels
 
 __all__ = ["compile_all_kernels"]
 
@@ -26,9 +26,9 @@ def compile_all_kernels(announce: Callable[[str], object]) -> float:
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
     """
     began = perf_counter()
-    compile_front_kernels(announce, beside=True)
+    compile_front_kernels(announce, in_second_process=True)
     compile_kernels(announce)
-    with kernels_told(announce):
+    with announced_kernels(announce):
         for name in sorted(DISCRETIZERS):
             discretizer(name).compile()
         _use_a_network()

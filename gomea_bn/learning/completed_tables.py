@@ -157,7 +157,7 @@ def _on_completed_tables(
         completed = completed_table(network, table, np.random.default_rng([seed, step]))
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
-        # the first search starts anew, since the graph of available cases may be hard to leave
+        # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
         of_search, _ = searched(
             of_table,

@@ -25,7 +25,7 @@ from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
-from gomea_bn.runtime.kernel_progress import kernels_told
+from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
 
@@ -44,7 +44,7 @@ def _log(message: str) -> None:
 
 
 def compile_kernels(
-    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, beside: bool = False
+    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, in_second_process: bool = False
 ) -> float:
     """Compile or load the kernels of a learning run, and return the seconds this took.
 
@@ -54,20 +54,22 @@ def compile_kernels(
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
     n_columns : int, optional
         Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
-    beside : bool
+    in_second_process : bool
         Whether a second process may compile a part of them, where there is a second core: for commands, since the
         interpreter of another program may not be one that can be started again.
     """
-    return _compile("learner", [_learn_once], announce, n_columns, _around_the_search if beside else None)
+    return _compile(
+        "learner", [_learn_once], announce, n_columns, _around_the_search if in_second_process else None
+    )
 
 
 def compile_front_kernels(
-    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, beside: bool = False
+    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, in_second_process: bool = False
 ) -> float:
     """Compile or load the kernels of a run with several objectives; see `compile_kernels`."""
     # a front begins with the search for a single network
     runs = [_search_front_once, _learn_once]
-    return _compile("front", runs, announce, n_columns, _learn_once if beside else None)
+    return _compile("front", runs, announce, n_columns, _learn_once if in_second_process else None)
 
 
 # kernels that a run calls from Python: without and with those of wide tables
@@ -87,7 +89,7 @@ def _compile(
         return 0.0
     began = perf_counter()
     meanwhile = nullcontext() if part is None else _in_another_process(part, is_wide)
-    with kernels_told(announce, _N_KERNELS[run_kind][is_wide]), meanwhile:
+    with announced_kernels(announce, _N_KERNELS[run_kind][is_wide]), meanwhile:
         for run in runs:
             for n_threads in (1, 2):
                 run(n_threads, is_wide)

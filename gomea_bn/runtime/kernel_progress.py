@@ -1,4 +1,4 @@
-"""What a user is told while kernels are compiled, which takes long enough to look like a hang."""
+"""Progress lines while kernels are compiled, which takes long enough to look like a hang."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["KernelProgress", "kernel_needed", "kernels_told"]
+__all__ = ["KernelProgress", "announced_kernels", "kernel_needed"]
 
 _SECONDS_OF_SILENCE = 1.0
-# the last one is told; blocks may be nested
+# only the last one gets lines; blocks may be nested
 _listeners: list[KernelProgress] = []
 
 
@@ -64,7 +64,9 @@ class KernelProgress:
 
 
 @contextmanager
-def kernels_told(tell: Callable[[str], object], n_kernels: int | None = None) -> Iterator[KernelProgress]:
+def announced_kernels(
+    tell: Callable[[str], object], n_kernels: int | None = None
+) -> Iterator[KernelProgress]:
     """Tell by `KernelProgress` which kernels are compiled inside the block, by this and by other threads."""
     progress = KernelProgress(tell, n_kernels)
     _listeners.append(progress)
@@ -76,6 +78,6 @@ def kernels_told(tell: Callable[[str], object], n_kernels: int | None = None) ->
 
 
 def kernel_needed(name: str, *, is_compiled: bool) -> None:
-    """Tell the innermost `kernels_told` that a kernel is called for the first time in this process."""
+    """Tell the innermost `announced_kernels` that a kernel is called for the first time in this process."""
     if _listeners:
         _listeners[-1].needed(name, is_compiled=is_compiled)

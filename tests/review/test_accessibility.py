@@ -67,7 +67,7 @@ def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
     with opened(browser, files[n], "#variable=1", bypass_csp=True, **SCREENS[screen]) as page:
         page.set_default_timeout(30_000)
         assert serious(page, axe) == []
-        for view, ready in (("answers", "answered"), ("target", "told")):
+        for view, ready in (("answers", "answered"), ("target", "described")):
             page.click(f"#show-{view}")
             page.wait_for_selector(f"body[data-{ready}]:not([data-{ready}=''])")
             assert serious(page, axe) == []

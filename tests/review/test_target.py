@@ -22,7 +22,7 @@ TARGET = 2
 
 
 def wait(page: Page) -> None:
-    page.wait_for_selector("body[data-told]:not([data-told=''])")
+    page.wait_for_selector("body[data-described]:not([data-described=''])")
 
 
 def bins(network: DiscretizedBayesNet, position: int, codes: list[int]) -> set:

@@ -18,7 +18,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime import jit, kernel_cache
 from gomea_bn.runtime.kernel_cache import prune_folders
 from gomea_bn.runtime.kernel_compiler import KernelDispatcher
-from gomea_bn.runtime.kernel_progress import KernelProgress, kernels_told
+from gomea_bn.runtime.kernel_progress import KernelProgress, announced_kernels
 
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
@@ -54,7 +54,7 @@ def new_kernel():
 
 def n_compiled(compiled):
     """Call a kernel, and return how many kernels were compiled for that."""
-    with kernels_told(print) as progress:
+    with announced_kernels(print) as progress:
         assert compiled(7) == 21
     return progress.n_compiled
 
@@ -109,7 +109,7 @@ def test_damaged_files_are_compiled_again(folder, spoil):
 def test_a_file_under_another_name_is_not_taken_for_the_kernel(folder):
     n_compiled(new_kernel())
     path = next(folder.glob("*.kernel"))
-    with kernels_told(print) as progress:
+    with announced_kernels(print) as progress:
         assert new_kernel()(2.5) == 7.5
     assert progress.n_compiled == 1
     other = next(file for file in folder.glob("*.kernel") if file != path)
@@ -210,7 +210,7 @@ def test_kernels_call_kernels_and_functions_of_numba_alone_call_both():
 
 def test_nothing_is_told_of_kernels_that_are_quick():
     lines = []
-    with kernels_told(lines.append, 2):
+    with announced_kernels(lines.append, 2):
         jit.kernel_needed("one", is_compiled=True)
         jit.kernel_needed("two", is_compiled=False)
     assert lines == []

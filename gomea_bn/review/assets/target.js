@@ -98,7 +98,7 @@ function askDraws() {
     target.ticket = post({ draws: { target: targetColumn(), known, weights, counts, number } });
     return;
   }
-  document.body.dataset.told = target.ticket;
+  document.body.dataset.described = target.ticket;
 }
 
 /** Per column, the number of rows of data behind each row of its table; null if one is unknown. */
@@ -129,10 +129,10 @@ function receiveTarget({ ticket, insight, draws }) {
   if (insight) {
     target.insight = insight;
     if (insight.columns) askDraws();
-    else document.body.dataset.told = ticket;
+    else document.body.dataset.described = ticket;
   } else {
     target.draws = draws;
-    document.body.dataset.told = ticket;
+    document.body.dataset.described = ticket;
   }
   renderTarget();
 }
@@ -141,7 +141,7 @@ function receiveTarget({ ticket, insight, draws }) {
 
 function renderTarget() {
   if (view.shows !== "target") return;
-  document.body.dataset.told = "";
+  document.body.dataset.described = "";
   const column = targetColumn();
   byId("target").value = column;
   const states = binTexts(network(), column).map((text, code) =>
@@ -157,7 +157,7 @@ function renderTarget() {
   const parts = target.insight ? [...driverParts(), ...scenarioParts(), ...columnParts(), noteParts()] : [];
   byId("target-parts").replaceChildren(...parts);
   if (target.insight && (target.draws || target.note || !target.insight.columns))
-    document.body.dataset.told = target.ticket;
+    document.body.dataset.described = target.ticket;
 }
 
 function targetWords() {
