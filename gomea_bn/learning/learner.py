@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
@@ -136,6 +137,10 @@ class BayesNetLearner(LearnerParameters):
         network, `averaged_`, see `gomea_bn.average_families`. The network itself is the same.
     line : {"auto", "none"}
         Whether the averaged network may use lines where they predict better.
+    sample_rows : int
+        Number of rows of the sample on which the network of a table in pieces is searched, at least 1,000. See Notes.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers count the rows of a table in pieces.
     max_seconds : float or None
         Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
         has at least a hundredth of it, also if the preparation took longer.
@@ -254,6 +259,8 @@ class BayesNetLearner(LearnerParameters):
     curves: str = "auto"
     density: str = "bins"
     line: str = "auto"
+    sample_rows: int = 200_000
+    scheduler: str | None = None
 
     def fit(
         self,
@@ -268,7 +275,8 @@ class BayesNetLearner(LearnerParameters):
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
             Rows; never changed. The columns of an array are named x0, x1, ... A `Table` keeps its levels:
-            `max_levels` does not apply to it.
+            `max_levels` does not apply to it. A folder or a pattern of Parquet and Arrow files, or a Dask dataframe,
+            is a table in pieces, which need not fit into memory; see Notes.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
         checkpoint : Checkpoint or path, optional
@@ -285,6 +293,8 @@ class BayesNetLearner(LearnerParameters):
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options.
         """
+        if is_in_pieces(X):
+            return self._fit_pieces(X, checkpoint)
         # wrong options are an error before the table is read
         check_density(self.density, self.line)
         LearningOptions.of(self)
@@ -361,6 +371,21 @@ class BayesNetLearner(LearnerParameters):
         self._warn_of_many_probabilities(table.n_rows)
         if self.density == "averaged":
             self._average()
+        return self
+
+    def _fit_pieces(self, source: Any, checkpoint: CheckpointOption) -> Self:
+        """Learn a network from a table in pieces."""
+        from gomea_bn.large.learning import learn_from_pieces
+
+        if checkpoint is not None:
+            raise GomeaBnError("A table in pieces has no checkpoints yet.", ["leave checkpoint out"])
+        large = learn_from_pieces(self, source)
+        on_sample = large.on_sample
+        fitted = {name: value for name, value in vars(on_sample).items() if name.endswith("_")}
+        self.__dict__.update(fitted)
+        self.network_, self.score_ = large.network, large.score
+        self.stopped_by_ = "interrupt" if large.record["stopped_by"] == "interrupt" else on_sample.stopped_by_
+        self._warn_of_many_probabilities(large.record["n_rows"])
         return self
 
     def _keep(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
 
 from gomea_bn.errors import GomeaBnError
 
 __all__ = ["are_separated", "layers", "markov_blanket", "reachable", "topological_order"]
 
 Parents = Mapping[str, Sequence[str]]
+Node = TypeVar("Node", bound=Hashable)
 
 
 def topological_order(parents: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[int, ...]:
@@ -57,9 +59,9 @@ def _ready_layers(parents: Sequence[Sequence[int]], names: Sequence[str]) -> Ite
         sorter.done(*layer)
 
 
-def reachable(neighbours: Mapping[str, Iterable[str]], starts: Iterable[str]) -> set[str]:
+def reachable(neighbours: Mapping[Node, Iterable[Node]], starts: Iterable[Node]) -> set[Node]:
     """Return the starts and all nodes that paths lead to; if the neighbours are parents, the ancestors."""
-    visited: set[str] = set()
+    visited: set[Node] = set()
     waiting = list(starts)
     while waiting:
         node = waiting.pop()

@@ -22,6 +22,7 @@ __all__ = [
     "smoothed_expectation",
     "smoothed_table",
     "table_and_left_out",
+    "table_of_counts",
 ]
 
 # one gigabyte of float64
@@ -66,7 +67,14 @@ def smoothed_table(
     GomeaBnError
         For a table of more than 2**27 cells or 62 parents.
     """
-    counts = _family_counts(codes, parents, child, cards, name)
+    return table_of_counts(_family_counts(codes, parents, child, cards, name), pseudo_count)
+
+
+def table_of_counts(counts: NDArray[np.float64], pseudo_count: PseudoCount) -> NDArray[np.float64]:
+    """Return P(child | parents) from counts of rows, both float64 (card(parent_1), ..., card(child)).
+
+    See `smoothed_table`.
+    """
     if pseudo_count == "auto":
         return smoothed(counts, fitted_smoothing(counts))
     return _evenly_smoothed(counts, counts.sum(axis=-1, keepdims=True), pseudo_count)

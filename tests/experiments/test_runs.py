@@ -21,11 +21,13 @@ from typer.testing import CliRunner
 
 from gomea_bn.cli.app import main
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.experiments.runner import cluster, registry, results, run
-from gomea_bn.experiments.runner.cluster import attempt, connected
+from gomea_bn.experiments.runner import registry, results, run
+from gomea_bn.experiments.runner.cluster import attempt
 from gomea_bn.experiments.runner.experiment import Measured, Plan, plain, task_key
 from gomea_bn.experiments.runner.results import ResultFolder
 from gomea_bn.experiments.runner.run import report_only, run_experiment
+from gomea_bn.runtime import cluster
+from gomea_bn.runtime.cluster import connected
 
 
 @pytest.fixture(scope="module")

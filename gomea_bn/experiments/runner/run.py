@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.experiments.runner.cluster import connected, run_tasks
+from gomea_bn.experiments.runner.cluster import run_tasks
 from gomea_bn.experiments.runner.experiment import Experiment, Plan, Row
 from gomea_bn.experiments.runner.page import write_report
 from gomea_bn.experiments.runner.report import Report
 from gomea_bn.experiments.runner.results import ResultFolder, failed
+from gomea_bn.runtime.cluster import connected
 
 __all__ = ["Outcome", "report_only", "run_experiment"]
 

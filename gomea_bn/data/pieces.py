@@ -1,0 +1,226 @@
+"""Tables that are too large for memory, as pieces of rows that are read one after another."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gomea_bn.data.frames import arrow_frame, require_pyarrow
+from gomea_bn.data.separated import first_line
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.texts import counted, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FilePiece", "FramePiece", "PartitionPiece", "Piece", "is_in_pieces", "pieces_of"]
+
+BATCH_ROWS = 131_072
+"""Largest number of rows of a frame that a piece gives."""
+
+_PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
+
+
+class Piece(Protocol):
+    """Some rows of a table; it can be sent to another process."""
+
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Give the rows in frames of at most `BATCH_ROWS` rows; with `columns` at least these columns."""
+
+
+@dataclass(frozen=True)
+class FilePiece:
+    """Consecutive row groups of a Parquet file, or record batches of an Arrow file.
+
+    Attributes
+    ----------
+    path : str
+    first, last : int
+        First group and the group after the last one.
+    """
+
+    path: str
+    first: int
+    last: int
+
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        if self.path.lower().endswith(_PARQUET):
+            metadata = _parquet(self.path).metadata
+            return sum(metadata.row_group(group).num_rows for group in range(self.first, self.last))
+        reader = _arrow(self.path)
+        return sum(reader.get_batch(batch).num_rows for batch in range(self.first, self.last))
+
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Give the rows; see `Piece`."""
+        import pyarrow as pa
+
+        if self.path.lower().endswith(_PARQUET):
+            file = _parquet(self.path)
+            batches = file.iter_batches(
+                BATCH_ROWS,
+                row_groups=list(range(self.first, self.last)),
+                columns=columns,
+                # every piece is read by one thread
+                use_threads=False,
+            )
+        else:
+            reader = _arrow(self.path)
+            batches = (
+                part
+                for batch in range(self.first, self.last)
+                for part in pa.Table.from_batches([reader.get_batch(batch)]).to_batches(BATCH_ROWS)
+            )
+        for batch in batches:
+            yield arrow_frame(pa.Table.from_batches([batch]))
+
+
+@dataclass(frozen=True)
+class FramePiece:
+    """Rows of a frame in memory."""
+
+    frame: pd.DataFrame
+
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.frame)
+
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Give the rows; see `Piece`."""
+        for first in range(0, len(self.frame), BATCH_ROWS):
+            yield self.frame.iloc[first : first + BATCH_ROWS]
+
+
+@dataclass(frozen=True)
+class PartitionPiece:
+    """A partition of a Dask dataframe, which is computed whenever its rows are needed.
+
+    Attributes
+    ----------
+    partition : dask.delayed.Delayed
+        Gives a pandas frame.
+    """
+
+    partition: Any
+
+    def _frame(self) -> pd.DataFrame:
+        frame: pd.DataFrame = self.partition.compute(scheduler="synchronous")
+        return frame
+
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return len(self._frame())
+
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Give the rows; see `Piece`."""
+        yield from FramePiece(self._frame()).frames(columns)
+
+
+def is_in_pieces(source: Any) -> bool:
+    """Return whether a source of rows is a folder, a pattern of file names, or a Dask dataframe."""
+    if isinstance(source, (str, os.PathLike)):
+        text = os.fspath(source)
+        return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
+    return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
+
+
+def pieces_of(source: Any) -> list[Piece]:
+    """Return the pieces of a source of rows, in the order of its files and partitions.
+
+    Parameters
+    ----------
+    source : path, pattern, Dask dataframe, or sequence of DataFrame
+        A folder stands for all Parquet and Arrow files in it and in its folders, except hidden ones and those whose
+        name begins with an underscore. A pattern is one of `glob`, such as "rows/part-*.parquet".
+
+    Raises
+    ------
+    GomeaBnError
+        If there are no files, a file cannot be read, or the files have different columns.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return _pieces_of_files(os.fspath(source))
+    if hasattr(source, "to_delayed"):
+        return [PartitionPiece(partition) for partition in source.to_delayed()]
+    return [FramePiece(frame) for frame in source]
+
+
+def _pieces_of_files(text: str) -> list[Piece]:
+    paths = _files(text)
+    if not paths:
+        raise GomeaBnError(
+            f"'{text}' has no files that end in {', '.join((*_PARQUET, *_ARROW))}.",
+            ["write the table as Parquet, for example by DataFrame.to_parquet"],
+        )
+    require_pyarrow(f"Reading '{text}'")
+    pieces: list[Piece] = []
+    names: list[str] | None = None
+    for path in paths:
+        of_file, n_groups = _schema(path)
+        if names is None:
+            names = of_file
+        elif names != of_file:
+            raise GomeaBnError(_difference(paths[0], names, path, of_file))
+        pieces += [FilePiece(path, group, group + 1) for group in range(n_groups)]
+    return pieces
+
+
+def _files(text: str) -> list[str]:
+    """Return the paths of the files that a folder or a pattern stands for, sorted."""
+    endings = (*_PARQUET, *_ARROW)
+    if os.path.isdir(text):
+        found = [path for path in Path(text).rglob("*") if path.suffix.lower() in endings and path.is_file()]
+        inside = [(path, path.relative_to(text).parts) for path in found]
+        return sorted(str(path) for path, parts in inside if not any(p.startswith((".", "_")) for p in parts))
+    return sorted(path for path in glob.glob(text, recursive=True) if path.lower().endswith(endings))
+
+
+def _schema(path: str) -> tuple[list[str], int]:
+    """Return the names of the columns of a file, and its number of row groups or record batches."""
+    if path.lower().endswith(_PARQUET):
+        file = _parquet(path)
+        return list(file.schema_arrow.names), int(file.metadata.num_row_groups)
+    reader = _arrow(path)
+    return list(reader.schema.names), int(reader.num_record_batches)
+
+
+def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> str:
+    """Return the message for two files with different columns."""
+    if sorted(names) == sorted(of_file):
+        return f"The columns of '{path}' have another order than those of '{first}'; write all files in one order."
+    missing = [repr(name) for name in names if name not in of_file]
+    surplus = [repr(name) for name in of_file if name not in names]
+    parts = []
+    if missing:
+        parts.append(f"lacks the {'column' if len(missing) == 1 else 'columns'} {listed(missing, 5)}")
+    if surplus:
+        hint = nearest(surplus[0].strip("'"), names)
+        parts.append(
+            f"has {counted(len(surplus), 'further column')}: {listed(surplus, 5)}.{hint}".rstrip(".")
+        )
+    return f"All files must have the same columns: '{path}' {' and '.join(parts)}; compared with '{first}'."
+
+
+def _parquet(path: str) -> Any:
+    from pyarrow import parquet
+
+    try:
+        return parquet.ParquetFile(path)
+    except (OSError, ValueError) as error:
+        raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
+
+
+def _arrow(path: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.ipc.open_file(pa.memory_map(path))
+    except (OSError, ValueError) as error:
+        raise GomeaBnError(f"File '{path}' is not a readable Arrow file: {first_line(error)}") from error

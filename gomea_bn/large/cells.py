@@ -1,0 +1,160 @@
+"""Columns as at most 255 cells each: what is kept of every row while the network is improved on all rows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.pieces import Piece
+from gomea_bn.large.kernels import cells_of_values
+from gomea_bn.problems.cuts.shape import Shape
+
+__all__ = ["BLOCK_ROWS", "MOST_BOUNDARIES", "CodedPiece", "Coding", "coded_piece", "scaled_log_density"]
+
+BLOCK_ROWS = 65_536
+"""Largest number of rows of a block of cells."""
+
+MOST_BOUNDARIES = 254
+"""Largest number of boundaries between the cells of a column."""
+
+_MISSING = 255
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the columns of a table become cells.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns.
+    boundaries : dict of str to ndarray of shape (n_cells - 1,)
+        Ascending values between the cells of every continuous column; a value equal to a boundary lies below it.
+    levels : dict of str to tuple
+        Levels of every discrete column.
+    shapes : dict of str to Shape
+        Shapes of continuous columns whose log density is summed over the rows.
+    drops_missing : bool
+        Whether rows with missing or infinite values are left out; otherwise their values are counted.
+    """
+
+    names: tuple[str, ...]
+    boundaries: dict[str, NDArray[np.float64]]
+    levels: dict[str, tuple[Level, ...]]
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    drops_missing: bool = False
+
+
+@dataclass
+class CodedPiece:
+    """The cells of the rows of one piece, in memory or in a file.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_columns : int
+    n_missing : ndarray of shape (n_columns,), int64
+        Number of missing values of every column in the rows that were read.
+    log_densities : dict of str to float
+        Sum over the rows of the log density of a column under its shape, in nats with the range scaled to 1.
+    held : list of ndarray of shape (n_columns, at most BLOCK_ROWS), uint8
+        Blocks in memory.
+    path : str, optional
+        File that holds the blocks instead.
+    sizes : list of int
+        Number of rows of every block.
+    """
+
+    n_rows: int
+    n_columns: int
+    n_missing: NDArray[np.int64]
+    log_densities: dict[str, float]
+    held: list[NDArray[np.uint8]]
+    path: str | None = None
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the cells."""
+        return self.n_rows * self.n_columns
+
+    def blocks(self) -> Iterator[NDArray[np.uint8]]:
+        """Give the blocks of cells, uint8 (n_columns, n_rows of the block); those of a file share their memory."""
+        if self.path is None:
+            yield from self.held
+            return
+        space = np.empty(self.n_columns * max(self.sizes, default=0), np.uint8)
+        with open(self.path, "rb", buffering=0) as file:
+            for size in self.sizes:
+                block = space[: self.n_columns * size]
+                if file.readinto(block.data) != len(block):
+                    raise OSError(f"The temporary file '{self.path}' is shorter than it was written.")
+                yield block.reshape(self.n_columns, size)
+
+    def move_to_file(self, folder: str) -> None:
+        """Write the blocks to a new file in a folder, and release their memory."""
+        number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
+        with os.fdopen(number, "wb") as file:
+            for block in self.held:
+                file.write(block.data)
+        self.path, self.sizes, self.held = path, [block.shape[1] for block in self.held], []
+
+
+def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
+    """Return the cells of the rows of a piece.
+
+    Raises
+    ------
+    GomeaBnError
+        For unknown levels, and for values that are no numbers in a continuous column.
+    """
+    n_columns = len(coding.names)
+    n_missing = np.zeros(n_columns, np.int64)
+    sums = dict.fromkeys(coding.shapes, 0.0)
+    blocks: list[NDArray[np.uint8]] = []
+    for frame in piece.frames():
+        positions = column_positions(frame, coding.names)
+        cells = np.empty((n_columns, len(frame)), np.uint8)
+        densities: dict[str, NDArray[np.float64]] = {}
+        for position, name in enumerate(coding.names):
+            column = frame.iloc[:, positions[name]]
+            if name in coding.boundaries:
+                if coding.drops_missing:
+                    column = column.replace([np.inf, -np.inf], np.nan)
+                values = numeric_values(column, name, allow_missing=True)
+                n_missing[position] += cells_of_values(
+                    values, coding.boundaries[name], _MISSING, cells[position]
+                )
+                if name in coding.shapes:
+                    densities[name] = scaled_log_density(coding.shapes[name], values)
+            else:
+                codes = encode_levels(column, name, coding.levels[name], allow_missing=True)
+                n_missing[position] += int((codes < 0).sum())
+                cells[position] = codes.astype(np.uint8)
+        complete = np.ones(len(frame), np.bool_)
+        if coding.drops_missing:
+            complete = (cells != _MISSING).all(axis=0)
+            cells = cells[:, complete]
+        for name, of_rows in densities.items():
+            sums[name] += float(np.nansum(of_rows[complete]))
+        blocks += [
+            np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
+            for first in range(0, cells.shape[1], BLOCK_ROWS)
+        ]
+    return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+
+
+def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log density of values with the range of the column scaled to 1; points have their probability."""
+    is_point = (
+        np.isin(values, shape.point_values) if len(shape.point_values) else np.zeros(len(values), np.bool_)
+    )
+    densities = shape.log_density(values)
+    densities[~is_point] += np.log(shape.high - shape.low)
+    return np.asarray(densities, np.float64)

@@ -1,0 +1,350 @@
+"""Improvement of a network on all rows: the best move among single edges and the cuts of single columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.large.counts import CountPlan, FamilyCounter, View
+from gomea_bn.large.grid_cuts import GridColumn, GridCuts, family_score
+from gomea_bn.network.graph import reachable
+from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.scores import is_gain
+from gomea_bn.runtime.threads import StopFlag
+
+__all__ = ["Climb", "Graph", "Move", "SearchRules"]
+
+# cells of the tables of one pass over the cells of all rows
+_CELLS_OF_PASS = 2**24
+# a table by cells with more entries is not counted, so that its column keeps its cuts
+_MOST_CELLS_OF_CUTS = 2**22
+
+Graph = tuple[frozenset[int], ...]
+"""Parents of every column."""
+
+_FamilyKey = tuple[tuple[int, bytes], ...]
+
+
+@dataclass(frozen=True)
+class SearchRules:
+    """What the climb may change, and what edges cost.
+
+    Attributes
+    ----------
+    edges : EdgeRules
+    pairs : ndarray of shape (n_columns, n_columns), bool
+        Pairs of columns that may be joined.
+    edge_cost : float
+        Nats per edge.
+    limits : CutLimits
+    recut : frozenset of int
+        Columns whose cuts may change.
+    """
+
+    edges: EdgeRules
+    pairs: NDArray[np.bool_]
+    edge_cost: float
+    limits: CutLimits
+    recut: frozenset[int]
+
+    def allows(self, parent: int, child: int) -> bool:
+        """Return whether an edge may be added."""
+        first, second = sorted((parent, child))
+        return bool(self.pairs[parent, child] and self.edges.allowed[first, second, 1 + (parent > child)])
+
+    def requires(self, parent: int, child: int) -> bool:
+        """Return whether the pair of an edge must stay joined."""
+        first, second = sorted((parent, child))
+        return not self.edges.allowed[first, second, 0]
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of the network that raises its score over all rows.
+
+    Attributes
+    ----------
+    kind : str
+        "add", "remove", "reverse" or "cuts".
+    columns : tuple of int
+        Parent and child, or the column that is cut.
+    gain : float
+        Nats.
+    families : mapping of int to frozenset of int
+        New parents of the children that change.
+    cuts : ndarray of shape (k,), int64, optional
+        New cuts as indices of boundaries.
+    """
+
+    kind: str
+    columns: tuple[int, ...]
+    gain: float
+    families: Mapping[int, frozenset[int]]
+    cuts: NDArray[np.int64] | None = None
+
+
+@dataclass
+class Climb:
+    """A network over cells, and the moves that improve it over all rows.
+
+    Every pass counts the families of the network and of all its neighbours that are not known yet. Then moves are made
+    in the order of their gains, as long as no earlier one of the pass has changed a family that they need.
+
+    Parameters
+    ----------
+    counter : FamilyCounter
+        Has coded all rows.
+    columns : sequence of GridColumn or None
+        Continuous columns; None for discrete ones.
+    cardinality : sequence of int
+        Number of cells of every column.
+    parents : list of frozenset of int
+    cuts : list of ndarray of shape (k,), int64
+        Cuts of every continuous column as indices of boundaries; empty for discrete columns.
+    rules : SearchRules
+    announce : callable
+        Receives a line on every pass.
+    stop : StopFlag
+        Ends the climb after the present pass.
+    """
+
+    counter: FamilyCounter
+    columns: Sequence[GridColumn | None]
+    cardinality: Sequence[int]
+    parents: list[frozenset[int]]
+    cuts: list[NDArray[np.int64]]
+    rules: SearchRules
+    announce: Callable[[str], object]
+    stop: StopFlag
+    n_passes: int = 0
+    moves: list[Move] = field(default_factory=list)
+    _scores: dict[_FamilyKey, float] = field(default_factory=dict)
+    _best_cuts: dict[tuple[_FamilyKey, ...], tuple[NDArray[np.int64], float, float]] = field(
+        default_factory=dict
+    )
+
+    def view(self, v: int) -> View:
+        """Return the present bins or levels of a column."""
+        cells = np.arange(self.cardinality[v])
+        if self.columns[v] is None:
+            return View.of_codes(v, cells, self.cardinality[v])
+        return View.of_codes(v, np.searchsorted(self.cuts[v], cells, side="left"), len(self.cuts[v]) + 1)
+
+    def cells(self, v: int) -> View:
+        """Return the cells of a column."""
+        return View.of_codes(v, np.arange(self.cardinality[v]), self.cardinality[v])
+
+    def improve(self, *, edges: bool) -> bool:
+        """Make moves until none is left, and return whether there were any; without `edges` only cuts move."""
+        has_moved = False
+        while not self.stop.flag[0] and self._make(self._pass(edges=edges)):
+            has_moved = True
+        return has_moved
+
+    def family_tables(self) -> list[NDArray[np.int64]]:
+        """Return the counts of the families of the network, int64 (card(parent_1), ..., card(child)) each."""
+        families = [self._family(v, parents) for v, parents in enumerate(self.parents)]
+        tables = self._counted(families)
+        return [tables[self._key(family)] for family in families]
+
+    def score(self, tables: Sequence[NDArray[np.int64]]) -> tuple[float, NDArray[np.bool_]]:
+        """Return the score of the network in nats, given `family_tables`, and which columns have shaped bins."""
+        total = 0.0
+        is_shaped = np.zeros(len(self.parents), np.bool_)
+        for v, table in enumerate(tables):
+            total += family_score(table) - self.rules.edge_cost * len(self.parents[v])
+            column = self.columns[v]
+            if column is not None:
+                constant, is_shaped[v] = column.constant(self.cuts[v])
+                total += constant
+        return total, is_shaped
+
+    def use_cells(self, columns: Sequence[GridColumn | None], cuts: list[NDArray[np.int64]]) -> None:
+        """Go on with other cells, whose boundaries contain the present cuts."""
+        self.columns, self.cuts = columns, cuts
+        self.cardinality = [
+            n if column is None else len(column.rows)
+            for n, column in zip(self.cardinality, columns, strict=True)
+        ]
+        self._scores.clear()
+        self._best_cuts.clear()
+
+    def _family(self, child: int, parents: Iterable[int]) -> tuple[View, ...]:
+        return (*(self.view(p) for p in sorted(parents)), self.view(child))
+
+    def _pass(self, *, edges: bool) -> list[Move]:
+        """Count what is not known of the neighbours, and return all moves that gain, best first."""
+        children = range(len(self.parents))
+        neighbours = {v: self._neighbours(v) for v in children} if edges else {}
+        families = {
+            self._key(self._family(v, self.parents[v])): self._family(v, self.parents[v]) for v in children
+        }
+        for v, sets in neighbours.items():
+            for parents in sets:
+                family = self._family(v, parents)
+                families[self._key(family)] = family
+        unknown = [family for key, family in families.items() if key not in self._scores]
+        recut = [v for v in sorted(self.rules.recut) if self._can_recut(v)]
+        around = {v: self._around(v) for v in recut}
+        due = {
+            v: of_column for v, of_column in around.items() if self._keys(of_column) not in self._best_cuts
+        }
+        unknown += [family for of_column in due.values() for family in of_column]
+        before = self.n_passes
+        tables = self._counted(unknown)
+        for family in families.values():
+            key = self._key(family)
+            if key not in self._scores:
+                self._scores[key] = family_score(tables[key]) - self.rules.edge_cost * (len(family) - 1)
+        for v, of_column in due.items():
+            column = self.columns[v]
+            assert column is not None
+            own, *of_children = (tables[self._key(family)] for family in of_column)
+            best = GridCuts(column, own, of_children).best(self._limits(v), self.cuts[v])
+            self._best_cuts[self._keys(of_column)] = best
+        if self.n_passes > before:
+            self.announce(
+                f"{len(unknown):,} families counted over all rows; {len(self.moves):,} moves so far."
+            )
+        moves = self._cut_moves(around)
+        if edges:
+            moves += self._edge_moves(neighbours)
+        return sorted(moves, key=lambda move: (-move.gain, move.kind, move.columns))
+
+    def _neighbours(self, child: int) -> list[frozenset[int]]:
+        """Return the parent sets with one parent more or fewer that the rules allow."""
+        parents = self.parents[child]
+        fewer = [parents - {p} for p in sorted(parents)]
+        if len(parents) >= self.rules.edges.max_indegree:
+            return fewer
+        cells = prod(self.view(v).cardinality for v in (*parents, child))
+        most = self.rules.edges.max_table_cells
+        return fewer + [
+            parents | {p}
+            for p in range(len(self.parents))
+            if p != child
+            and p not in parents
+            and self.rules.allows(p, child)
+            and cells * self.view(p).cardinality <= most
+            # a column with one bin gains nothing as a parent
+            and self.view(p).cardinality > 1
+        ]
+
+    def _can_recut(self, v: int) -> bool:
+        sizes = [prod(view.cardinality for view in family) for family in self._around(v)]
+        return max(sizes) <= _MOST_CELLS_OF_CUTS
+
+    def _around(self, v: int) -> list[tuple[View, ...]]:
+        """Return the families that the cuts of a column decide, with its cells: its own, and those of its children."""
+        own = (*(self.view(p) for p in sorted(self.parents[v])), self.cells(v))
+        children = [c for c, parents in enumerate(self.parents) if v in parents]
+        return [
+            own,
+            *(
+                (self.cells(v), *(self.view(p) for p in sorted(self.parents[c] - {v})), self.view(c))
+                for c in children
+            ),
+        ]
+
+    def _cut_moves(self, around: Mapping[int, Sequence[tuple[View, ...]]]) -> list[Move]:
+        """Return the best cuts of columns whose present cuts are worse."""
+        moves = []
+        for v, families in around.items():
+            cuts, value, now = self._best_cuts[self._keys(families)]
+            if is_gain(value - now, value) and not np.array_equal(cuts, self.cuts[v]):
+                changed = {v, *(c for c, parents in enumerate(self.parents) if v in parents)}
+                families_after = {c: self.parents[c] for c in sorted(changed)}
+                moves.append(Move("cuts", (v,), value - now, families_after, cuts))
+        return moves
+
+    def _limits(self, v: int) -> CutLimits:
+        """Return the limits of the cuts of a column, so that no table around it exceeds its largest size."""
+        others = [prod(view.cardinality for view in family if view.column != v) for family in self._around(v)]
+        limits = self.rules.limits
+        most = max(int(self.rules.edges.max_table_cells // max(others)), 1)
+        largest = most if limits.max_bins is None else min(limits.max_bins, most)
+        return CutLimits(1, largest, limits.min_width, limits.min_bin_count)
+
+    def _edge_moves(self, neighbours: Mapping[int, Sequence[frozenset[int]]]) -> list[Move]:
+        """Return the edges whose addition, removal or reversal gains."""
+        moves = []
+        present = [self._score(v, parents) for v, parents in enumerate(self.parents)]
+        for child, sets in neighbours.items():
+            for parents in sets:
+                gain = self._score(child, parents) - present[child]
+                (other,) = parents ^ self.parents[child]
+                if other not in parents and self.rules.requires(other, child):
+                    continue
+                if is_gain(gain, present[child]):
+                    kind = "add" if other in parents else "remove"
+                    moves.append(Move(kind, (other, child), gain, {child: parents}))
+        for child, parents in enumerate(self.parents):
+            for parent in sorted(parents):
+                new = self.parents[parent] | {child}
+                if new not in neighbours[parent]:
+                    continue
+                gain = self._score(child, parents - {parent}) + self._score(parent, new)
+                gain -= present[child] + present[parent]
+                if is_gain(gain, present[child] + present[parent]):
+                    families = {child: parents - {parent}, parent: new}
+                    moves.append(Move("reverse", (parent, child), gain, families))
+        return moves
+
+    def _make(self, moves: Sequence[Move]) -> int:
+        """Make moves in their order, without those whose gain an earlier one may have changed; return their number."""
+        n_before = len(self.moves)
+        changed: set[int] = set()
+        recut: set[int] = set()
+        for move in moves:
+            members = {v for child, parents in move.families.items() for v in (child, *parents)}
+            members |= {v for child in move.families for v in self.parents[child]}
+            if changed & set(move.families) or recut & members:
+                continue
+            if move.kind != "cuts" and self._makes_cycle(move):
+                continue
+            for child, parents in move.families.items():
+                self.parents[child] = parents
+            changed |= set(move.families)
+            if move.cuts is not None:
+                self.cuts[move.columns[0]] = move.cuts
+                recut.add(move.columns[0])
+            self.moves.append(move)
+        return len(self.moves) - n_before
+
+    def _makes_cycle(self, move: Move) -> bool:
+        parents = [move.families.get(v, of_column) for v, of_column in enumerate(self.parents)]
+        ancestors = dict(enumerate(parents))
+        return any(v in reachable(ancestors, parents[v]) for v in move.families)
+
+    def _key(self, family: Sequence[View]) -> _FamilyKey:
+        return tuple((view.column, view.lookup) for view in family)
+
+    def _keys(self, families: Sequence[tuple[View, ...]]) -> tuple[_FamilyKey, ...]:
+        """Return the key of the families around a column, and of its present cuts."""
+        own = self.view(families[0][-1].column)
+        return (*map(self._key, families), self._key((own,)))
+
+    def _score(self, child: int, parents: frozenset[int]) -> float:
+        """Return the score of a counted family in nats, without the inside of the bins."""
+        return self._scores[self._key(self._family(child, parents))]
+
+    def _counted(self, families: Sequence[tuple[View, ...]]) -> dict[_FamilyKey, NDArray[np.int64]]:
+        """Return the counts of families, in one pass or, where their tables are large, in several."""
+        waiting = [(key, family) for key, family in {self._key(f): f for f in families}.items()]
+        tables: dict[_FamilyKey, NDArray[np.int64]] = {}
+        while waiting:
+            n_cells, n = 0, 0
+            while n < len(waiting) and (n == 0 or n_cells < _CELLS_OF_PASS):
+                n_cells += prod(view.cardinality for view in waiting[n][1])
+                n += 1
+            plan = CountPlan([family for _, family in waiting[:n]])
+            counts = plan.tables(self.counter.count(plan))
+            tables.update(zip((key for key, _ in waiting[:n]), counts, strict=True))
+            self.n_passes += 1
+            waiting = waiting[n:]
+        return tables

@@ -1,0 +1,247 @@
+"""Best cuts of one column among the boundaries of its cells, from the counts of its families over all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from gomea_bn.large.kernels import interval_gains_of_counts
+from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.shape import ColumnShape
+
+__all__ = ["GridColumn", "GridCuts", "family_score", "root_score"]
+
+# cells and counters of a dynamic programme: its time grows with cells * cells * counters
+_MOST_WORK = 30_000_000
+
+
+def family_score(counts: NDArray[np.int64]) -> float:
+    """Return the log marginal likelihood of a table of counts under Dirichlet(1) priors, in nats.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (card(parent_1), ..., card(child)), int64
+    """
+    cardinality = counts.shape[-1]
+    totals = counts.sum(axis=-1)
+    return float(gammaln(counts + 1.0).sum() - (gammaln(totals + cardinality) - gammaln(cardinality)).sum())
+
+
+def root_score(counts: NDArray[np.int64]) -> float:
+    """Return `family_score` of a variable without parents, given the rows of its bins, int64 (n_bins,)."""
+    return family_score(counts)
+
+
+@dataclass(frozen=True)
+class GridColumn:
+    """A continuous column as cells, and what its cuts cost.
+
+    Attributes
+    ----------
+    boundaries : ndarray of shape (n_cells - 1,), float64
+        Values between the cells.
+    low, high : float
+        Smallest and largest value.
+    rows : ndarray of shape (n_cells,), int64
+        Rows of every cell.
+    distinct : ndarray of shape (n_cells,), int64
+        Distinct values in every cell, estimated from a sample.
+    cost_of_cut : float
+        Nats per chosen cut.
+    shape : ColumnShape, optional
+        How the bins may be distributed inside; without it they are uniform.
+    """
+
+    boundaries: NDArray[np.float64]
+    low: float
+    high: float
+    rows: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    cost_of_cut: float
+    shape: ColumnShape | None
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Ends of the cells, float64 (n_cells + 1,)."""
+        return np.concatenate(([self.low], self.boundaries, [self.high]))
+
+    @property
+    def measures(self) -> tuple[bool, ...]:
+        """Ways in which bins may be distributed inside: False for uniform, True for shaped."""
+        return (False,) if self.shape is None else self.shape.measures
+
+    def constant(self, cuts: NDArray[np.int64]) -> tuple[float, bool]:
+        """Return what the inside of the bins adds to the score in nats, less the cost of the cuts.
+
+        The second value says whether the bins are shaped. `cuts` holds indices of boundaries, ascending.
+        """
+        ends = np.concatenate(([0], cuts + 1, [len(self.rows)]))
+        counts = np.add.reduceat(self.rows, ends[:-1])
+        values = {shaped: self._constant(counts, ends, shaped=shaped) for shaped in self.measures}
+        # equal constants: uniform bins, which need no further numbers
+        shaped = max(sorted(values), key=lambda measure: values[measure])
+        return values[shaped] - self.cost_of_cut * len(cuts), shaped
+
+    def _constant(self, counts: NDArray[np.int64], ends: NDArray[np.int64], *, shaped: bool) -> float:
+        if shaped:
+            assert self.shape is not None
+            return self.shape.compared_log_likelihood - root_score(counts)
+        filled = counts > 0
+        edges = self.edges[ends]
+        if len(self.measures) == 2 and not self._is_wide_enough(ends):
+            return -np.inf
+        logs = np.log(np.diff(edges)[filled]) - log(self.high - self.low)
+        return -float(counts[filled] @ logs)
+
+    def _is_wide_enough(self, ends: NDArray[np.int64]) -> bool:
+        """Return whether no bin is too narrow to be uniform, in a column that may have a shape instead."""
+        assert self.shape is not None
+        below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (self.rows, self.distinct))
+        return not self.shape.is_too_narrow(self.edges[ends], below, distinct)
+
+
+class GridCuts:
+    """The cuts of one column, given the bins of its Markov blanket.
+
+    The score of cuts is a sum over intervals and a term of their number, as in `problems.cuts.interval_dp`; here the
+    counts of cells take the place of sorted rows, and logarithms of factorials are computed instead of looked up, since
+    a table with an entry per row would take gigabytes.
+
+    Parameters
+    ----------
+    column : GridColumn
+    own : ndarray of shape (card(parent_1), ..., n_cells), int64
+        Counts of the column's own family.
+    children : sequence of ndarray of shape (n_cells, card(parent), ..., card(child)), int64
+        Counts of the families of its children; the first axis is the column.
+    """
+
+    def __init__(
+        self, column: GridColumn, own: NDArray[np.int64], children: Sequence[NDArray[np.int64]]
+    ) -> None:
+        self.column = column
+        n_cells = len(column.rows)
+        of_own = own.reshape(-1, n_cells)
+        self._configurations = of_own.sum(axis=1)
+        parts, is_total, shift = (
+            [of_own.T],
+            [np.zeros(len(of_own), np.int64)],
+            [np.zeros(len(of_own), np.int64)],
+        )
+        for table in children:
+            cardinality = table.shape[-1]
+            cells = table.reshape(n_cells, -1)
+            totals = cells.reshape(n_cells, -1, cardinality).sum(axis=2)
+            parts += [cells, totals]
+            is_total += [np.zeros(cells.shape[1], np.int64), np.ones(totals.shape[1], np.int64)]
+            shift += [np.zeros(cells.shape[1], np.int64), np.full(totals.shape[1], cardinality - 1, np.int64)]
+        self._counts = np.ascontiguousarray(np.concatenate(parts, axis=1))
+        self._is_total, self._shift = np.concatenate(is_total), np.concatenate(shift)
+
+    def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
+        """Return the best cuts, their score, and the score of the present cuts on the same scale, in nats.
+
+        Cuts are indices of boundaries, ascending. Where there are too many counters for all boundaries, a part of the
+        boundaries takes part, with all present cuts.
+        """
+        candidates = self._candidates(present)
+        now = -np.inf
+        best, best_value = present, -np.inf
+        for shaped in self.column.measures:
+            gains = self._gains(candidates, limits, shaped=shaped)
+            now = max(now, self._value(gains, np.searchsorted(candidates, present), shaped=shaped))
+            chosen, value = self._solve(gains, limits, shaped=shaped)
+            if value > best_value:
+                best, best_value = candidates[chosen], value
+        return best, best_value, now
+
+    def _candidates(self, present: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the boundaries that take part, int64 (n,), ascending."""
+        n_boundaries = len(self.column.boundaries)
+        most = int((2 * _MOST_WORK / max(self._counts.shape[1], 1)) ** 0.5)
+        if n_boundaries <= max(most, 2 * len(present) + 8):
+            return np.arange(n_boundaries)
+        spread = np.linspace(0, n_boundaries - 1, max(most, 8)).round().astype(np.int64)
+        near = np.concatenate([present + step for step in (-1, 0, 1)])
+        return np.unique(np.concatenate((spread, near[(near >= 0) & (near < n_boundaries)])))
+
+    def _gains(
+        self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
+    ) -> NDArray[np.float64]:
+        """Return the gain of every interval between two edges, float64 (n + 2, n + 2) for n candidates."""
+        column = self.column
+        starts = np.concatenate(([0], candidates + 1))
+        ends = np.concatenate((starts, [len(column.rows)]))
+        counts = np.add.reduceat(self._counts, starts, axis=0)
+        rows = np.add.reduceat(column.rows, starts)
+        edges = column.edges[ends]
+        below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (column.rows, column.distinct))
+        widths = edges[None, :] - edges[:, None]
+        in_rows = below[None, :] - below[:, None]
+        allowed = in_rows >= limits.min_bin_count
+        if shaped:
+            log_widths = np.empty((0, 0))
+        else:
+            least = limits.min_width * (column.high - column.low)
+            tied = 0.0
+            if column.shape is not None:
+                least, tied = max(least, column.shape.min_uniform_width), column.shape.resolution
+            is_tied = in_rows > 2 * (distinct[None, :] - distinct[:, None])
+            allowed &= (widths >= least) & (widths > 0) & ~(is_tied & (widths < tied))
+            log_widths = np.log(np.maximum(widths, np.finfo(float).tiny)) - log(column.high - column.low)
+        # the one interval that is the whole range is always allowed
+        allowed[0, -1] = True
+        gains = np.empty(allowed.shape)
+        interval_gains_of_counts(
+            np.ascontiguousarray(counts),
+            self._is_total,
+            self._shift,
+            rows,
+            log_widths,
+            allowed,
+            np.zeros(counts.shape[1], np.int64),
+            gains,
+        )
+        return gains
+
+    def _term(self, n_bins: int, *, shaped: bool) -> float:
+        """Return the part of the score in nats that depends on the number of bins alone."""
+        totals = self._configurations
+        term = float((gammaln(n_bins) - gammaln(totals + float(n_bins))).sum())
+        if shaped:
+            assert self.column.shape is not None
+            n_rows = float(self.column.rows.sum())
+            term += self.column.shape.compared_log_likelihood
+            term += float(gammaln(n_rows + n_bins) - gammaln(n_bins))
+        return term - self.column.cost_of_cut * (n_bins - 1)
+
+    def _value(self, gains: NDArray[np.float64], cuts: NDArray[np.int64], *, shaped: bool) -> float:
+        """Return the score of some cuts, given as indices of candidates."""
+        ends = np.concatenate(([0], cuts + 1, [len(gains) - 1]))
+        return float(gains[ends[:-1], ends[1:]].sum()) + self._term(len(cuts) + 1, shaped=shaped)
+
+    def _solve(
+        self, gains: NDArray[np.float64], limits: CutLimits, *, shaped: bool
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the best cuts as indices of candidates, and their score."""
+        n_edges = len(gains)
+        most = min(limits.max_bins or n_edges - 1, n_edges - 1)
+        layers = [gains[0].copy()]
+        origins = [np.zeros(n_edges, np.int64)]
+        for _ in range(1, most):
+            sums = layers[-1][:, None] + gains
+            origins.append(np.argmax(sums, axis=0))
+            layers.append(sums[origins[-1], np.arange(n_edges)])
+        totals = [layer[-1] + self._term(k + 1, shaped=shaped) for k, layer in enumerate(layers)]
+        best = int(np.argmax(totals))
+        cuts = []
+        edge = n_edges - 1
+        for layer in range(best, 0, -1):
+            edge = int(origins[layer][edge])
+            cuts.append(edge - 1)
+        return np.array(cuts[::-1], np.int64), float(totals[best])

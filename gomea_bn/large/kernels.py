@@ -1,0 +1,175 @@
+"""Kernels that code and count rows in blocks, and that score the intervals of a column by their counts."""
+
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+
+from __future__ import annotations
+
+from math import inf, lgamma
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.kernels.score import ScoreScratch, count_dense, stirling_lgamma
+from gomea_bn.runtime.jit import kernel
+
+__all__ = ["MOST_NARROW", "add_counts", "cells_of_values", "interval_gains_of_counts"]
+
+# cells that `count_dense` can number
+MOST_NARROW = 65_536
+# cells of which four tables fit into the first cache
+_MOST_IN_FOUR = 1024
+_LEAST_STIRLING = 16
+
+
+@kernel
+def cells_of_values(
+    values: NDArray[np.float64], boundaries: NDArray[np.float64], missing: int, cells: NDArray[np.uint8]
+) -> int:
+    """Fill `cells` with the number of boundaries below each value, `missing` for NaN; return the number of NaN.
+
+    `boundaries` is ascending and has at most 254 entries.
+    """
+    n_missing = 0
+    n = boundaries.shape[0]
+    for i in range(values.shape[0]):
+        value = values[i]
+        if value != value:
+            cells[i] = missing
+            n_missing += 1
+            continue
+        low = 0
+        size = n
+        while size > 0:
+            half = size // 2
+            # written without a branch on the data, which could not be predicted
+            is_above = value > boundaries[low + half]
+            low = low + half + 1 if is_above else low
+            size = size - half - 1 if is_above else half
+        cells[i] = low
+    return n_missing
+
+
+@kernel
+def add_counts(
+    cells: NDArray[np.uint8],
+    columns: NDArray[np.int64],
+    lookups: NDArray[np.uint8],
+    cardinality: NDArray[np.int64],
+    members: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    first_cell: NDArray[np.int64],
+    codes: NDArray[np.uint8],
+    scratch: ScoreScratch,
+    totals: NDArray[np.int64],
+) -> int:
+    """Add the counts of a block of rows to the tables of several families; return the number of families.
+
+    Parameters
+    ----------
+    cells : (n_columns, n_rows)
+        Cells of the rows.
+    columns, lookups, cardinality : (n_views,), (n_views, 256), (n_views,)
+        Column of a view, the view's code of every cell, and the number of its codes.
+    members, starts : (n_members,), (n_families + 1,)
+        Views of all families, the last one of a family fastest; `starts` has the first member of every family.
+    first_cell : (n_families + 1,)
+        First entry of a family's table in `totals`.
+    codes : (n_views, at least n_rows)
+        Work space.
+    scratch : ScoreScratch
+        Work space with room for `MOST_NARROW` counts.
+    totals : (n_cells,)
+        Changed.
+    """
+    n_rows = cells.shape[1]
+    for view in range(columns.shape[0]):
+        of_column = cells[columns[view]]
+        lookup = lookups[view]
+        for i in range(n_rows):
+            codes[view, i] = lookup[of_column[i]]
+    coded = codes[:, :n_rows]
+    n_families = starts.shape[0] - 1
+    for family in range(n_families):
+        views = members[starts[family] : starts[family + 1]]
+        n_views = views.shape[0]
+        first = first_cell[family]
+        n_cells = first_cell[family + 1] - first
+        if n_cells <= MOST_NARROW:
+            n_tables = 4 if n_cells <= _MOST_IN_FOUR else 1
+            count_dense(coded, views, cardinality, n_views, n_cells, n_tables, scratch)
+            counts = scratch.counts
+            for cell in range(n_cells):
+                totals[first + cell] += counts[cell]
+        else:
+            for i in range(n_rows):
+                joint = np.int64(0)
+                for v in range(n_views):
+                    joint = joint * cardinality[views[v]] + np.int64(coded[views[v], i])
+                totals[first + joint] += 1
+    return n_families
+
+
+@kernel
+def _log_factorial(count: int) -> float:
+    """Return ln(count!)."""
+    return stirling_lgamma(count + 1.0) if count + 1 >= _LEAST_STIRLING else lgamma(count + 1.0)
+
+
+@kernel
+def interval_gains_of_counts(
+    counts: NDArray[np.int64],
+    table_row: NDArray[np.int64],
+    shift: NDArray[np.int64],
+    rows_of_cells: NDArray[np.int64],
+    log_widths: NDArray[np.float64],
+    is_allowed: NDArray[np.bool_],
+    sums: NDArray[np.int64],
+    gains: NDArray[np.float64],
+) -> int:
+    """Fill ``gains[a, b]`` with what the interval of the cells a to b - 1 gains in nats under Dirichlet(1) priors.
+
+    Parameters
+    ----------
+    counts : (n_cells, n_counters)
+        Rows per cell and counter; the first counters are cells of tables, the others totals of table rows.
+    table_row : (n_counters,)
+        1 for totals, 0 for cells of tables.
+    shift : (n_counters,)
+        Amount by which a total is raised, the number of the child's codes minus 1.
+    rows_of_cells : (n_cells,)
+        Rows per cell.
+    log_widths : (n_cells + 1, n_cells + 1)
+        Logarithm of the width of every interval as a share of the range; (0, 0) for shaped bins.
+    is_allowed : (n_cells + 1, n_cells + 1)
+        Intervals that the limits allow.
+    sums : (n_counters,)
+        Work space.
+    gains : (n_cells + 1, n_cells + 1)
+        Result; minus infinity where an interval is not allowed.
+    """
+    n_cells, n_counters = counts.shape
+    gains[:] = -inf
+    is_shaped = log_widths.shape[0] == 0
+    for a in range(n_cells):
+        sums[:] = 0
+        score = 0.0
+        rows = 0
+        for b in range(a + 1, n_cells + 1):
+            for j in range(n_counters):
+                amount = counts[b - 1, j]
+                if amount == 0:
+                    continue
+                old = sums[j]
+                sums[j] = old + amount
+                if table_row[j] == 0:
+                    score += _log_factorial(old + amount) - _log_factorial(old)
+                else:
+                    score -= _log_factorial(old + amount + shift[j]) - _log_factorial(old + shift[j])
+            rows += rows_of_cells[b - 1]
+            if not is_allowed[a, b]:
+                continue
+            if is_shaped:
+                gains[a, b] = score - _log_factorial(rows)
+            else:
+                gains[a, b] = score - rows * log_widths[a, b]
+    return n_cells

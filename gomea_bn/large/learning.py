@@ -1,0 +1,499 @@
+"""A network for all rows of a table in pieces: a search on a sample, then improvement over all rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.pieces import Piece, pieces_of
+from gomea_bn.data.sources import treatment_in_reading
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
+from gomea_bn.large.cells import MOST_BOUNDARIES, Coding, scaled_log_density
+from gomea_bn.large.climb import Climb, SearchRules
+from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, LocalCounter, View
+from gomea_bn.large.grid_cuts import GridColumn
+from gomea_bn.large.on_dask import DaskCounter
+from gomea_bn.large.survey import sample_of, sampled_rows
+from gomea_bn.learning.learning_problem import (
+    LearningOptions,
+    column_shapes,
+    learning_problem,
+    scored_variables,
+    scoring_of,
+)
+from gomea_bn.learning.options import seed_of
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.tables import table_of_counts
+from gomea_bn.network.value_kinds import value_kinds_of
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.score import DIRICHLET
+from gomea_bn.problems.screening import UNSCREENED_VARIABLES
+from gomea_bn.runtime.cluster import connected, distributed
+from gomea_bn.runtime.threads import StopFlag, thread_count
+
+if TYPE_CHECKING:
+    from gomea_bn.learning.learner import BayesNetLearner
+
+__all__ = ["LargeFit", "learn_from_pieces"]
+
+# bytes of cells that stay in memory
+_MOST_BYTES = 2**30
+# boundaries of cells that are spread over a column; the others are near its cuts
+_SPREAD = 120
+# sample ranks around a learned cut that become boundaries
+_NEAR = (-64, -32, -16, -8, -4, -2, -1, 1, 2, 4, 8, 16, 32, 64)
+# cells next to a cut that hold more rows are split
+_FINE_ROWS = 2
+_MOST_ZOOMS = 4
+_MOST_ROUNDS = 4
+# a column with more rows than this per distinct value of the sample repeats its values
+_TIES = 2
+
+
+@dataclass(frozen=True)
+class LargeFit:
+    """A network learned from all rows of a table in pieces.
+
+    Attributes
+    ----------
+    network : DiscretizedBayesNet
+    on_sample : BayesNetLearner
+        Learner that was fitted to the sample.
+    score : float
+        Score of the network over all rows, in nats.
+    record : dict
+        Plain values: numbers of rows, of rows of the sample, of readings of the files and of passes over the cells of
+        all rows; the moves that only all rows showed; and seconds.
+    """
+
+    network: DiscretizedBayesNet
+    on_sample: BayesNetLearner
+    score: float
+    record: dict[str, Any]
+
+
+def learn_from_pieces(
+    learner: BayesNetLearner,
+    source: Any,
+    *,
+    announce: Callable[[str], object] | None = None,
+) -> LargeFit:
+    """Return the network that a learner finds for all rows of a table in pieces.
+
+    Parameters
+    ----------
+    learner : BayesNetLearner
+        Options; the learner itself stays as it is. Curves are not used.
+    source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
+        See `pieces.pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
+    announce : callable, optional
+        Receives a line on every step.
+
+    Raises
+    ------
+    GomeaBnError
+        For options that do not apply, unreadable files, and missing values unless they are dropped.
+    """
+    check_integer("sample_rows", learner.sample_rows, 1000)
+    _check_options(learner)
+    n_threads = thread_count(learner.n_jobs)
+    tell = announce or (_print if learner.verbose else _silent)
+    pieces = pieces_of(source)
+    with _counter(pieces, learner.scheduler, n_threads, is_dask=hasattr(source, "dask")) as counter:
+        return _Fit(learner, counter, tell).run()
+
+
+@contextmanager
+def _counter(
+    pieces: Sequence[Piece], scheduler: str | None, n_threads: int, *, is_dask: bool
+) -> Iterator[FamilyCounter]:
+    """Give the counter of pieces: the workers of a cluster, or threads of this process."""
+    if scheduler is not None:
+        with connected(scheduler) as client:
+            yield DaskCounter(client, pieces)
+        return
+    client = _present_client() if is_dask else None
+    if client is not None:
+        yield DaskCounter(client, pieces)
+        return
+    with LocalCounter(pieces, n_threads, _MOST_BYTES) as counter:
+        yield counter
+
+
+def _present_client() -> Any:
+    """Return the Dask client of this process, None without any."""
+    try:
+        return distributed().default_client()
+    except (ValueError, GomeaBnError):
+        return None
+
+
+def _check_options(learner: BayesNetLearner) -> None:
+    """Raise for options that only tables in memory have."""
+    if learner.density != "bins":
+        raise GomeaBnError(
+            [Option("density", "averaged"), " needs a table in memory."], [Setting("density", "bins")]
+        )
+    if learner.discretizer != "optimal":
+        raise GomeaBnError(
+            [
+                "A table in pieces can be learned with ",
+                Option("discretizer", "optimal"),
+                f" alone, got {learner.discretizer!r}.",
+            ]
+        )
+
+
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _silent(line: str) -> None:
+    """Print nothing."""
+
+
+class _Fit:
+    """The steps of learning from pieces."""
+
+    def __init__(
+        self,
+        learner: BayesNetLearner,
+        counter: FamilyCounter,
+        tell: Callable[[str], object],
+    ) -> None:
+        self.learner = learner
+        self.counter = counter
+        self.tell = tell
+        self.stop = StopFlag(None)
+        self.began = perf_counter()
+        self.n_readings = 0
+
+    def run(self) -> LargeFit:
+        """Return the network for all rows."""
+        table = self._sample()
+        self.seed = seed_of(self.learner.random_state)
+        on_sample = replace(self.learner, curves="none", missing="error", random_state=self.seed)
+        self.tell(f"Searching on a sample of {table.n_rows:,} rows.")
+        on_sample.fit(table)
+        after_search = perf_counter() - self.began
+        if on_sample.stopped_by_ == "interrupt":
+            self.stop.raise_for("interrupt")
+        self.table = table
+        self.options = LearningOptions.of(on_sample, self.n_rows)
+        self.shapes = column_shapes(table, self.options)
+        self.sorted = {
+            column.name: SortedColumn(np.asarray(column.values, np.float64))
+            for column in table.columns
+            if column.is_continuous
+        }
+        network = on_sample.network_
+        boundaries = {name: self._first_boundaries(name, network.cut_points[name]) for name in self.sorted}
+        with self.stop.catching_interrupts():
+            self._code(boundaries, is_first=True)
+            climb = self._climb(network)
+            self._refine(climb)
+            for _ in range(_MOST_ROUNDS):
+                if self.stop.flag[0] or not climb.improve(edges=True) or not self._refine(climb):
+                    break
+            return self._result(climb, on_sample, after_search)
+
+    def _sample(self) -> Table:
+        """Read all rows once, and return the sample as a table."""
+        n_rows = self.counter.sizes()
+        self.n_rows = sum(n_rows)
+        if not self.n_rows:
+            raise GomeaBnError("The table has no rows.")
+        self.tell(f"{self.n_rows:,} rows in {len(n_rows):,} pieces.")
+        seed = 0 if self.learner.random_state is None else seed_of(self.learner.random_state)
+        positions = sampled_rows(n_rows, self.learner.sample_rows, seed)
+        rows = sample_of(self.counter.survey(positions), positions)
+        self.n_readings += 1
+        return read_table(
+            rows,
+            kinds=self.learner.kinds,
+            missing="drop" if self.learner.missing == "drop" else treatment_in_reading("error"),
+            max_levels=self.learner.max_levels,
+        )
+
+    def _first_boundaries(self, name: str, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the boundaries of the first cells of a column: the cuts of the sample, near ones, and spread ones."""
+        column = self.sorted[name]
+        gaps = column.gaps(cuts) if len(cuts) else np.empty(0, np.int64)
+        near = (gaps[:, None] + np.array(_NEAR)).ravel()
+        near = near[(near >= 0) & (near < len(column.cuts))]
+        if len(near) > MOST_BOUNDARIES - _SPREAD - len(cuts):
+            near = near[:: -(-len(near) // max(MOST_BOUNDARIES - _SPREAD - len(cuts), 1))]
+        spread = column.grid(min(_SPREAD, len(column.cuts) + 1))
+        chosen = column.cuts[np.setdiff1d(np.union1d(near, spread), gaps)]
+        return self._with_cuts(chosen, cuts)
+
+    def _with_cuts(self, boundaries: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return at most `MOST_BOUNDARIES` boundaries, all cuts among them, ascending."""
+        others = np.setdiff1d(boundaries, cuts)
+        room = MOST_BOUNDARIES - len(cuts)
+        if len(others) > room:
+            others = others[np.linspace(0, len(others) - 1, room).round().astype(np.int64)]
+        return np.union1d(others, cuts)
+
+    def _code(
+        self,
+        boundaries: dict[str, NDArray[np.float64]],
+        *,
+        is_first: bool = False,
+    ) -> None:
+        """Read all rows, keep their cells, and describe the columns by them."""
+        began = perf_counter()
+        shapes = {name: shape.shape for name, shape in self.shapes.items()} if is_first else {}
+        coding = Coding(
+            self.table.names,
+            boundaries,
+            {column.name: column.levels for column in self.table.columns if column.levels is not None},
+            shapes,
+            drops_missing=self.learner.missing == "drop",
+        )
+        coded = self.counter.code(coding)
+        self.n_readings += 1
+        self._check_complete(coded)
+        self.n_rows = coded.n_rows
+        if is_first:
+            self.shapes = {
+                name: self._shape_of_all(name, shape, coded) for name, shape in self.shapes.items()
+            }
+        self.tell(f"All rows read and coded in {perf_counter() - began:.1f} s.")
+        self.cardinality = [
+            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
+            for column in self.table.columns
+        ]
+        views = [View.of_codes(v, np.arange(n_cells), n_cells) for v, n_cells in enumerate(self.cardinality)]
+        plan = CountPlan([[view] for view in views])
+        rows = dict(zip(self.table.names, plan.tables(self.counter.count(plan)), strict=True))
+        self.columns: list[GridColumn | None] = [
+            self._grid_column(column.name, boundaries[column.name], rows[column.name])
+            if column.levels is None
+            else None
+            for column in self.table.columns
+        ]
+
+    def _check_complete(self, coded: Coded) -> None:
+        if self.learner.missing != "drop" and coded.n_missing.any():
+            texts = [
+                f"{name!r} ({n:,})"
+                for name, n in zip(self.table.names, coded.n_missing.tolist(), strict=True)
+                if n
+            ]
+            raise GomeaBnError(
+                f"Learning from a table in pieces needs complete rows; missing values in {', '.join(texts[:5])}.",
+                [Setting("missing", "drop")],
+            )
+
+    def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
+        """Return the shape of a column with its log likelihood over all rows.
+
+        Its price in nats grows as the logarithm of the number of rows does.
+        """
+        values = self.sorted[name].values
+        of_sample = float(scaled_log_density(shape.shape, values).sum())
+        price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
+        return replace(shape, log_likelihood=coded.log_densities[name] - price)
+
+    def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
+        column = self.sorted[name]
+        ends = np.concatenate(([0], np.searchsorted(column.distinct, boundaries, side="right")))
+        distinct = np.diff(np.append(ends, len(column.distinct)))
+        n_distinct = self._n_distinct(column)
+        if not self._repeats(column):
+            distinct = rows
+        cost = self._method.cut_cost * np.log(max(n_distinct - 1, 1))
+        if name in (self.options.cut_points or {}):
+            cost = 0.0
+        return GridColumn(boundaries, column.low, column.high, rows, distinct, cost, self.shapes.get(name))
+
+    def _repeats(self, column: SortedColumn) -> bool:
+        """Return whether a column has few distinct values for its rows, so that the sample shows them all."""
+        return column.n_rows > _TIES * len(column.distinct)
+
+    def _n_distinct(self, column: SortedColumn) -> float:
+        """Return an estimate of the number of distinct values in all rows (Chao, 1984)."""
+        counts = np.diff(np.concatenate(([0], column.below, [column.n_rows])))
+        once, twice = float((counts == 1).sum()), float((counts == 2).sum())
+        unseen = once * max(once - 1, 0) / (2 * (twice + 1))
+        return min(len(column.distinct) + unseen, float(self.n_rows))
+
+    @property
+    def _method(self) -> Any:
+        return scoring_of(self.table, self.options)[0]
+
+    def _climb(self, network: DiscretizedBayesNet) -> Climb:
+        """Return the climb that begins with the network of the sample."""
+        table, options = self.table, self.options
+        method, rule = scoring_of(table, options)
+        if rule.kind != DIRICHLET:
+            raise GomeaBnError(
+                [
+                    "A table in pieces can be learned with ",
+                    Option("scoring_method", "density-bd"),
+                    f" alone, got {method.name!r}.",
+                ]
+            )
+        _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
+        n = len(table.columns)
+        varying = np.array([not column.is_constant for column in table.columns])
+        pairs = np.logical_and.outer(varying, varying)
+        if n > UNSCREENED_VARIABLES:
+            screened = learning_problem(table, replace(options, curves="none")).pairs
+            pairs = pairs if screened is None else pairs & screened
+        position = {name: v for v, name in enumerate(table.names)}
+        parents = [frozenset(position[p] for p in network.parents(name)) for name in table.names]
+        fixed = set(options.cut_points or {})
+        return Climb(
+            counter=self.counter,
+            columns=self.columns,
+            cardinality=self.cardinality,
+            parents=parents,
+            cuts=self._indices(network.cut_points),
+            rules=SearchRules(
+                edges=edge_rules,
+                pairs=pairs,
+                edge_cost=rule.edge_cost,
+                limits=CutLimits(1, options.max_bins, options.min_width, options.min_bin_count),
+                recut=frozenset(
+                    v for v, c in enumerate(table.columns) if c.is_continuous and c.name not in fixed
+                ),
+            ),
+            announce=self.tell,
+            stop=self.stop,
+        )
+
+    def _indices(self, cuts: dict[str, NDArray[np.float64]]) -> list[NDArray[np.int64]]:
+        """Return the indices of cuts among the boundaries of their columns; empty for discrete columns."""
+        return [
+            np.empty(0, np.int64)
+            if column is None
+            else np.searchsorted(column.boundaries, cuts[name]).astype(np.int64)
+            for name, column in zip(self.table.names, self.columns, strict=True)
+        ]
+
+    def _cuts(self, climb: Climb) -> dict[str, NDArray[np.float64]]:
+        """Return the cuts of the continuous columns, by name."""
+        return {
+            name: column.boundaries[climb.cuts[v]]
+            for v, (name, column) in enumerate(zip(self.table.names, climb.columns, strict=True))
+            if column is not None
+        }
+
+    def _refine(self, climb: Climb) -> bool:
+        """Find the best cuts for the graph to within a few rows; return whether they have changed."""
+        before = self._cuts(climb)
+        climb.improve(edges=False)
+        for _ in range(_MOST_ZOOMS):
+            if self.stop.flag[0]:
+                break
+            cuts = self._cuts(climb)
+            boundaries = {
+                name: self._zoomed(column, climb.cuts[v])
+                for v, (name, column) in enumerate(zip(self.table.names, climb.columns, strict=True))
+                if column is not None
+            }
+            if all(of_column is None for of_column in boundaries.values()):
+                break
+            for v, column in enumerate(climb.columns):
+                name = self.table.names[v]
+                if column is not None and boundaries[name] is None:
+                    boundaries[name] = column.boundaries
+            self._code({name: values for name, values in boundaries.items() if values is not None})
+            climb.use_cells(self.columns, self._indices(cuts))
+            climb.improve(edges=False)
+        after = self._cuts(climb)
+        return any(not np.array_equal(before[name], after[name]) for name in after)
+
+    def _zoomed(self, column: GridColumn, cuts: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Return boundaries with more of them next to the cuts, or None if the cells there are fine."""
+        sample = self.sorted_of(column)
+        if not len(cuts) or self._repeats(sample):
+            return None
+        beside = np.maximum(column.rows[cuts], column.rows[cuts + 1])
+        if (beside <= _FINE_ROWS).all():
+            return None
+        edges = column.edges
+        n_each = (MOST_BOUNDARIES - _SPREAD - len(cuts)) // len(cuts)
+        near = np.concatenate(
+            [np.linspace(edges[cut], edges[cut + 2], max(n_each, 3) + 2)[1:-1] for cut in cuts.tolist()]
+        )
+        spread = sample.cuts[sample.grid(min(_SPREAD, len(sample.cuts) + 1))]
+        chosen = np.concatenate((near, edges[cuts], edges[cuts + 2], spread))
+        inside = np.unique(chosen[(chosen > column.low) & (chosen < column.high)])
+        return self._with_cuts(inside, column.boundaries[cuts])
+
+    def sorted_of(self, column: GridColumn) -> SortedColumn:
+        """Return the sample of a column."""
+        position = next(v for v, other in enumerate(self.columns) if other is column)
+        return self.sorted[self.table.names[position]]
+
+    def _result(self, climb: Climb, on_sample: BayesNetLearner, after_search: float) -> LargeFit:
+        """Return the network, with tables of all rows."""
+        table, names = self.table, self.table.names
+        counts = climb.family_tables()
+        score, is_shaped = climb.score(counts)
+        score += sum(shape.constant_score for shape in self.shapes.values())
+        cuts = self._cuts(climb)
+        several = [climb.view(v).cardinality > 1 for v in range(len(names))]
+        tables, edges = {}, []
+        for v, name in enumerate(names):
+            kept = [
+                p
+                for p in sorted(climb.parents[v])
+                if (several[p] and several[v]) or climb.rules.requires(p, v)
+            ]
+            score += (len(climb.parents[v]) - len(kept)) * climb.rules.edge_cost
+            edges += [(names[p], name) for p in kept]
+            axes = tuple(a for a, p in enumerate(sorted(climb.parents[v])) if p not in kept)
+            of_kept = np.asarray(counts[v].sum(axis=axes), np.float64)
+            tables[name] = table_of_counts(of_kept, on_sample.pseudo_count)
+        continuous = [column.name for column in table.columns if column.is_continuous]
+        moves = _described(climb, names)
+        record = {
+            "n_rows": self.n_rows,
+            "sample_rows": table.n_rows,
+            "readings": self.n_readings,
+            "passes": climb.n_passes,
+            "moves": moves,
+            "stopped_by": self.stop.reason or "local optimum",
+            "seconds_to_sample_network": after_search,
+            "seconds": perf_counter() - self.began,
+        }
+        network = DiscretizedBayesNet(
+            names,
+            edges,
+            cut_points=cuts,
+            support={name: (self.sorted[name].low, self.sorted[name].high) for name in continuous},
+            levels={column.name: column.levels for column in table.columns if column.levels is not None},
+            tables=tables,
+            shapes={name: self.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
+            pseudo_count=on_sample.pseudo_count,
+            value_kinds=value_kinds_of({column.name: column for column in table.columns}),
+            metadata={
+                **on_sample.network_.metadata,
+                "score": score,
+                "n_rows": self.n_rows,
+                "all_rows": record,
+            },
+        )
+        return LargeFit(network, on_sample, score, record)
+
+
+def _described(climb: Climb, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the moves as plain values."""
+    return [
+        {"kind": move.kind, "columns": [names[v] for v in move.columns], "nats": float(move.gain)}
+        for move in climb.moves
+    ]

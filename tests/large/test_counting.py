@@ -1,0 +1,166 @@
+"""Cells, counts and cuts of tables in pieces, against the machines for tables in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gomea_bn.data.pieces import FramePiece
+from gomea_bn.data.table import read_table
+from gomea_bn.large.cells import Coding, coded_piece
+from gomea_bn.large.counts import CountPlan, LocalCounter, View
+from gomea_bn.large.grid_cuts import GridColumn, GridCuts, family_score
+from gomea_bn.large.survey import sample_of, sampled_rows, survey
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.scores import score_rule, scoring_method
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=900)
+    y = x + generator.normal(scale=0.4, size=900)
+    return pd.DataFrame({"x": x, "y": y, "z": np.where(y > 0.3, "high", "low"), "k": generator.integers(0, 3, 900)})
+
+
+def pieces(frame: pd.DataFrame, *ends: int) -> list[FramePiece]:
+    starts = [0, *ends]
+    return [FramePiece(frame.iloc[a:b]) for a, b in zip(starts, [*ends, len(frame)])]
+
+
+def coding(frame: pd.DataFrame, n_cells: int = 40) -> Coding:
+    quantiles = np.arange(1, n_cells) / n_cells
+    return Coding(
+        tuple(frame.columns),
+        {name: np.unique(np.quantile(frame[name], quantiles)) for name in ("x", "y")},
+        {"z": ("high", "low"), "k": (0, 1, 2)},
+    )
+
+
+def test_cells_are_the_bins_of_searchsorted_and_missing_values_have_their_own(frame) -> None:
+    frame.loc[5, "x"] = np.nan
+    frame.loc[7, "z"] = None
+    cells = coding(frame.dropna())
+    coded = coded_piece(FramePiece(frame), cells)
+    (block,) = coded.blocks()
+    expected = np.searchsorted(cells.boundaries["x"], frame["x"], side="left")
+    expected[5] = 255
+    assert_array_equal(block[0], expected)
+    # a value equal to a boundary lies below it
+    assert (np.searchsorted(cells.boundaries["y"], cells.boundaries["y"], side="left") == np.arange(39)).all()
+    assert coded.n_missing.tolist() == [1, 0, 1, 0]
+    dropped = coded_piece(FramePiece(frame), Coding(**{**vars(cells), "drops_missing": True}))
+    assert dropped.n_rows == 898
+
+
+@pytest.mark.parametrize("most_bytes", [0, 1500, 2**30])
+def test_counts_equal_those_of_numpy_for_any_pieces_threads_and_store(frame, most_bytes: int) -> None:
+    cells = coding(frame)
+    halves = np.arange(40) // 20
+    x, y = View.of_codes(0, halves, 2), View.of_codes(1, np.arange(40), 40)
+    z, k = View.of_codes(2, np.arange(2), 2), View.of_codes(3, np.arange(3), 3)
+    wide = View.of_codes(0, np.arange(40), 40)
+    plan = CountPlan([(x, z), (k, x, y), (z,), (wide, y, k, z, wide)])
+    codes = {
+        "x": np.searchsorted(cells.boundaries["x"], frame["x"], side="left"),
+        "y": np.searchsorted(cells.boundaries["y"], frame["y"], side="left"),
+        "z": (frame["z"] == "low").to_numpy().astype(int),
+        "k": frame["k"].to_numpy(),
+    }
+    for n_threads, ends in ((1, ()), (3, (1, 300, 899))):
+        with LocalCounter(pieces(frame, *ends), n_threads, most_bytes) as counter:
+            assert counter.code(cells).n_rows == 900
+            tables = plan.tables(counter.count(plan))
+            again = plan.tables(counter.count(plan))
+        members = (["x", "z"], ["k", "x", "y"], ["z"], ["x", "y", "k", "z", "x"])
+        for table, second, names, family in zip(tables, again, members, (0, 1, 2, 3), strict=True):
+            expected = np.zeros(plan.shapes[family], np.int64)
+            columns = [codes[name] // 20 if name == "x" and family < 2 else codes[name] for name in names]
+            np.add.at(expected, tuple(columns), 1)
+            assert_array_equal(table, expected)
+            assert_array_equal(second, expected)
+    # the last family has more cells than the narrow counter numbers
+    assert np.prod(plan.shapes[3]) > 65_536
+
+
+def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:
+    frame["rare"] = "usual"
+    frame.loc[[17, 640], "rare"] = ["seldom", "once"]
+    whole = pieces(frame, 100, 101, 500)
+    positions = sampled_rows([len(piece.frame) for piece in whole], 60, seed=4)
+    assert sum(map(len, positions)) == 60
+    sample = sample_of([survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
+    assert 60 <= len(sample) < 80
+    assert set(sample["rare"]) == {"usual", "seldom", "once"}
+    for name in ("x", "y"):
+        assert (sample[name].min(), sample[name].max()) == (frame[name].min(), frame[name].max())
+    # every row of the sample is a row of the table, once
+    merged = sample.merge(frame, on=["x", "y"])
+    assert len(merged) == len(sample) == len(sample.drop_duplicates())
+    everything = sampled_rows([3, 0, 4], 100, seed=1)
+    assert [part.tolist() for part in everything] == [[0, 1, 2], [], [0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("shape", [None, "marginal", "auto"])
+def test_best_cuts_of_cells_equal_those_of_the_dynamic_programme_for_rows(frame, shape: str | None) -> None:
+    values = frame["y"].to_numpy()
+    column = SortedColumn(values)
+    # few distinct gaps, so that both machines know all candidates
+    rounded = np.round(values * 6) / 6
+    column = SortedColumn(rounded)
+    fitted = None
+    if shape is not None:
+        fitted = fit_shape(rounded)
+        object.__setattr__(fitted, "may_be_uniform", shape == "auto")
+    x = np.searchsorted(np.quantile(frame["x"], [0.3, 0.6]), frame["x"]).astype(np.int32)
+    z = (frame["z"] == "low").to_numpy().astype(np.int32)
+    k = frame["k"].to_numpy().astype(np.int32)
+    around = Neighbourhood(
+        (CodedColumn(x, 3),),
+        (CodedFamily(CodedColumn(z, 2), (CodedColumn(k, 3),)),),
+    )
+    method = scoring_method("density-bd", cut_cost=0.7)
+    rule = score_rule(method, len(values), n_variables=4)
+    of_rows = CutProblem(column, around, IntervalScore(method, rule), fitted)
+    limits = CutLimits(1, 6, 0.02, 2)
+    expected = of_rows.optimal(limits)
+    cells = np.searchsorted(column.cuts, rounded, side="left")
+    n_cells = len(column.cuts) + 1
+    grid = GridColumn(
+        column.cuts,
+        column.low,
+        column.high,
+        np.bincount(cells, minlength=n_cells),
+        np.ones(n_cells, np.int64),
+        0.7 * np.log(len(column.cuts)),
+        fitted,
+    )
+    own = np.zeros((3, n_cells), np.int64)
+    np.add.at(own, (x, cells), 1)
+    child = np.zeros((n_cells, 3, 2), np.int64)
+    np.add.at(child, (cells, k, z), 1)
+    present = np.array([3, 7])
+    best, value, now = GridCuts(grid, own, [child]).best(limits, present)
+    assert expected is not None
+    assert len(best) > 1
+    assert_array_equal(column.cuts[best], expected.cut_points)
+    assert value == pytest.approx(expected.value, abs=1e-7)
+    assert now == pytest.approx(of_rows.value(column.cuts[present]), abs=1e-7)
+
+
+def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None:
+    counts = np.random.default_rng(0).integers(0, 30, (2, 3, 4))
+    counts[1, 2] = 0
+    method = scoring_method("density-bd")
+    score = IntervalScore(method, score_rule(method, 2000, n_variables=3))
+    assert_allclose(family_score(counts), score.of_counts(counts.reshape(6, 4), 6.0), rtol=1e-12)
+
+
+def test_a_table_reads_the_sample_as_it_would_read_all_rows(frame) -> None:
+    kinds = {column.name: column.is_continuous for column in read_table(frame).columns}
+    assert kinds == {"x": True, "y": True, "z": False, "k": False}
