@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,10 +56,11 @@ from gomea_bn.cli.options import (
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
 from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data
 from gomea_bn.data.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
+    from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -143,6 +145,16 @@ def learn(
     tiers: Tiers = None,
     missing: LearnerMissing = "available",
     max_levels: MaxLevels = 50,
+    sample_rows: Annotated[
+        int,
+        typer.Option(
+            min=1000, help="Rows of the sample on which the network of a folder of files is searched."
+        ),
+    ] = 200_000,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler whose workers count the rows of a folder of files."),
+    ] = None,
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of a table row, in rows; auto: the data choose it for every table.")
     ] = "auto",
@@ -157,6 +169,9 @@ def learn(
     reading: ReadingOptions,
 ) -> None:
     """Learn a network from DATA and print it.
+
+    DATA may also be a folder or a quoted pattern of Parquet and Arrow files, which need not fit into memory: a search
+    on a sample of their rows is followed by improvements over all rows.
 
     Ctrl-C ends the search and keeps the best network so far. SIGTERM and SIGHUP do the same. Exit codes: 0 done,
     1 not written, 2 wrong use, 3 data unusable, 130 interrupted before there was a network, 143 and 129 ended by
@@ -200,6 +215,8 @@ def learn(
             kinds=read_kinds(kind or ()),
             missing=read_missing(missing, ("available", "error", "drop")),
             max_levels=max_levels,
+            sample_rows=sample_rows,
+            scheduler=scheduler,
             max_seconds=limit(max_seconds),
             max_evaluations=max_evaluations,
             max_generations=max_generations,
@@ -227,6 +244,7 @@ def _learn(
     as_json: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
+    from gomea_bn.data.pieces import files_digest, is_in_pieces
     from gomea_bn.learning.averaging import check_density
     from gomea_bn.learning.learning_problem import LearningOptions, check_learning
     from gomea_bn.learning.options import limits_of
@@ -242,23 +260,31 @@ def _learn(
     limits_of(learner)
     if out is not None:
         check_run_folder(out)
-    table = read_data(
-        data,
-        kinds=learner.kinds or {},
-        missing=learner.missing,
-        max_levels=learner.max_levels,
-        reading=reading,
-    )
-    source_sha256 = file_digest(data)
     tell = silent if quiet else say
-    tell(table.describe(KIND_OVERRIDE, spelling()))
-    check_learning(table, LearningOptions.of(learner, table.n_rows))
-    seconds = compile_first(
-        partial(compile_kernels, n_columns=len(table.names), in_second_process=True), tell
-    )
+    rows: Path | Table = data
+    n_columns = None
+    if is_in_pieces(data):
+        if reading.given:
+            raise GomeaBnError(
+                f"Options of reading ({listed(reading.given, 5)}) do not apply to a folder of files."
+            )
+        source_sha256 = files_digest(data)
+    else:
+        rows = read_data(
+            data,
+            kinds=learner.kinds or {},
+            missing=learner.missing,
+            max_levels=learner.max_levels,
+            reading=reading,
+        )
+        source_sha256 = file_digest(data)
+        tell(rows.describe(KIND_OVERRIDE, spelling()))
+        check_learning(rows, LearningOptions.of(learner, rows.n_rows))
+        n_columns = len(rows.names)
+    seconds = compile_first(partial(compile_kernels, n_columns=n_columns, in_second_process=True), tell)
     tell(announcement(learner, out))
     with printed_warnings():
-        learner.fit(table, checkpoint=checkpoint)
+        learner.fit(rows, checkpoint=checkpoint)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
     with finishing("the report and the files"):
@@ -310,10 +336,12 @@ def report(learner: BayesNetLearner) -> str:
     )
     gains = cut_gains(learner.network_, learner.table_)
     summary = learner.network_.summary(gains) if averaged is None else averaged.summary(gains)
+    of_rows = "these data" if "all_rows" not in learner.network_.metadata else "the sample"
     return (
         f"{summary}\n\n"
+        f"{_all_rows(learner.network_)}"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
-        f"Mean log density per row of these data, in the data's units{_of_points(learner.network_)}: "
+        f"Mean log density per row of {of_rows}, in the data's units{_of_points(learner.network_)}: "
         f"{density:.4f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
@@ -327,6 +355,26 @@ def report(learner: BayesNetLearner) -> str:
             if timed and learner.table_.n_missing
             else f"The same data and options with {again} give this network again."
         )
+    )
+
+
+def _all_rows(network: DiscretizedBayesNet) -> str:
+    """Return what all rows of a table in pieces have added to the network of a sample, "" for a table in memory."""
+    record = network.metadata.get("all_rows")
+    if record is None:
+        return ""
+    kinds = Counter(move["kind"] for move in record["moves"])
+    edges = sum(kinds[kind] for kind in ("add", "remove", "reverse"))
+    ended = (
+        "No single edge and no other cuts of a column would raise the score over all rows."
+        if record["stopped_by"] != "interrupt"
+        else "Ctrl-C ended the improvement over all rows early."
+    )
+    return (
+        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the files, "
+        f"{counted(record['passes'], 'pass', 'passes')} over their cells, {record['seconds']:.1f} s. They changed "
+        f"{counted(edges, 'edge')} of the network that the search found on {record['sample_rows']:,} rows, and moved "
+        f"the cuts of columns {counted(kinds['cuts'], 'time')}. {ended}\n"
     )
 
 

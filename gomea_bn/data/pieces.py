@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FilePiece", "FramePiece", "PartitionPiece", "Piece", "is_in_pieces", "pieces_of"]
+__all__ = ["FilePiece", "FramePiece", "PartitionPiece", "Piece", "files_digest", "is_in_pieces", "pieces_of"]
 
 BATCH_ROWS = 131_072
 """Largest number of rows of a frame that a piece gives."""
@@ -129,6 +130,18 @@ def is_in_pieces(source: Any) -> bool:
         text = os.fspath(source)
         return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
     return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
+
+
+def files_digest(source: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of the names, sizes and times of change of the files of a folder or pattern, in hexadecimal.
+
+    Their content is not read, since that would take as long as learning from it.
+    """
+    digest = hashlib.sha256()
+    for path in _files(os.fspath(source)):
+        status = os.stat(path)
+        digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    return digest.hexdigest()
 
 
 def pieces_of(source: Any) -> list[Piece]:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece, pieces_of
-from gomea_bn.data.sources import treatment_in_reading
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding, scaled_log_density
@@ -40,6 +39,7 @@ from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.threads import StopFlag, thread_count
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
@@ -218,12 +218,12 @@ class _Fit:
         positions = sampled_rows(n_rows, self.learner.sample_rows, seed)
         rows = sample_of(self.counter.survey(positions), positions)
         self.n_readings += 1
-        return read_table(
-            rows,
-            kinds=self.learner.kinds,
-            missing="drop" if self.learner.missing == "drop" else treatment_in_reading("error"),
-            max_levels=self.learner.max_levels,
-        )
+        missing = "drop" if self.learner.missing == "drop" else "keep"
+        kinds, max_levels = self.learner.kinds, self.learner.max_levels
+        table = read_table(rows, kinds=kinds, missing=missing, max_levels=max_levels)
+        numbers = np.array([column.n_missing for column in table.columns])
+        self._check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
+        return table
 
     def _first_boundaries(self, name: str, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the boundaries of the first cells of a column: the cuts of the sample, near ones, and spread ones."""
@@ -263,7 +263,7 @@ class _Fit:
         )
         coded = self.counter.code(coding)
         self.n_readings += 1
-        self._check_complete(coded)
+        self._check_complete(self.table, coded.n_missing)
         self.n_rows = coded.n_rows
         if is_first:
             self.shapes = {
@@ -284,15 +284,15 @@ class _Fit:
             for column in self.table.columns
         ]
 
-    def _check_complete(self, coded: Coded) -> None:
-        if self.learner.missing != "drop" and coded.n_missing.any():
+    def _check_complete(self, table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
+        """Raise if values are missing that are not dropped."""
+        if self.learner.missing != "drop" and n_missing.any():
             texts = [
-                f"{name!r} ({n:,})"
-                for name, n in zip(self.table.names, coded.n_missing.tolist(), strict=True)
-                if n
+                f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n
             ]
             raise GomeaBnError(
-                f"Learning from a table in pieces needs complete rows; missing values in {', '.join(texts[:5])}.",
+                f"Learning from a table in pieces needs complete rows; missing values{of_rows} in "
+                f"{listed(texts, 5)}.",
                 [Setting("missing", "drop")],
             )
 

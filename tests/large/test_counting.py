@@ -25,7 +25,9 @@ def frame() -> pd.DataFrame:
     generator = np.random.default_rng(3)
     x = generator.normal(size=900)
     y = x + generator.normal(scale=0.4, size=900)
-    return pd.DataFrame({"x": x, "y": y, "z": np.where(y > 0.3, "high", "low"), "k": generator.integers(0, 3, 900)})
+    return pd.DataFrame(
+        {"x": x, "y": y, "z": np.where(y > 0.3, "high", "low"), "k": generator.integers(0, 3, 900)}
+    )
 
 
 def pieces(frame: pd.DataFrame, *ends: int) -> list[FramePiece]:

@@ -1,0 +1,247 @@
+"""Networks of tables in pieces, against the score of tables in memory, and on every kind of source."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from dataclasses import replace
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from dask import delayed
+
+from gomea_bn import BayesNetLearner
+from gomea_bn.data.pieces import is_in_pieces, pieces_of
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.large import learning
+from gomea_bn.large.climb import Climb
+from gomea_bn.large.learning import learn_from_pieces
+from gomea_bn.learning.learning_problem import LearningOptions, scored_variables, scoring_of
+from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.simulation.random_networks import random_network
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rows = random_network(5, kind="random", random_state=5).sample(6_000, random_state=1)
+    rows["level"] = np.where(rows["X2"] > rows["X2"].median(), "high", "low")
+    return rows
+
+
+@pytest.fixture(scope="module")
+def learner() -> BayesNetLearner:
+    return BayesNetLearner(max_seconds=None, max_evaluations=1_500, sample_rows=1_000, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def fit(frame, learner):
+    return learn_from_pieces(learner, [frame.iloc[:2_500], frame.iloc[2_500:2_501], frame.iloc[2_501:]])
+
+
+def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:
+    """The score of a network over all rows by the machine for tables in memory."""
+    table = read_table(frame)
+    options = replace(LearningOptions.of(learner, table.n_rows), curves="none")
+    method, rule = scoring_of(table, options)
+    variables, _ = scored_variables(table, options)
+    variables = [
+        replace(v, policies=(Policy(network.cut_points[v.name]),)) if v.policies else v for v in variables
+    ]
+    scorer = FamilyScorer(variables, method, rule)
+    position = {name: v for v, name in enumerate(table.names)}
+    families = [
+        Family((position[name], 0), tuple((position[p], 0) for p in network.parents(name)))
+        for name in table.names
+    ]
+    return float(scorer.score(families).sum()) + scorer.constant_score
+
+
+def test_the_score_over_all_rows_is_that_of_a_table_in_memory(frame, fit, learner) -> None:
+    # with a sample of all rows nothing is estimated
+    whole = learn_from_pieces(replace(learner, sample_rows=6_000), [frame.iloc[:900], frame.iloc[900:]])
+    assert whole.score == pytest.approx(score_in_memory(frame, whole.network, learner), abs=1e-6)
+    # from a sample only the number of distinct values and the shapes are estimated
+    assert fit.score == pytest.approx(score_in_memory(frame, fit.network, learner), rel=0.01)
+
+
+def test_all_rows_improve_the_network_of_the_sample(frame, fit, learner) -> None:
+    record = fit.record
+    assert record["n_rows"] == 6_000
+    assert 1_000 <= record["sample_rows"] < 1_100
+    assert {move["kind"] for move in record["moves"]} <= {"add", "remove", "reverse", "cuts"}
+    assert all(move["nats"] > 0 for move in record["moves"])
+    sample = score_in_memory(frame, fit.on_sample.network_, learner)
+    assert score_in_memory(frame, fit.network, learner) > sample + 10
+    assert fit.network.metadata["n_rows"] == 6_000
+    for name in ("X1", "X4"):
+        assert fit.network.support[name] == (frame[name].min(), frame[name].max())
+
+
+def test_no_single_edge_improves_the_network(frame, fit, learner) -> None:
+    network = fit.network
+    score = score_in_memory(frame, network, learner)
+    names = list(network.names)
+    for parent in names:
+        for child in names:
+            if parent == child:
+                continue
+            edges = set(network.edges) ^ {(parent, child)}
+            try:
+                other = type(network).from_table(read_table(frame), edges, network.cut_points)
+            except GomeaBnError:
+                continue
+            assert score_in_memory(frame, other, learner) < score + 1e-6
+
+
+def test_tables_count_all_rows(frame, fit) -> None:
+    counted = type(fit.network).from_table(
+        read_table(frame), fit.network.edges, fit.network.cut_points, pseudo_count="auto"
+    )
+    for name in fit.network.names:
+        np.testing.assert_allclose(fit.network.tables[name], counted.tables[name], rtol=0, atol=1e-12)
+
+
+def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_path) -> None:
+    for k, (a, b) in enumerate([(0, 2_500), (2_500, 2_501), (2_501, 6_000)]):
+        frame.iloc[a:b].to_parquet(tmp_path / f"part-{k}.parquet", row_group_size=700)
+    (tmp_path / "_metadata.parquet").write_bytes(b"left out")
+    fitted = replace(learner, n_jobs=3).fit(tmp_path)
+    assert fitted.network_ == fit.network
+    assert fitted.score_ == fit.score
+    pattern = replace(learner).fit(str(tmp_path / "part-*.parquet"))
+    assert pattern.network_ == fit.network
+
+
+def test_arrow_files_are_tables_in_pieces(frame, tmp_path) -> None:
+    with pa.OSFile(str(tmp_path / "rows.arrow"), "wb") as sink:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2_000)
+    pieces = pieces_of(tmp_path)
+    assert [piece.n_rows() for piece in pieces] == [2_000, 2_000, 2_000]
+    read = pd.concat([part for piece in pieces for part in piece.frames()], ignore_index=True)
+    assert read["level"].tolist() == frame["level"].tolist()
+    np.testing.assert_array_equal(read["X1"], frame["X1"])
+
+
+def test_dask_frames_are_tables_in_pieces(frame, fit, learner) -> None:
+    parts = [delayed(frame.iloc[a:b]) for a, b in ((0, 2_500), (2_500, 2_501), (2_501, 6_000))]
+    rows = dd.from_delayed(parts, meta=frame.iloc[:0])
+    assert is_in_pieces(rows)
+    assert learn_from_pieces(learner, rows).network == fit.network
+
+
+@pytest.mark.long
+def test_a_worker_that_dies_is_replaced_and_nothing_is_counted_twice(frame, fit, learner, tmp_path) -> None:
+    from distributed import Client, LocalCluster
+
+    for k in range(12):
+        frame.iloc[k * 500 : (k + 1) * 500].to_parquet(tmp_path / f"part-{k:02}.parquet")
+    expected = learn_from_pieces(learner, tmp_path)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        victim = next(iter(client.run(os.getpid).values()))
+        killed: list[int] = []
+
+        def kill_at_the_first_count(line: str) -> None:
+            if "counted" in line and not killed:
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+        found = learn_from_pieces(
+            replace(learner, scheduler=cluster.scheduler_address), tmp_path, announce=kill_at_the_first_count
+        )
+    assert killed
+    assert found.network == expected.network
+    assert found.score == expected.score
+
+
+def test_missing_values_are_named_or_dropped(frame, learner) -> None:
+    gaps = frame.copy()
+    gaps.loc[[3, 4_000], "X3"] = np.nan
+    gaps.loc[10, "X1"] = np.inf
+    with pytest.raises(GomeaBnError, match="X1"):
+        learn_from_pieces(learner, [gaps])
+    gaps.loc[10, "X1"] = np.nan
+    with pytest.raises(
+        GomeaBnError,
+        match=r"complete rows; missing values of a sample of [\d,]+ rows in 'X1' \(1\), 'X3' \(1\)",
+    ):
+        learn_from_pieces(learner, [gaps.iloc[:3_000], gaps.iloc[3_000:]])
+    dropped = learn_from_pieces(replace(learner, missing="drop"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
+    assert dropped.record["n_rows"] == 5_997
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"density": "averaged"}, "needs a table in memory"),
+        ({"discretizer": "equal-frequency"}, "'optimal' alone"),
+        ({"scoring_method": "density-bic"}, "'density-bd' alone"),
+        ({"sample_rows": 10}, "sample_rows must be an integer of at least 1000"),
+        ({"scheduler": "tcp://127.0.0.1:9"}, "No Dask scheduler answers"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(frame, learner, options, message) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        learn_from_pieces(replace(learner, **options), [frame])
+
+
+def test_files_of_different_columns_are_named(frame, learner, tmp_path) -> None:
+    with pytest.raises(GomeaBnError, match="has no files that end in"):
+        learner.fit(tmp_path)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.rename(columns={"X3": "Y3"}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(GomeaBnError, match=r"lacks the column 'X3' and has 1 further column: 'Y3'"):
+        learner.fit(tmp_path)
+    frame[frame.columns[::-1]].to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(GomeaBnError, match="another order"):
+        learner.fit(tmp_path)
+    (tmp_path / "b.parquet").write_bytes(b"no table")
+    with pytest.raises(GomeaBnError, match="not a readable Parquet file"):
+        learner.fit(tmp_path)
+
+
+def test_rules_about_edges_hold_on_all_rows(frame, fit, learner) -> None:
+    from gomea_bn import ExpertKnowledge
+
+    absent = next(
+        (a, b)
+        for a in fit.network.names
+        for b in fit.network.names
+        if a != b and not {(a, b), (b, a)} & set(fit.network.edges)
+    )
+    forbidden = fit.network.edges[0]
+    knowledge = ExpertKnowledge(required_edges=[absent], forbidden_edges=[forbidden], max_indegree=2)
+    cuts = {"X1": [float(frame["X1"].median())]}
+    ruled = learn_from_pieces(replace(learner, knowledge=knowledge, cut_points=cuts), [frame])
+    assert absent in ruled.network.edges
+    assert forbidden not in ruled.network.edges
+    assert max(len(ruled.network.parents(name)) for name in ruled.network.names) <= 2
+    assert ruled.network.cut_points["X1"].tolist() == cuts["X1"]
+
+
+def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None:
+    before = Climb.improve
+    calls = []
+
+    def interrupted(self, *, edges: bool) -> bool:
+        calls.append(edges)
+        os.kill(os.getpid(), signal.SIGINT)
+        return before(self, edges=edges)
+
+    assert threading.current_thread() is threading.main_thread()
+    monkeypatch.setattr(learning.Climb, "improve", interrupted)
+    stopped = learn_from_pieces(learner, [frame])
+    assert calls == [False]
+    assert stopped.record["stopped_by"] == "interrupt"
+    assert stopped.record["moves"] == []
+    assert stopped.network.metadata["n_rows"] == 6_000
