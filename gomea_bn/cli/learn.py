@@ -265,9 +265,7 @@ def _learn(
     n_columns = None
     if is_in_pieces(data):
         if reading.given:
-            raise GomeaBnError(
-                f"Options of reading ({listed(reading.given, 5)}) do not apply to a folder of files."
-            )
+            raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
         source_sha256 = files_digest(data)
     else:
         rows = read_data(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.pieces import Piece
-from gomea_bn.large.kernels import cells_of_values
+from gomea_bn.large.kernels import cells_of_values, sum_log_heights
 from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["BLOCK_ROWS", "MOST_BOUNDARIES", "CodedPiece", "Coding", "coded_piece", "scaled_log_density"]
@@ -121,7 +121,7 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     for frame in piece.frames():
         positions = column_positions(frame, coding.names)
         cells = np.empty((n_columns, len(frame)), np.uint8)
-        densities: dict[str, NDArray[np.float64]] = {}
+        shaped: dict[str, NDArray[np.float64]] = {}
         for position, name in enumerate(coding.names):
             column = frame.iloc[:, positions[name]]
             if name in coding.boundaries:
@@ -132,7 +132,7 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
                     values, coding.boundaries[name], _MISSING, cells[position]
                 )
                 if name in coding.shapes:
-                    densities[name] = scaled_log_density(coding.shapes[name], values)
+                    shaped[name] = values
             else:
                 codes = encode_levels(column, name, coding.levels[name], allow_missing=True)
                 n_missing[position] += int((codes < 0).sum())
@@ -141,8 +141,8 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
         if coding.drops_missing:
             complete = (cells != _MISSING).all(axis=0)
             cells = cells[:, complete]
-        for name, of_rows in densities.items():
-            sums[name] += float(np.nansum(of_rows[complete]))
+        for name, values in shaped.items():
+            sums[name] += scaled_log_density(coding.shapes[name], values[complete])
         blocks += [
             np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
             for first in range(0, cells.shape[1], BLOCK_ROWS)
@@ -150,11 +150,10 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
 
 
-def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log density of values with the range of the column scaled to 1; points have their probability."""
-    is_point = (
-        np.isin(values, shape.point_values) if len(shape.point_values) else np.zeros(len(values), np.bool_)
-    )
-    densities = shape.log_density(values)
-    densities[~is_point] += np.log(shape.high - shape.low)
-    return np.asarray(densities, np.float64)
+def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:
+    """Return the sum of the log densities of values with the range of the column scaled to 1; NaN adds nothing.
+
+    A value that is a point mass adds the logarithm of its probability.
+    """
+    masses = np.log(shape.point_masses)
+    return float(sum_log_heights(values, shape.edges, shape.left, shape.right, shape.point_values, masses))

@@ -139,12 +139,37 @@ class Climb:
         """Return the cells of a column."""
         return View.of_codes(v, np.arange(self.cardinality[v]), self.cardinality[v])
 
-    def improve(self, *, edges: bool) -> bool:
-        """Make moves until none is left, and return whether there were any; without `edges` only cuts move."""
-        has_moved = False
-        while not self.stop.flag[0] and self._make(self._pass(edges=edges)):
-            has_moved = True
-        return has_moved
+    def improve(self, *, edges: bool) -> float:
+        """Make moves until none is left, and return what they gain in nats; without `edges` only cuts move.
+
+        Cuts of all columns first move at once, since most of them hardly matter to each other. As soon as that lowers
+        the score it is taken back, and from then on a move waits for those that concern its families.
+        """
+        gained, at_once = 0.0, not edges
+        before: tuple[float, list[NDArray[np.int64]], int] | None = None
+        while not self.stop.flag[0]:
+            moves = self._pass(edges=edges)
+            score = self._total()
+            if before is not None:
+                if at_once and score < before[0]:
+                    score, self.cuts, n_moves = before[0], before[1], before[2]
+                    del self.moves[n_moves:]
+                    at_once, before = False, None
+                    continue
+                gained += score - before[0]
+            before = score, list(self.cuts), len(self.moves)
+            if not self._make(moves, at_once=at_once):
+                break
+        return gained
+
+    def _total(self) -> float:
+        """Return the score of the network, whose families are counted, in nats."""
+        total = sum(self._score(v, parents) for v, parents in enumerate(self.parents))
+        return total + sum(
+            column.constant(cuts)[0]
+            for column, cuts in zip(self.columns, self.cuts, strict=True)
+            if column is not None
+        )
 
     def family_tables(self) -> list[NDArray[np.int64]]:
         """Return the counts of the families of the network, int64 (card(parent_1), ..., card(child)) each."""
@@ -295,15 +320,18 @@ class Climb:
                     moves.append(Move("reverse", (parent, child), gain, families))
         return moves
 
-    def _make(self, moves: Sequence[Move]) -> int:
-        """Make moves in their order, without those whose gain an earlier one may have changed; return their number."""
+    def _make(self, moves: Sequence[Move], *, at_once: bool) -> int:
+        """Make moves in their order, and return their number.
+
+        Unless all are made at once, those are left out whose gain an earlier one may have changed.
+        """
         n_before = len(self.moves)
         changed: set[int] = set()
         recut: set[int] = set()
         for move in moves:
             members = {v for child, parents in move.families.items() for v in (child, *parents)}
             members |= {v for child in move.families for v in self.parents[child]}
-            if changed & set(move.families) or recut & members:
+            if not at_once and (changed & set(move.families) or recut & members):
                 continue
             if move.kind != "cuts" and self._makes_cycle(move):
                 continue

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from math import inf, lgamma
+from math import inf, lgamma, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems.kernels.score import ScoreScratch, count_dense, stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["MOST_NARROW", "add_counts", "cells_of_values", "interval_gains_of_counts"]
+__all__ = ["MOST_NARROW", "add_counts", "cells_of_values", "interval_gains_of_counts", "sum_log_heights"]
 
 # cells that `count_dense` can number
 MOST_NARROW = 65_536
@@ -47,6 +47,51 @@ def cells_of_values(
             size = size - half - 1 if is_above else half
         cells[i] = low
     return n_missing
+
+
+@kernel
+def sum_log_heights(
+    values: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    points: NDArray[np.float64],
+    log_masses: NDArray[np.float64],
+) -> float:
+    """Return the sum over values of the log density of a shape with the range scaled to 1; NaN adds nothing.
+
+    A value that is a point adds the logarithm of its probability. `edges`, `left` and `right` are those of a `Shape`.
+    """
+    total = 0.0
+    product = 1.0
+    n_pieces = left.shape[0]
+    for i in range(values.shape[0]):
+        value = values[i]
+        if value != value:
+            continue
+        is_point = False
+        for p in range(points.shape[0]):
+            if value == points[p]:
+                total += log_masses[p]
+                is_point = True
+        if is_point:
+            continue
+        value = min(max(value, edges[0]), edges[n_pieces])
+        low = 0
+        size = n_pieces - 1
+        # the number of inner edges below the value
+        while size > 0:
+            half = size // 2
+            is_above = value > edges[1 + low + half]
+            low = low + half + 1 if is_above else low
+            size = size - half - 1 if is_above else half
+        position = (value - edges[low]) / (edges[low + 1] - edges[low])
+        # most values then need no logarithm
+        product *= left[low] + position * (right[low] - left[low])
+        if product > 1e200 or product < 1e-200:
+            total += log(product)
+            product = 1.0
+    return total + log(product)
 
 
 @kernel

@@ -52,8 +52,9 @@ _MOST_BYTES = 2**30
 _SPREAD = 120
 # sample ranks around a learned cut that become boundaries
 _NEAR = (-64, -32, -16, -8, -4, -2, -1, 1, 2, 4, 8, 16, 32, 64)
-# cells next to a cut that hold more rows are split
+# cells next to a cut that hold more rows are split, unless the last split has gained less in nats
 _FINE_ROWS = 2
+_LEAST_GAIN = 1.0
 _MOST_ZOOMS = 4
 _MOST_ROUNDS = 4
 # a column with more rows than this per distinct value of the sample repeats its values
@@ -302,7 +303,7 @@ class _Fit:
         Its price in nats grows as the logarithm of the number of rows does.
         """
         values = self.sorted[name].values
-        of_sample = float(scaled_log_density(shape.shape, values).sum())
+        of_sample = scaled_log_density(shape.shape, values)
         price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
         return replace(shape, log_likelihood=coded.log_densities[name] - price)
 
@@ -396,33 +397,32 @@ class _Fit:
         before = self._cuts(climb)
         climb.improve(edges=False)
         for _ in range(_MOST_ZOOMS):
-            if self.stop.flag[0]:
-                break
             cuts = self._cuts(climb)
-            boundaries = {
-                name: self._zoomed(column, climb.cuts[v])
+            zoomed = {
+                name: self._zoomed(name, column, climb.cuts[v])
                 for v, (name, column) in enumerate(zip(self.table.names, climb.columns, strict=True))
                 if column is not None
             }
-            if all(of_column is None for of_column in boundaries.values()):
+            if self.stop.flag[0] or all(boundaries is None for boundaries in zoomed.values()):
                 break
-            for v, column in enumerate(climb.columns):
-                name = self.table.names[v]
-                if column is not None and boundaries[name] is None:
-                    boundaries[name] = column.boundaries
-            self._code({name: values for name, values in boundaries.items() if values is not None})
+            present = {
+                name: column.boundaries
+                for name, column in zip(self.table.names, climb.columns, strict=True)
+                if column is not None
+            }
+            self._code({name: present[name] if new is None else new for name, new in zoomed.items()})
             climb.use_cells(self.columns, self._indices(cuts))
-            climb.improve(edges=False)
+            if climb.improve(edges=False) < _LEAST_GAIN:
+                break
         after = self._cuts(climb)
         return any(not np.array_equal(before[name], after[name]) for name in after)
 
-    def _zoomed(self, column: GridColumn, cuts: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    def _zoomed(self, name: str, column: GridColumn, cuts: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """Return boundaries with more of them next to the cuts, or None if the cells there are fine."""
-        sample = self.sorted_of(column)
+        sample = self.sorted[name]
         if not len(cuts) or self._repeats(sample):
             return None
-        beside = np.maximum(column.rows[cuts], column.rows[cuts + 1])
-        if (beside <= _FINE_ROWS).all():
+        if (np.maximum(column.rows[cuts], column.rows[cuts + 1]) <= _FINE_ROWS).all():
             return None
         edges = column.edges
         n_each = (MOST_BOUNDARIES - _SPREAD - len(cuts)) // len(cuts)
@@ -433,11 +433,6 @@ class _Fit:
         chosen = np.concatenate((near, edges[cuts], edges[cuts + 2], spread))
         inside = np.unique(chosen[(chosen > column.low) & (chosen < column.high)])
         return self._with_cuts(inside, column.boundaries[cuts])
-
-    def sorted_of(self, column: GridColumn) -> SortedColumn:
-        """Return the sample of a column."""
-        position = next(v for v, other in enumerate(self.columns) if other is column)
-        return self.sorted[self.table.names[position]]
 
     def _result(self, climb: Climb, on_sample: BayesNetLearner, after_search: float) -> LargeFit:
         """Return the network, with tables of all rows."""

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
-from gomea_bn.large.cells import Coding, coded_piece
+from gomea_bn.large.cells import Coding, coded_piece, scaled_log_density
 from gomea_bn.large.counts import CountPlan, LocalCounter, View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts, family_score
 from gomea_bn.large.survey import sample_of, sampled_rows, survey
@@ -153,6 +153,16 @@ def test_best_cuts_of_cells_equal_those_of_the_dynamic_programme_for_rows(frame,
     assert_array_equal(column.cuts[best], expected.cut_points)
     assert value == pytest.approx(expected.value, abs=1e-7)
     assert now == pytest.approx(of_rows.value(column.cuts[present]), abs=1e-7)
+
+
+def test_the_sum_of_log_densities_is_that_of_the_shape(frame) -> None:
+    values = np.where(frame["k"] == 1, 0.25, frame["x"])
+    shape = fit_shape(values).shape
+    assert shape.points
+    with_gap = np.append(values, np.nan)
+    smooth = values[values != 0.25]
+    expected = shape.log_density(values).sum() + len(smooth) * np.log(shape.high - shape.low)
+    assert scaled_log_density(shape, with_gap) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None:

@@ -233,7 +233,7 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
     before = Climb.improve
     calls = []
 
-    def interrupted(self, *, edges: bool) -> bool:
+    def interrupted(self, *, edges: bool) -> float:
         calls.append(edges)
         os.kill(os.getpid(), signal.SIGINT)
         return before(self, edges=edges)
