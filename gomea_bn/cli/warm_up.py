@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -19,11 +20,18 @@ def warm_up(
 
     NUMBA_CACHE_DIR names another folder for them. Exit codes: 0 done, 1 the kernels could not be kept on disk.
     """
-    from gomea_bn.learning.all_kernels import compile_all_kernels
     from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached
 
-    seconds = compile_first(compile_all_kernels, silent if quiet else say)
+    seconds = compile_first(_compile_all, silent if quiet else say)
     if not kernels_are_cached():
         fail(f"The kernels could not be kept in '{kernel_cache_dir()}'.", FAILED)
     if not quiet:
         say(f"All kernels are compiled and kept in '{kernel_cache_dir()}' ({seconds:.0f} s).")
+
+
+def _compile_all(announce: Callable[[str], object]) -> float:
+    """Compile or load all kernels, also those of tables in pieces, and return the seconds this took."""
+    from gomea_bn.large.learning import compile_large_kernels
+    from gomea_bn.learning.all_kernels import compile_all_kernels
+
+    return compile_all_kernels(announce) + compile_large_kernels(announce)

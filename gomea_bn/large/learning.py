@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece, pieces_of
@@ -21,6 +22,7 @@ from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, LocalCounter,
 from gomea_bn.large.grid_cuts import GridColumn
 from gomea_bn.large.on_dask import DaskCounter
 from gomea_bn.large.survey import sample_of, sampled_rows
+from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
     column_shapes,
@@ -38,13 +40,11 @@ from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
 from gomea_bn.runtime.cluster import connected, distributed
+from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.threads import StopFlag, thread_count
 from gomea_bn.texts import listed
 
-if TYPE_CHECKING:
-    from gomea_bn.learning.learner import BayesNetLearner
-
-__all__ = ["LargeFit", "learn_from_pieces"]
+__all__ = ["LargeFit", "compile_large_kernels", "learn_from_pieces"]
 
 # bytes of cells that stay in memory
 _MOST_BYTES = 2**30
@@ -112,6 +112,22 @@ def learn_from_pieces(
     pieces = pieces_of(source)
     with _counter(pieces, learner.scheduler, n_threads, is_dask=hasattr(source, "dask")) as counter:
         return _Fit(learner, counter, tell).run()
+
+
+def compile_large_kernels(announce: Callable[[str], object]) -> float:
+    """Compile or load the kernels of this package, by learning from a few rows, and return the seconds this took.
+
+    Parameters
+    ----------
+    announce : callable
+        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
+    """
+    began = perf_counter()
+    x = np.random.default_rng(0).normal(size=60)
+    frame = pd.DataFrame({"x": x, "k": np.where(x > 0, "a", "b")})
+    with announced_kernels(announce):
+        learn_from_pieces(BayesNetLearner(max_evaluations=200, random_state=1), [frame])
+    return perf_counter() - began
 
 
 @contextmanager

@@ -573,3 +573,29 @@ def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
     )  # fmt: skip
     assert "Mean log density per row" in result.stdout
     assert (tmp_path / "run" / "averaged.json").exists()
+
+
+def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=3000)
+    frame = pd.DataFrame({"x": x, "y": x + generator.normal(scale=0.5, size=3000)})
+    rows, out = tmp_path / "rows", tmp_path / "run"
+    rows.mkdir()
+    for part in range(3):
+        frame.iloc[part * 1000 : (part + 1) * 1000].to_parquet(rows / f"{part}.parquet")
+    small = [*QUICK, "--sample-rows", "1000"]
+    result = ok("learn", rows, *small, "--out", out)
+    assert "All 3,000 rows: " in result.stdout
+    assert "on 1,00" in result.stdout
+    network = json.loads((out / "network.json").read_text())
+    assert network["metadata"]["all_rows"]["n_rows"] == 3000
+    pattern = ok("learn", rows / "*.parquet", *small, "--json")
+    assert json.loads(pattern.stdout)["network"]["variables"] == network["variables"]
+    refused = learn(rows, *small, "--out", rows / "run")
+    assert refused.exit_code == 2
+    assert "the command reads it (DATA)" in refused.stderr
+    refused = learn(rows, *small, "--sep", ",")
+    assert refused.exit_code == 2
+    assert "--sep does not apply to a folder of files" in refused.stderr
+    refused = learn(tmp_path / "absent*", *small)
+    assert refused.exit_code != 0

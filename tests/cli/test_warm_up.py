@@ -10,8 +10,9 @@ from gomea_bn.runtime import jit
 def compiling(monkeypatch):
     """Stand in for the compilation of all kernels."""
     monkeypatch.setattr(
-        "gomea_bn.learning.all_kernels.compile_all_kernels", lambda announce: announce("Compiling") or 9.6
+        "gomea_bn.learning.all_kernels.compile_all_kernels", lambda announce: announce("Compiling") or 9.1
     )
+    monkeypatch.setattr("gomea_bn.large.learning.compile_large_kernels", lambda announce: 0.5)
 
 
 @pytest.mark.usefixtures("compiling")

@@ -1,0 +1,232 @@
+"""Learning from tables in pieces: time and memory by the number of rows, threads and workers, and speed of counting.
+
+    python scripts/benchmarks/rows.py learn FOLDER [--rows 1e4 1e5 1e6 1e7] [--variables 20] [--seconds 20]
+                                            [--threads 2] [--workers 0 1 2] [--in-memory 1e6]
+    python scripts/benchmarks/rows.py count [--rows 1000000] [--variables 20]
+
+learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a million rows a file, unless they exist.
+        Every run is a process of its own. Printed are seconds of the search on the sample and of everything, readings
+        of the files, passes over the cells, the most memory of the process in GB, edges in common with the generating
+        network and others, and the score per row. Rows up to --in-memory are also learned from a table in memory.
+        --workers counts by so many processes of a Dask cluster on this machine; 0 stands for threads.
+count   Nanoseconds a row and family on one thread, of the same families: in memory, and from cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from printing import print_table
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
+from gomea_bn.data.pieces import FramePiece
+from gomea_bn.large.cells import Coding
+from gomea_bn.large.counts import CountPlan, LocalCounter, View
+from gomea_bn.large.learning import learn_from_pieces
+from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.problems.family_scorer import Family
+from gomea_bn.simulation.random_networks import random_network
+
+SEED_OF_NET, ROWS_OF_FILE = 77, 1_000_000
+
+
+def write_rows(folder: Path, n_variables: int, n_rows: int) -> tuple[Path, float]:
+    """Write rows of the generating network unless they are there; return their folder and the seconds."""
+    began = perf_counter()
+    truth = random_network(n_variables, kind="random", random_state=SEED_OF_NET)
+    target = folder / f"{n_variables}x{n_rows}"
+    target.mkdir(parents=True, exist_ok=True)
+    for file in range(-(-n_rows // ROWS_OF_FILE)):
+        path = target / f"part-{file:05d}.parquet"
+        if not path.exists():
+            n = min(ROWS_OF_FILE, n_rows - file * ROWS_OF_FILE)
+            part = path.with_suffix(".new")
+            truth.sample(n, random_state=1000 + file).to_parquet(part, index=False)
+            part.rename(path)
+    return target, perf_counter() - began
+
+
+def one_run(task: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of one run."""
+    truth = random_network(task["variables"], kind="random", random_state=SEED_OF_NET)
+    learner = BayesNetLearner(
+        max_seconds=task["seconds"],
+        n_jobs=task["threads"],
+        random_state=1,
+        curves="none",
+        sample_rows=task["sample"],
+    )
+    began = perf_counter()
+    if task["memory"]:
+        learner.fit(pd.read_parquet(task["folder"]))
+        network, score, record = learner.network_, learner.score_, {}
+    elif task["workers"]:
+        from distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(n_workers=task["workers"], threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster),
+        ):
+            learner.scheduler = cluster.scheduler_address
+            began = perf_counter()
+            fit = learn_from_pieces(learner, task["folder"])
+        network, score, record = fit.network, fit.score, fit.record
+    else:
+        fit = learn_from_pieces(learner, task["folder"])
+        network, score, record = fit.network, fit.score, fit.record
+    true, learned = ({frozenset(edge) for edge in net.edges} for net in (truth, network))
+    return {
+        "seconds": perf_counter() - began,
+        "sample": record.get("seconds_to_sample_network"),
+        "readings": record.get("readings"),
+        "passes": record.get("passes"),
+        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "found": len(true & learned),
+        "others": len(learned - true),
+        "edges": len(true),
+        "score": score / task["rows"],
+        "network": network.to_json(),
+    }
+
+
+def learn(options: argparse.Namespace) -> None:
+    """Print a row per number of rows and of workers."""
+    rows, former = [], None
+    for n_rows in map(int, options.rows):
+        folder, seconds = write_rows(options.folder, options.variables, n_rows)
+        print(f"{n_rows:,} rows of {options.variables} columns written in {seconds:.0f} s", flush=True)
+        ways: list[tuple[str, int, bool]] = [("threads", 0, False)] * (0 in options.workers)
+        ways += [(f"{n} workers", n, False) for n in options.workers if n]
+        ways += [("in memory", 0, True)] * (n_rows <= options.in_memory)
+        former = None
+        for name, workers, memory in ways:
+            task = {
+                "variables": options.variables,
+                "folder": str(folder),
+                "rows": n_rows,
+                "seconds": options.seconds,
+                "threads": options.threads,
+                "sample": options.sample,
+                "workers": workers,
+                "memory": memory,
+            }
+            command = [sys.executable, __file__, "run", json.dumps(task)]
+            run = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            network = DiscretizedBayesNet.from_json(run["network"])
+            same = "" if memory or former is None else "yes" if network == former else "no"
+            former = former or (None if memory else network)
+            rows.append(
+                [
+                    f"{n_rows:,}",
+                    name,
+                    "" if run["sample"] is None else f"{run['sample']:.0f}",
+                    f"{run['seconds']:.0f}",
+                    str(run["readings"] or ""),
+                    str(run["passes"] or ""),
+                    f"{run['gigabytes']:.1f}",
+                    f"{run['found']} of {run['edges']} + {run['others']}",
+                    f"{run['score']:.6f}",
+                    same,
+                ]
+            )
+            print(rows[-1], flush=True)
+    heading = [
+        "rows",
+        "",
+        "sample, s",
+        "whole, s",
+        "readings",
+        "passes",
+        "GB",
+        "edges",
+        "score a row",
+        "same network",
+    ]
+    print_table(heading, rows)
+
+
+def count(options: argparse.Namespace) -> None:
+    """Print the speed of counting."""
+    truth = random_network(options.variables, kind="random", random_state=SEED_OF_NET)
+    frame = truth.sample(int(options.rows[0]), random_state=1)
+    table = read_table(frame)
+    fixed = {name: cuts.tolist() for name, cuts in truth.cut_points.items()}
+    problem = learning_problem(table, LearningOptions(cut_points=fixed, shape="uniform", curves="none"))
+    names = list(table.names)
+    position = {name: v for v, name in enumerate(names)}
+    families = [
+        Family(
+            (v, 0), tuple((p, 0) for p in sorted({other, *(position[p] for p in truth.parents(name))} - {v}))
+        )
+        for v, name in enumerate(names)
+        for other in range(len(names))
+        if other != v
+    ]
+    families = list(dict.fromkeys(families))
+    coding = Coding(
+        tuple(names),
+        dict(truth.cut_points),
+        {c.name: c.levels for c in table.columns if c.levels is not None},
+    )
+    card = [truth.cardinality(name) for name in names]
+    views = [View.of_codes(v, np.arange(n), n) for v, n in enumerate(card)]
+    plan = CountPlan([[*(views[p] for p, _ in f.parents), views[f.child[0]]] for f in families])
+    ratios, of_memory, of_cells = [], [], []
+    with LocalCounter([FramePiece(frame)], 1, 2**30) as counter:
+        counter.code(coding)
+        for _ in range(5):
+            began = perf_counter()
+            problem.scorer.score(families, use_cache=False)
+            middle = perf_counter()
+            counter.count(plan)
+            of_memory.append(middle - began)
+            of_cells.append(perf_counter() - middle)
+            ratios.append(of_memory[-1] / of_cells[-1])
+    unit = 1e9 / (len(families) * len(frame))
+    print(
+        f"{len(families)} families of {len(frame):,} rows on one thread, medians of 5: in memory "
+        f"{unit * np.median(of_memory):.2f} ns a row and family, from cells {unit * np.median(of_cells):.2f} ns; speed "
+        f"from cells {np.median(ratios):.0%} of that in memory"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one of the two."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    learning = commands.add_parser("learn")
+    learning.add_argument("folder", type=Path)
+    learning.add_argument("--seconds", type=float, default=20)
+    learning.add_argument("--threads", type=int, default=2)
+    learning.add_argument("--sample", type=int, default=200_000)
+    learning.add_argument("--workers", nargs="+", type=int, default=[0])
+    learning.add_argument("--in-memory", type=float, default=1e6)
+    counting = commands.add_parser("count")
+    for command, rows in ((learning, [1e4, 1e5, 1e6, 1e7]), (counting, [1e6])):
+        command.add_argument("--rows", nargs="+", type=float, default=rows)
+        command.add_argument("--variables", type=int, default=20)
+    single = commands.add_parser("run")
+    single.add_argument("task")
+    options = parser.parse_args(arguments)
+    if options.command == "run":
+        print(json.dumps(one_run(json.loads(options.task))))
+    elif options.command == "learn":
+        learn(options)
+    else:
+        count(options)
+
+
+if __name__ == "__main__":
+    main()
