@@ -39,6 +39,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
+    from gomea_bn.data.loading import Loaded
     from gomea_bn.data.table import Table
 
 __all__ = ["fit"]
@@ -77,12 +78,18 @@ def fit(
 ) -> None:
     """Count the probability tables of a graph and bins of your own from DATA; nothing is searched.
 
+    DATA may be a folder or a quoted pattern of Parquet and Arrow files, which need not fit into memory.
+
     Every column of the graph that is continuous needs cuts, from --cuts, --cut-points or GRAPH. In Python this is
     DiscretizedBayesNet.from_table(table, edges, cut_points, pseudo_count="auto",
     shapes=shapes_of_cuts(table, cut_points)). Exit codes: 0 done, 1 not written, 2
     wrong use, 3 graph or data unusable, 130 interrupted.
     """
+    from gomea_bn.data.loading import load
+    from gomea_bn.data.pieces import is_in_pieces
+    from gomea_bn.data.sources import AVAILABLE, treatment_in_reading
     from gomea_bn.errors import check_choice
+    from gomea_bn.large.fitting import network_from_pieces
     from gomea_bn.learning.given_cuts import shapes_of_cuts
     from gomea_bn.learning.learning_problem import SHAPES
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -115,15 +122,32 @@ def fit(
         **chosen_cuts,
     }
     try:
-        table = _table(data, names, chosen_cuts, kinds, treatment, max_levels, reading)
-        with printed_warnings():
-            network = DiscretizedBayesNet.from_table(
-                table,
+        if is_in_pieces(data):
+            in_reading = treatment_in_reading("error" if treatment == AVAILABLE else treatment)
+            network = network_from_pieces(
+                data,
                 edges,
                 chosen_cuts,
+                table_of=lambda frame: _table(
+                    load(frame, reading), names, chosen_cuts, kinds, in_reading, max_levels
+                ),
+                drops_missing=treatment == "drop",
                 pseudo_count=smoothing,
-                shapes=shapes_of_cuts(table, chosen_cuts, shape),
+                shape=shape,
+                n_jobs=-1,
+                announce=say,
             )
+        else:
+            loaded = loaded_data(data, reading)
+            table = _table(loaded, names, chosen_cuts, kinds, treatment_in_reading(treatment), max_levels)
+            with printed_warnings():
+                network = DiscretizedBayesNet.from_table(
+                    table,
+                    edges,
+                    chosen_cuts,
+                    pseudo_count=smoothing,
+                    shapes=shapes_of_cuts(table, chosen_cuts, shape),
+                )
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     except KeyboardInterrupt:
@@ -156,20 +180,17 @@ def _graph(text: str) -> tuple[list[str], list[tuple[str, str]], dict[str, list[
 
 
 def _table(
-    data: Path,
+    loaded: Loaded,
     names: list[str],
     cut_points: dict[str, list[float]],
     kinds: dict[str, str],
     missing: str,
     max_levels: int,
-    reading: ReadingOptions,
 ) -> Table:
     """Return the columns of the graph; columns with cuts are continuous."""
     from gomea_bn.data.columns import column_positions
-    from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import table_of
 
-    loaded = loaded_data(data, reading)
     positions = column_positions(loaded.frame, names)
     chosen = sorted({positions[name] for name in names})
     others = [str(name) for at, name in enumerate(loaded.frame.columns) if at not in chosen]
@@ -183,7 +204,7 @@ def _table(
     kinds = {**dict.fromkeys(cut_points, "continuous"), **kinds}
     subset = replace(loaded, frame=loaded.frame.iloc[:, chosen])
     with printed_warnings():
-        table = table_of(subset, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
+        table = table_of(subset, kinds=kinds, missing=missing, max_levels=max_levels)
     _check_columns(table, names, cut_points)
     return table
 

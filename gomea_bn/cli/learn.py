@@ -362,7 +362,7 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
     if record is None:
         return ""
     kinds = Counter(move["kind"] for move in record["moves"])
-    edges = sum(kinds[kind] for kind in ("add", "remove", "reverse"))
+    edges = sum(kinds[kind] for kind in ("add", "remove", "replace", "reverse"))
     ended = (
         "No single edge and no other cuts of a column would raise the score over all rows."
         if record["stopped_by"] != "interrupt"

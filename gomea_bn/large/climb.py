@@ -70,9 +70,9 @@ class Move:
     Attributes
     ----------
     kind : str
-        "add", "remove", "reverse" or "cuts".
+        "add", "remove", "replace", "reverse" or "cuts".
     columns : tuple of int
-        Parent and child, or the column that is cut.
+        Parent, or new and former parent, and child; or the column that is cut.
     gain : float
         Nats.
     families : mapping of int to frozenset of int
@@ -142,13 +142,16 @@ class Climb:
     def improve(self, *, edges: bool) -> float:
         """Make moves until none is left, and return what they gain in nats; without `edges` only cuts move.
 
+        Where no single move is left, pairs are tried: a parent in place of another one, and the reversal of an edge
+        with one more change of the parents at either end.
+
         Cuts of all columns first move at once, since most of them hardly matter to each other. As soon as that lowers
         the score it is taken back, and from then on a move waits for those that concern its families.
         """
-        gained, at_once = 0.0, not edges
+        gained, at_once, pairs = 0.0, not edges, False
         before: tuple[float, list[NDArray[np.int64]], int] | None = None
         while not self.stop.flag[0]:
-            moves = self._pass(edges=edges)
+            moves = self._pass(edges=edges, pairs=pairs)
             score = self._total()
             if before is not None:
                 if at_once and score < before[0]:
@@ -158,8 +161,10 @@ class Climb:
                     continue
                 gained += score - before[0]
             before = score, list(self.cuts), len(self.moves)
-            if not self._make(moves, at_once=at_once):
+            has_moved = bool(self._make(moves, at_once=at_once))
+            if not has_moved and (pairs or not edges):
                 break
+            pairs = not has_moved
         return gained
 
     def _total(self) -> float:
@@ -202,10 +207,13 @@ class Climb:
     def _family(self, child: int, parents: Iterable[int]) -> tuple[View, ...]:
         return (*(self.view(p) for p in sorted(parents)), self.view(child))
 
-    def _pass(self, *, edges: bool) -> list[Move]:
+    def _pass(self, *, edges: bool, pairs: bool) -> list[Move]:
         """Count what is not known of the neighbours, and return all moves that gain, best first."""
         children = range(len(self.parents))
-        neighbours = {v: self._neighbours(v) for v in children} if edges else {}
+        neighbours = {v: self._neighbours(v, self.parents[v]) for v in children} if edges else {}
+        if pairs:
+            for v in children:
+                neighbours[v] = self._second_neighbours(v, neighbours[v])
         families = {
             self._key(self._family(v, self.parents[v])): self._family(v, self.parents[v]) for v in children
         }
@@ -241,10 +249,9 @@ class Climb:
             moves += self._edge_moves(neighbours)
         return sorted(moves, key=lambda move: (-move.gain, move.kind, move.columns))
 
-    def _neighbours(self, child: int) -> list[frozenset[int]]:
-        """Return the parent sets with one parent more or fewer that the rules allow."""
-        parents = self.parents[child]
-        fewer = [parents - {p} for p in sorted(parents)]
+    def _neighbours(self, child: int, parents: frozenset[int]) -> list[frozenset[int]]:
+        """Return the sets with one parent more or fewer that the rules allow."""
+        fewer = [parents - {p} for p in sorted(parents) if not self.rules.requires(p, child)]
         if len(parents) >= self.rules.edges.max_indegree:
             return fewer
         cells = prod(self.view(v).cardinality for v in (*parents, child))
@@ -259,6 +266,20 @@ class Climb:
             # a column with one bin gains nothing as a parent
             and self.view(p).cardinality > 1
         ]
+
+    def _second_neighbours(self, child: int, neighbours: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+        """Return the neighbours of a child's parents, and the neighbours of those that differ by a present edge.
+
+        A present edge either ends at the child, or leads from it to a column that becomes a parent.
+        """
+        parents = self.parents[child]
+        sets = dict.fromkeys(neighbours)
+        for near in neighbours:
+            (other,) = near ^ parents
+            if other in parents or child in self.parents[other]:
+                sets.update(dict.fromkeys(self._neighbours(child, near)))
+        sets.pop(parents, None)
+        return list(sets)
 
     def _can_recut(self, v: int) -> bool:
         sizes = [prod(view.cardinality for view in family) for family in self._around(v)]
@@ -296,29 +317,38 @@ class Climb:
         return CutLimits(1, largest, limits.min_width, limits.min_bin_count)
 
     def _edge_moves(self, neighbours: Mapping[int, Sequence[frozenset[int]]]) -> list[Move]:
-        """Return the edges whose addition, removal or reversal gains."""
+        """Return the changes of one parent set, and the reversals of an edge, that gain."""
         moves = []
         present = [self._score(v, parents) for v, parents in enumerate(self.parents)]
         for child, sets in neighbours.items():
             for parents in sets:
                 gain = self._score(child, parents) - present[child]
-                (other,) = parents ^ self.parents[child]
-                if other not in parents and self.rules.requires(other, child):
+                added, removed = sorted(parents - self.parents[child]), sorted(self.parents[child] - parents)
+                if len(added) + len(removed) > 1 and not (added and removed):
                     continue
                 if is_gain(gain, present[child]):
-                    kind = "add" if other in parents else "remove"
-                    moves.append(Move(kind, (other, child), gain, {child: parents}))
+                    kind = "replace" if added and removed else "add" if added else "remove"
+                    moves.append(Move(kind, (*added, *removed, child), gain, {child: parents}))
         for child, parents in enumerate(self.parents):
             for parent in sorted(parents):
-                new = self.parents[parent] | {child}
-                if new not in neighbours[parent]:
+                if not self.rules.allows(child, parent):
                     continue
-                gain = self._score(child, parents - {parent}) + self._score(parent, new)
-                gain -= present[child] + present[parent]
+                without = [s for s in (*neighbours[child], parents) if parent not in s]
+                reversed_ = [s for s in neighbours[parent] if child in s]
+                if not without or not reversed_:
+                    continue
+                best = max(without, key=lambda s: (self._score(child, s), sorted(s)))
+                new = max(reversed_, key=lambda s: (self._score(parent, s), sorted(s)))
+                gain = self._score(child, best) + self._score(parent, new) - present[child] - present[parent]
                 if is_gain(gain, present[child] + present[parent]):
-                    families = {child: parents - {parent}, parent: new}
-                    moves.append(Move("reverse", (parent, child), gain, families))
+                    moves.append(Move("reverse", (parent, child), gain, {child: best, parent: new}))
         return moves
+
+    def _best_set(self, child: int, sets: Sequence[frozenset[int]]) -> tuple[frozenset[int], float]:
+        """Return the parents with the highest score, the first of equal ones, and this score."""
+        scores = [self._score(child, parents) for parents in sets]
+        best = int(np.argmax(scores))
+        return sets[best], scores[best]
 
     def _make(self, moves: Sequence[Move], *, at_once: bool) -> int:
         """Make moves in their order, and return their number.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -13,15 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.data.pieces import Piece, pieces_of
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding, scaled_log_density
 from gomea_bn.large.climb import Climb, SearchRules
-from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, LocalCounter, View
+from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, View
 from gomea_bn.large.grid_cuts import GridColumn
-from gomea_bn.large.on_dask import DaskCounter
-from gomea_bn.large.survey import sample_of, sampled_rows
+from gomea_bn.large.opening import check_complete, opened_counter, print_line, sample_frame, silent
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -39,15 +35,12 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
-from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.kernel_progress import announced_kernels
-from gomea_bn.runtime.threads import StopFlag, thread_count
-from gomea_bn.texts import listed
+from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.texts import counted
 
 __all__ = ["LargeFit", "compile_large_kernels", "learn_from_pieces"]
 
-# bytes of cells that stay in memory
-_MOST_BYTES = 2**30
 # boundaries of cells that are spread over a column; the others are near its cuts
 _SPREAD = 120
 # sample ranks around a learned cut that become boundaries
@@ -107,10 +100,8 @@ def learn_from_pieces(
     """
     check_integer("sample_rows", learner.sample_rows, 1000)
     _check_options(learner)
-    n_threads = thread_count(learner.n_jobs)
-    tell = announce or (_print if learner.verbose else _silent)
-    pieces = pieces_of(source)
-    with _counter(pieces, learner.scheduler, n_threads, is_dask=hasattr(source, "dask")) as counter:
+    tell = announce or (print_line if learner.verbose else silent)
+    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
         return _Fit(learner, counter, tell).run()
 
 
@@ -130,31 +121,6 @@ def compile_large_kernels(announce: Callable[[str], object]) -> float:
     return perf_counter() - began
 
 
-@contextmanager
-def _counter(
-    pieces: Sequence[Piece], scheduler: str | None, n_threads: int, *, is_dask: bool
-) -> Iterator[FamilyCounter]:
-    """Give the counter of pieces: the workers of a cluster, or threads of this process."""
-    if scheduler is not None:
-        with connected(scheduler) as client:
-            yield DaskCounter(client, pieces)
-        return
-    client = _present_client() if is_dask else None
-    if client is not None:
-        yield DaskCounter(client, pieces)
-        return
-    with LocalCounter(pieces, n_threads, _MOST_BYTES) as counter:
-        yield counter
-
-
-def _present_client() -> Any:
-    """Return the Dask client of this process, None without any."""
-    try:
-        return distributed().default_client()
-    except (ValueError, GomeaBnError):
-        return None
-
-
 def _check_options(learner: BayesNetLearner) -> None:
     """Raise for options that only tables in memory have."""
     if learner.density != "bins":
@@ -169,14 +135,6 @@ def _check_options(learner: BayesNetLearner) -> None:
                 f" alone, got {learner.discretizer!r}.",
             ]
         )
-
-
-def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _silent(line: str) -> None:
-    """Print nothing."""
 
 
 class _Fit:
@@ -226,20 +184,15 @@ class _Fit:
 
     def _sample(self) -> Table:
         """Read all rows once, and return the sample as a table."""
-        n_rows = self.counter.sizes()
-        self.n_rows = sum(n_rows)
-        if not self.n_rows:
-            raise GomeaBnError("The table has no rows.")
-        self.tell(f"{self.n_rows:,} rows in {len(n_rows):,} pieces.")
         seed = 0 if self.learner.random_state is None else seed_of(self.learner.random_state)
-        positions = sampled_rows(n_rows, self.learner.sample_rows, seed)
-        rows = sample_of(self.counter.survey(positions), positions)
+        rows, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, seed)
+        self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
         self.n_readings += 1
         missing = "drop" if self.learner.missing == "drop" else "keep"
         kinds, max_levels = self.learner.kinds, self.learner.max_levels
         table = read_table(rows, kinds=kinds, missing=missing, max_levels=max_levels)
         numbers = np.array([column.n_missing for column in table.columns])
-        self._check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
+        check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
         return table
 
     def _first_boundaries(self, name: str, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -280,7 +233,8 @@ class _Fit:
         )
         coded = self.counter.code(coding)
         self.n_readings += 1
-        self._check_complete(self.table, coded.n_missing)
+        if self.learner.missing != "drop":
+            check_complete(self.table, coded.n_missing)
         self.n_rows = coded.n_rows
         if is_first:
             self.shapes = {
@@ -300,18 +254,6 @@ class _Fit:
             else None
             for column in self.table.columns
         ]
-
-    def _check_complete(self, table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
-        """Raise if values are missing that are not dropped."""
-        if self.learner.missing != "drop" and n_missing.any():
-            texts = [
-                f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n
-            ]
-            raise GomeaBnError(
-                f"Learning from a table in pieces needs complete rows; missing values{of_rows} in "
-                f"{listed(texts, 5)}.",
-                [Setting("missing", "drop")],
-            )
 
     def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
         """Return the shape of a column with its log likelihood over all rows.

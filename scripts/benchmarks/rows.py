@@ -140,7 +140,7 @@ def learn(options: argparse.Namespace) -> None:
                 ]
             )
             print(rows[-1], flush=True)
-    heading = [
+    columns = [
         "rows",
         "",
         "sample, s",
@@ -152,7 +152,7 @@ def learn(options: argparse.Namespace) -> None:
         "score a row",
         "same network",
     ]
-    print_table(heading, rows)
+    print_table(f"{options.variables} columns", columns, rows)
 
 
 def count(options: argparse.Namespace) -> None:

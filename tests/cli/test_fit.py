@@ -104,3 +104,14 @@ def test_bins_have_the_shapes_that_a_learner_would_give_them(files, rows):
     assert "shape must be" in refused(
         2, "fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "round", "-o", "x.json"
     )
+
+
+def test_a_folder_of_files_is_counted_in_pieces(files, rows):
+    (files / "rows").mkdir()
+    for k in range(3):
+        rows.iloc[k::3].to_parquet(files / "rows" / f"{k}.parquet")
+    ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json")
+    result = ok("fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "all.json")
+    assert DiscretizedBayesNet.from_json("all.json") == DiscretizedBayesNet.from_json("own.json")
+    assert f"All {len(rows):,} rows read." in result.stderr
+    refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "rows/all.json")

@@ -20,6 +20,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.large import learning
 from gomea_bn.large.climb import Climb
+from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces
 from gomea_bn.learning.learning_problem import LearningOptions, scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
@@ -245,3 +246,16 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
     assert stopped.record["stopped_by"] == "interrupt"
     assert stopped.record["moves"] == []
     assert stopped.network.metadata["n_rows"] == 6_000
+
+
+def test_given_bins_are_counted_from_all_rows(frame, fit) -> None:
+    network = fit.network
+    pieces = [frame.iloc[:1_700], frame.iloc[1_700:]]
+    counted = network_from_pieces(pieces, network.edges, network.cut_points, sample_rows=1_000)
+    for name in network.names:
+        np.testing.assert_array_equal(counted.tables[name], network.tables[name])
+    assert counted.support == network.support
+    assert counted.metadata["n_rows"] == 6_000
+    even = network_from_pieces(pieces, [], network.cut_points, pseudo_count=2.0, shape="uniform", n_jobs=2)
+    expected = type(network).from_table(read_table(frame), [], network.cut_points, pseudo_count=2.0)
+    assert even == expected

@@ -1,0 +1,95 @@
+"""A table in pieces as a counter of families and a sample of its rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn.data.pieces import pieces_of
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.large.counts import FamilyCounter, LocalCounter
+from gomea_bn.large.on_dask import DaskCounter
+from gomea_bn.large.survey import sample_of, sampled_rows
+from gomea_bn.runtime.cluster import connected, distributed
+from gomea_bn.runtime.threads import thread_count
+from gomea_bn.texts import listed
+
+__all__ = ["check_complete", "opened_counter", "print_line", "sample_frame", "silent"]
+
+# bytes of cells that stay in memory
+_MOST_BYTES = 2**30
+
+
+@contextmanager
+def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> Iterator[FamilyCounter]:
+    """Give the counter of a table in pieces: the workers of a cluster, or threads of this process.
+
+    Parameters
+    ----------
+    source : path, pattern, Dask dataframe, or sequence of DataFrame
+        See `pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+    n_jobs : int, optional
+        Number of threads, as of learners.
+    """
+    pieces = pieces_of(source)
+    if scheduler is not None:
+        with connected(scheduler) as client:
+            yield DaskCounter(client, pieces)
+        return
+    client = _present_client() if hasattr(source, "dask") else None
+    if client is not None:
+        yield DaskCounter(client, pieces)
+        return
+    with LocalCounter(pieces, thread_count(n_jobs), _MOST_BYTES) as counter:
+        yield counter
+
+
+def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataFrame, int, int]:
+    """Return a sample of the rows of a table in pieces, and the numbers of its rows and pieces.
+
+    Raises
+    ------
+    GomeaBnError
+        If there are no rows.
+    """
+    n_rows = counter.sizes()
+    if not sum(n_rows):
+        raise GomeaBnError("The table has no rows.")
+    positions = sampled_rows(n_rows, size, seed)
+    return sample_of(counter.survey(positions), positions), sum(n_rows), len(n_rows)
+
+
+def check_complete(table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
+    """Raise if values of columns are missing, int64 (n_columns,)."""
+    if n_missing.any():
+        texts = [f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n]
+        raise GomeaBnError(
+            f"A table in pieces needs complete rows; missing values{of_rows} in {listed(texts, 5)}.",
+            [Setting("missing", "drop")],
+        )
+
+
+def print_line(line: str) -> None:
+    """Print a line to standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def silent(line: str) -> None:
+    """Print nothing."""
+
+
+def _present_client() -> Any:
+    """Return the Dask client of this process, None without any."""
+    try:
+        return distributed().default_client()
+    except (ValueError, GomeaBnError):
+        return None
