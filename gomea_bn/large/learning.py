@@ -282,11 +282,15 @@ class _Fit:
         return column.n_rows > _TIES * len(column.distinct)
 
     def _n_distinct(self, column: SortedColumn) -> float:
-        """Return an estimate of the number of distinct values in all rows (Chao, 1984)."""
+        """Return an estimate of the number of distinct values in all rows.
+
+        Of the rows outside the sample, the share of values that occur once in the sample is new (Good, 1953); but no
+        more values are unseen than their numbers of occurrences suggest (Chao, 1984).
+        """
         counts = np.diff(np.concatenate(([0], column.below, [column.n_rows])))
         once, twice = float((counts == 1).sum()), float((counts == 2).sum())
-        unseen = once * max(once - 1, 0) / (2 * (twice + 1))
-        return min(len(column.distinct) + unseen, float(self.n_rows))
+        new = once / column.n_rows * (self.n_rows - column.n_rows)
+        return len(column.distinct) + min(new, once * max(once - 1, 0) / (2 * (twice + 1)))
 
     @property
     def _method(self) -> Any:

@@ -71,6 +71,17 @@ def test_the_score_over_all_rows_is_that_of_a_table_in_memory(frame, fit, learne
     assert fit.score == pytest.approx(score_in_memory(frame, fit.network, learner), rel=0.01)
 
 
+def test_shaped_columns_have_the_score_of_a_table_in_memory(learner) -> None:
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=3_000)
+    y = np.where(generator.random(3_000) < 0.3, 0.0, x + generator.normal(scale=0.5, size=3_000))
+    bells = pd.DataFrame({"x": x, "y": y})
+    fit = learn_from_pieces(replace(learner, sample_rows=3_000), [bells.iloc[:1_000], bells.iloc[1_000:]])
+    assert set(fit.network.shapes) == {"x", "y"}
+    assert fit.network.shapes["y"].points
+    assert fit.score == pytest.approx(score_in_memory(bells, fit.network, learner), abs=1e-6)
+
+
 def test_all_rows_improve_the_network_of_the_sample(frame, fit, learner) -> None:
     record = fit.record
     assert record["n_rows"] == 6_000
