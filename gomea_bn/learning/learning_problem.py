@@ -25,7 +25,7 @@ from gomea_bn.errors import (
     nearest,
 )
 from gomea_bn.learning.options import LearnerParameters
-from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.learning.table_shapes import table_cells, table_shapes
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
@@ -74,6 +74,8 @@ CURVES = ("auto", "none")
 
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
+# numbers of bins of the first policies of a tall table, whose codes take a byte a row each
+_TALL_FIRST_BINS = (2, 3, 5, 8, 12)
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
 
@@ -362,7 +364,7 @@ def scored_variables(
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
-    shapes = column_shapes(table, options)
+    shapes, cells = column_shapes(table, options), table_cells(table)
     variables = []
     for column in table.columns:
         shape = shapes.get(column.name)
@@ -382,16 +384,20 @@ def scored_variables(
             )
         elif column.name in fixed:
             policy = fixed_policy(column.name, column.observed, fixed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
+            variables.append(
+                ScoredVariable(column.name, column.values, 0, (policy,), shape, cells.get(column.name))
+            )
         else:
             is_priced = options.discretizer == OPTIMAL
             most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
-            policies = policy_library(column.observed, options.family, most)
+            of_column = cells.get(column.name)
+            numbers = _TALL_FIRST_BINS if is_priced and of_column is not None else None
+            policies = policy_library(column.observed, options.family, most, of_column, numbers)
             if is_priced:
                 policies = _within_limits(policies, column.observed, options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))
+            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape, of_column))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
     _check_required(table, options.knowledge)

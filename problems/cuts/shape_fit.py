@@ -124,7 +124,9 @@ def _twice_median_gap(distinct: NDArray[np.float64]) -> float:
     return float(2 * np.median(np.diff(distinct)))
 
 
-def _resolution_of_cells(values: NDArray[np.float64], cells: QuantileCells, is_point: NDArray[np.bool_]) -> float:
+def _resolution_of_cells(
+    values: NDArray[np.float64], cells: QuantileCells, is_point: NDArray[np.bool_]
+) -> float:
     """Return `resolution` for the values of a column that are not point masses, given its cells."""
     middles, counts = cells.middles[~is_point], cells.counts[~is_point]
     n_distinct = int(cells.distinct_below[-1]) - int(is_point.sum())
