@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import log, pi
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -271,8 +272,6 @@ class _ByCell(NamedTuple):
 
     Attributes
     ----------
-    cell_of : ndarray of shape (n_rows,), uint16
-        Cell or level of every row.
     share : ndarray of shape (n_cells,), float64
         Share of the rows in every cell.
     values : ndarray of shape (n_cells, n_functions + 2), float64
@@ -282,7 +281,6 @@ class _ByCell(NamedTuple):
         As in `CurveData`.
     """
 
-    cell_of: NDArray[np.uint16]
     share: NDArray[np.float64]
     values: NDArray[np.float64]
     roughness: NDArray[np.float64]
@@ -296,7 +294,9 @@ def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _
     Products are added in single precision inside blocks of rows, and in double precision between them.
     """
     n_rows, n = len(variables[0].values), len(variables)
-    columns = in_threads(lambda variable: _by_cell(variable, per_column), variables)
+    # one array, which returns to the system as a whole
+    cell_of = np.empty((n, n_rows), np.uint16)
+    columns = in_threads(lambda v: _by_cell(variables[v], per_column, cell_of[v]), range(n))
     ends = np.cumsum([column.values.shape[1] for column in columns])
     is_target = np.zeros(ends[-1], np.bool_)
     is_target[np.subtract.outer(ends, np.arange(1, _N_TARGETS + 1))] = True
@@ -307,17 +307,16 @@ def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _
         block = np.empty((rows.step, ends[-1]), np.float32)
         for start in rows:
             n_block = min(rows.step, rows.stop - start)
-            for column, table, end in zip(columns, tables, ends.tolist(), strict=True):
-                cell_of = column.cell_of[start : start + n_block]
+            for of_column, table, end in zip(cell_of, tables, ends.tolist(), strict=True):
                 # "clip" needs no check of every index
-                of_block = np.take(table, cell_of, axis=0, mode="clip")
+                of_block = np.take(table, of_column[start : start + n_block], axis=0, mode="clip")
                 block[:n_block, end - table.shape[1] : end] = of_block
             total += block[:n_block].T @ block[:n_block]
         return total
 
     # a fixed number of parts, so that sums do not depend on the number of threads
     bounds = np.linspace(0, n_rows, _N_PARTS + 1).astype(np.int64).tolist()
-    parts = [range(low, high, _BLOCK_OF_CELLS) for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
+    parts = [range(low, high, _BLOCK_OF_CELLS) for low, high in pairwise(bounds)]
     products = np.sum(in_threads(of_part, parts), axis=0)
     squares = np.array([n_rows * (column.share @ column.values[:, -_N_TARGETS:] ** 2) for column in columns])
     unexplained = np.array([column.unexplained for column in columns])
@@ -332,20 +331,21 @@ def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _
     )
 
 
-def _by_cell(variable: ScoredVariable, per_column: int) -> _ByCell:
-    """Return the functions and targets of a column of a tall table."""
+def _by_cell(variable: ScoredVariable, per_column: int, cell_of: NDArray[np.uint16]) -> _ByCell:
+    """Return the functions and targets of a column of a tall table, and fill in the cell or level of every row."""
     unexplained, alone = np.ones(_N_TARGETS), np.full(_N_TARGETS, -np.inf)
     functions: _LevelFunctions | _SmoothFunctions
     if variable.cells is None:
         functions = _LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
-        share, cell_of = functions.share, variable.values.astype(np.uint16)
+        share = functions.share
+        cell_of[:] = variable.values
         of_cells = functions.at(np.arange(variable.n_levels))
         targets = np.zeros((len(share), _N_TARGETS))
     else:
         cells = variable.cells
         share = cells.counts / cells.n_rows
         scores, widths = _scores_of_cells(cells)
-        cell_of = row_cells(np.asarray(variable.values, np.float64), cells)
+        cell_of[:] = row_cells(np.asarray(variable.values, np.float64), cells)
         functions = _SmoothFunctions(scores, per_column, share)
         of_cells = functions.at(scores)
         targets = np.zeros((len(share), _N_TARGETS))
@@ -355,7 +355,7 @@ def _by_cell(variable: ScoredVariable, per_column: int) -> _ByCell:
             if variable.shape is not None and variable.shape.may_be_uniform:
                 targets[:, 1], unexplained[1], alone[1] = _in_own_units_of_cells(variable.shape, cells)
     values = np.concatenate([of_cells - share @ of_cells, targets], axis=1)
-    return _ByCell(cell_of, share, values, functions.roughness, unexplained, alone)
+    return _ByCell(share, values, functions.roughness, unexplained, alone)
 
 
 def _scores_of_cells(cells: QuantileCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, fill_bin_codes
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.available_cases import MISSING
@@ -47,8 +47,6 @@ __all__ = [
 
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20240219
-# rows of float64 that stay in the cache of a core while they are compared with all cuts
-_ROWS_IN_CACHE = 1 << 14
 # configurations are numbered by 64-bit integers
 _MAX_CELLS = 2**62
 
@@ -190,7 +188,8 @@ class _Ranks:
         return np.asarray(self._distinct[rows], np.int64)
 
     def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Fill `codes` with the bins of the rows that have a value, and return the number of rows below each cut."""
+        """Fill `codes` with bins, `MISSING` without a value, and return the number of rows below each cut."""
+        codes[:] = MISSING
         ends = np.searchsorted(self.ascending, cut_points, side="right")
         counts = np.diff(ends, prepend=0, append=self.n_rows)
         codes[self._order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
@@ -214,21 +213,9 @@ class _TallColumn:
 
     def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Do the same as `_Ranks.code`."""
-        above = np.zeros(len(cut_points), np.int64)
-        for start in range(0, len(codes), _ROWS_IN_CACHE):
-            values, of_rows = (
-                self._values[start : start + _ROWS_IN_CACHE],
-                codes[start : start + _ROWS_IN_CACHE],
-            )
-            bins = np.zeros(len(values), np.uint8)
-            for k, cut in enumerate(cut_points.tolist()):
-                is_above = values > cut
-                above[k] += np.count_nonzero(is_above)
-                bins += is_above.view(np.uint8)
-            if self._has_missing:
-                np.copyto(of_rows, bins, where=~np.isnan(values))
-            else:
-                of_rows[:] = bins
+        above = fill_bin_codes(self._values, cut_points, codes)
+        if self._has_missing:
+            codes[np.isnan(self._values)] = MISSING
         return self.n_rows - above
 
 
@@ -263,7 +250,6 @@ class _CodedColumn:
 
         With missing values both are multiplied by the number of all rows per observed row.
         """
-        codes[:] = MISSING
         ends = self._ranks.code(policy.cut_points, codes)
         counts = np.diff(ends, prepend=0, append=self._ranks.n_rows)
         cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
@@ -447,6 +433,12 @@ class FamilyScorer:
     def new_scratch(self) -> ScoreScratch:
         """Return the work space of one thread."""
         return new_scratch(self.n_rows, self.max_cardinality, self.rows.curves)
+
+    def for_thread(self) -> FamilyScorer:
+        """Return the scorer with a work space of its own; `use_cache` must be False in threads."""
+        other = copy(self)
+        other._scratch = self.new_scratch()
+        return other
 
     def without_curves(self) -> FamilyScorer:
         """Return a scorer by tables alone, with the same libraries and codes, and a cache of its own."""

@@ -75,7 +75,7 @@ CURVES = ("auto", "none")
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
 # numbers of bins of the first policies of a tall table, whose codes take a byte a row each
-_TALL_FIRST_BINS = (2, 3, 5, 8, 12)
+_TALL_FIRST_BINS = (2, 4, 8)
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
 

@@ -44,6 +44,8 @@ _WITHOUT_EFFECT = ("callback", "n_jobs", "verbose")
 
 # share of the seconds that a search has even if its preparation took all of them
 _LEAST_SHARE = 0.01
+# seconds of the final tables per second of preparing
+_SHARE_OF_TABLES = 0.3
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -156,12 +158,15 @@ def limits_of(learner: LearnerParameters) -> Limits:
 
 
 def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
-    """Return the limits that are left for a search when its columns took some seconds to prepare.
+    """Return the limits that are left for a search when its table took some seconds to read and prepare.
 
-    At least a hundredth of `max_seconds` is left, so that there is always a network.
+    A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns. At
+    least a hundredth of `max_seconds` is left, so that there is always a network.
     """
     most = limits.max_seconds
-    return limits if most is None else replace(limits, max_seconds=max(most - seconds, _LEAST_SHARE * most))
+    if most is None:
+        return limits
+    return replace(limits, max_seconds=max(most - (1 + _SHARE_OF_TABLES) * seconds, _LEAST_SHARE * most))
 
 
 def row_densities(

@@ -6,9 +6,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gomea_bn.data.columns import Column
+from gomea_bn.data.columns import TALL_TABLE, Column
 from gomea_bn.data.table import Table
-from gomea_bn.problems.cuts.quantile_cells import TALL_TABLE, QuantileCells, quantile_cells
+from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
 from gomea_bn.runtime.threads import in_threads

@@ -1,4 +1,4 @@
-"""Neighbouring values of a tall column gathered into cells, which stand for its rows where exact ranks are not needed."""
+"""Cells of neighbouring values of a tall column, which stand for its rows where ranks need not be exact."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from scipy.special import ndtr, ndtri
 
 from gomea_bn.problems.cuts.policies import midpoint
 
-__all__ = ["MOST_CELLS", "TALL_TABLE", "QuantileCells", "quantile_cells", "row_cells"]
+__all__ = ["MOST_CELLS", "QuantileCells", "quantile_cells", "row_cells"]
 
-TALL_TABLE = 100_000
-"""Number of rows beyond which shapes, the first cuts and curves come from cells."""
 MOST_CELLS = 4_096
 """Largest number of cells of a column, apart from those of frequent values."""
 
@@ -99,14 +97,18 @@ def row_cells(values: NDArray[np.float64], cells: QuantileCells) -> NDArray[np.u
     if position_bits > 64 - _LEAST_VALUE_BITS:
         return np.searchsorted(cells.cuts, values, side="left").astype(np.uint16)
     centre = cells.middles[np.searchsorted(cells.below, n_rows // 2, side="right") - 1]
+    bits = values - centre
     # a negative zero would be below zero
-    bits = (values - centre + 0.0).view(np.uint64)
-    # integers in the order of the values: negative numbers have their bits inverted
-    is_negative = (bits >> np.uint64(63)).astype(np.bool_)
-    np.bitwise_xor(bits, np.where(is_negative, np.uint64(2**64 - 1), _SIGN), out=bits)
+    bits += 0.0
+    bits = bits.view(np.uint64)
+    # integers in the order of the values: negative numbers have all their bits inverted
+    inverted = (bits.view(np.int64) >> 63).view(np.uint64)
+    inverted |= _SIGN
+    bits ^= inverted
+    del inverted
     mask = np.uint64((1 << position_bits) - 1)
     bits &= ~mask
-    bits |= np.arange(n_rows, dtype=np.uint64)
+    bits |= np.arange(n_rows, dtype=np.uint32)
     bits.sort()
     bits &= mask
     result = np.empty(n_rows, np.uint16)

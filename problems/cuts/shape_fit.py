@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.quantile_cells import TALL_TABLE, QuantileCells, quantile_cells
+from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.texts import counted
