@@ -48,7 +48,7 @@ MISSING_CODE = -1
 """Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
 
 TALL_TABLE = 100_000
-"""Number of rows beyond which first cuts, shapes and curves come from quantile cells, and columns are read in threads."""
+"""Number of rows beyond which shapes, first cuts and curves come from quantile cells."""
 
 _FEW_ROWS = 100
 
@@ -122,7 +122,9 @@ class Column:
         """Whether all values that are not missing are the same; such a column gets no edges."""
         observed = self.observed
         # most columns vary among their first rows
-        return all(bool((part == observed[:1]).all()) for part in (observed[:_FEW_ROWS], observed[_FEW_ROWS:]))
+        return all(
+            bool((part == observed[:1]).all()) for part in (observed[:_FEW_ROWS], observed[_FEW_ROWS:])
+        )
 
 
 def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:

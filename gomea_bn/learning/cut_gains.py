@@ -67,7 +67,9 @@ def cut_gains(
 
     def gains_of(v: int) -> NDArray[np.float64]:
         own = scorer.for_thread()
-        scores = np.array([_score(own, session, v, policy) for policy in range(len(session.network_cuts[v]) + 1)])
+        scores = np.array(
+            [_score(own, session, v, policy) for policy in range(len(session.network_cuts[v]) + 1)]
+        )
         return np.asarray(scores[0] - scores[1:])
 
     is_tall = session.table.n_rows > TALL_TABLE

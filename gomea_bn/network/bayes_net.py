@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import MISSING_CODE, TALL_TABLE, Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.columns import (
+    MISSING_CODE,
+    TALL_TABLE,
+    Level,
+    column_positions,
+    encode_levels,
+    numeric_values,
+)
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.exports import Exports
@@ -34,7 +41,6 @@ from gomea_bn.network.value_kinds import (
     own_values,
     value_kinds_of,
 )
-
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, fill_bin_codes
 from gomea_bn.runtime.threads import in_threads
 

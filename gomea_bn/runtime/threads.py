@@ -168,7 +168,8 @@ def one_blas_thread() -> AbstractContextManager[object]:
     """
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1, user_api="blas")
+    limited: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limited
 
 
 def thread_count(n_jobs: int | None) -> int:

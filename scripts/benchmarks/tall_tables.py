@@ -2,10 +2,10 @@
 
     python scripts/benchmarks/tall_tables.py [--sizes 1000000x20 100000x100 3000000x20 100000x300] [--seconds 2]
 
-Printed are, for every size, the seconds of `BayesNetLearner.fit` from a frame in memory, with the kernels compiled; those of
-reading the frame and preparing the search; its processor time; and how far the peak of the memory lies above the memory at
-the start, as a multiple of the table as float64. Every row is measured in a process of its own. A column is the hyperbolic
-tangent of an earlier one plus normal noise, and every fourth column is the exponential of that.
+Printed are, for every size, the seconds of `BayesNetLearner.fit` from a frame in memory, with the kernels compiled;
+those of reading the frame and preparing the search; its processor time; and how far the peak of the memory lies above
+the memory at the start, as a multiple of the table as float64. Every row is measured in a process of its own. A column
+is the hyperbolic tangent of an earlier one plus normal noise, and every fourth is the exponential of that.
 """
 
 from __future__ import annotations
@@ -76,12 +76,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for size in options.sizes:
         cells = [size]
         for part in ("whole", "preparing"):
-            command = [sys.executable, __file__, "--sizes", size, "--seconds", str(options.seconds), "--part", part]
+            command = [
+                sys.executable,
+                __file__,
+                "--sizes",
+                size,
+                "--seconds",
+                str(options.seconds),
+                "--part",
+                part,
+            ]
             output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             record = json.loads(output.splitlines()[-1])
             cells += [f"{record['seconds']:.1f}", f"{record['processor']:.1f}", f"{record['memory']:.1f}"]
         rows.append(cells)
-    heading = f"Learning with a limit of {options.seconds:g} s: wall and processor seconds, memory per byte of the table"
+    heading = f"Learning with a limit of {options.seconds:g} s: wall and processor seconds, memory per byte of table"
     print_table(heading, ("rows x columns", "whole", "CPU", "memory", "preparing", "CPU", "memory"), rows)
 
 
