@@ -47,7 +47,7 @@ EMPTY_LEVEL = "(empty)"
 MISSING_CODE = -1
 """Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
 
-TALL_TABLE = 100_000
+TALL_TABLE = 50_000
 """Number of rows beyond which shapes, first cuts and curves come from quantile cells."""
 
 _FEW_ROWS = 100

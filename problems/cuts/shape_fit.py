@@ -161,7 +161,7 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
     Expectation maximisation finds the weights. The log likelihood before charges is at most that of the shape.
 
-    With more than 100,000 rows the rows of a cell of at most about a thousandth of the rows count at its median.
+    With more than 50,000 rows the rows of a cell, of at most about a thousandth of them, count at its median.
     """
     checked = _checked(values)
     if len(checked) > TALL_TABLE and point_values is None:
