@@ -31,6 +31,7 @@ from gomea_bn.learning.options import (
     limits_after_preparation,
     limits_of,
     mean_density,
+    preparation_seconds,
     row_densities,
     seed_of,
     with_live_table,
@@ -303,7 +304,7 @@ class BayesNetLearner(LearnerParameters):
             check_learning(table, options)
         # the compiler is not on the clock
         began += compile_kernels(n_columns=len(table.names))
-        problem = learning_problem(table, options)
+        problem = learning_problem(table, options, deadline=began + preparation_seconds(limits))
         limits = limits_after_preparation(limits, perf_counter() - began)
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score

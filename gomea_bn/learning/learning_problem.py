@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -197,6 +198,7 @@ def learning_problem(
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
     *,
     pairs: NDArray[np.bool_] | None = None,
+    deadline: float = np.inf,
 ) -> StructureProblem:
     """Return the problem of learning a network for a table.
 
@@ -211,6 +213,8 @@ def learning_problem(
     pairs : ndarray of shape (N, N), bool, optional
         Pairs of variables that the search may join, from an earlier problem for the same table; by default
         `searched_pairs`.
+    deadline : float
+        Time of `perf_counter` after which no further first cuts are made.
 
     Raises
     ------
@@ -224,7 +228,9 @@ def learning_problem(
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
-        first = _first_cuts(table, options, variables, method, limits, is_plain=proposed is None)
+        first = _first_cuts(
+            table, options, variables, method, limits, is_plain=proposed is None, deadline=deadline
+        )
         variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
     # cross products need complete rows
@@ -250,17 +256,26 @@ def _first_cuts(
     limits: CutLimits,
     *,
     is_plain: bool,
+    deadline: float,
 ) -> dict[int, list[NDArray[np.float64]]]:
     """Return the first cuts of a search; a table keeps them, since they do not depend on the knowledge of the options.
 
-    `is_plain` says whether the libraries of cuts hold those of the options alone.
+    `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that the deadline ended are not
+    kept.
     """
-    if not is_plain or options.cut_points:
-        return first_cuts(variables, method, limits)
+
+    def is_late() -> bool:
+        return perf_counter() > deadline
+
     others = replace(options, knowledge=None)
-    if table not in _first_of_tables or _first_of_tables[table][0] != others:
-        _first_of_tables[table] = others, first_cuts(variables, method, limits)
-    return dict(_first_of_tables[table][1])
+    if not is_plain or options.cut_points:
+        return first_cuts(variables, method, limits, is_late)
+    if table in _first_of_tables and _first_of_tables[table][0] == others:
+        return dict(_first_of_tables[table][1])
+    made = first_cuts(variables, method, limits, is_late)
+    if not is_late():
+        _first_of_tables[table] = others, made
+    return dict(made)
 
 
 def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnShape]:

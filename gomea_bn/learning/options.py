@@ -33,6 +33,7 @@ __all__ = [
     "limits_after_preparation",
     "limits_of",
     "mean_density",
+    "preparation_seconds",
     "row_densities",
     "seed_of",
     "with_live_table",
@@ -44,6 +45,8 @@ _WITHOUT_EFFECT = ("callback", "n_jobs", "verbose")
 
 # share of the seconds that a search has even if its preparation took all of them
 _LEAST_SHARE = 0.01
+# share of the seconds after which the search must begin
+_SHARE_OF_PREPARATION = 0.5
 # seconds of the final tables per second of preparing
 _SHARE_OF_TABLES = 0.3
 
@@ -155,6 +158,11 @@ def learner_section(
 def limits_of(learner: LearnerParameters) -> Limits:
     """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set."""
     return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
+
+
+def preparation_seconds(limits: Limits) -> float:
+    """Return the seconds after which the preparation of a search makes no further first cuts, or infinity."""
+    return np.inf if limits.max_seconds is None else _SHARE_OF_PREPARATION * limits.max_seconds
 
 
 def limits_after_preparation(limits: Limits, seconds: float) -> Limits:

@@ -13,6 +13,8 @@ from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
 from gomea_bn.problems import curves
 from gomea_bn.problems.cuts import quantile_cells as of_cells
 from gomea_bn.problems.cuts import shape_fit
+from gomea_bn.problems.cuts.first_cuts import first_cuts
+from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, fill_bin_codes, policy_library
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells, row_cells
 from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
@@ -182,3 +184,34 @@ def test_a_tall_table_begins_with_few_policies(tall_is_short):
     for variable in problem.scorer.variables[:3]:
         assert 3 <= len(variable.policies) <= 8
         assert {2, 4, 8} <= {policy.n_bins for policy in variable.policies}
+
+
+@pytest.mark.parametrize("shape", ["auto", "marginal"])
+def test_first_cuts_of_a_tall_table_lie_inside_its_columns(shape, tall_is_short):
+    table = read_table(tall_table())
+    variables, _ = scored_variables(table, LearningOptions(max_bins=15, shape=shape))
+    proposed = first_cuts(variables, scoring_method("density-bd"), CutLimits(1, 15))
+    assert set(proposed) == {0, 1, 2}
+    for v, of_column in proposed.items():
+        values = table.columns[v].values
+        assert of_column
+        for cuts in of_column:
+            assert (np.diff(cuts) > 0).all()
+            assert values.min() < cuts[0]
+            assert cuts[-1] < values.max()
+
+
+def test_late_first_cuts_are_quantiles_alone():
+    table = read_table(tall_table())
+    variables, _ = scored_variables(table, LearningOptions(max_bins=15))
+    method, limits = scoring_method("density-bd"), CutLimits(1, 15)
+    late = first_cuts(variables, method, limits, lambda: True)
+    assert all(len(of_column) == 1 for of_column in late.values())
+    assert all(len(of_column) > 1 for of_column in first_cuts(variables, method, limits).values())
+
+
+def test_cuts_that_the_deadline_ended_are_not_kept():
+    table, options = read_table(tall_table()), LearningOptions(max_bins=15)
+    late = learning_problem(table, options, deadline=0.0)
+    assert all(len(of_column) == 1 for of_column in late.first_cuts.values())
+    assert any(len(of_column) > 1 for of_column in learning_problem(table, options).first_cuts.values())
