@@ -150,7 +150,8 @@ class Workers:
 def in_threads(function: Callable[[T], R], items: Iterable[T], *, n_threads: int = -1) -> list[R]:
     """Return what a function returns for every item, in their order, from some threads; -1 stands for one per core.
 
-    With 1 it is the calling thread. It pays for functions that sort or add large arrays, which NumPy does without holding the lock of the interpreter.
+    With 1 it is the calling thread. Threads pay for functions that sort or add large arrays, which NumPy does without
+    holding the lock of the interpreter.
     """
     if n_threads == 1:
         return [function(item) for item in items]
