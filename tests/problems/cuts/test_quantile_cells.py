@@ -63,6 +63,8 @@ def test_cells_count_rows_and_distinct_values_between_their_cuts(name, few_cells
     assert np.bincount(distinct).tolist() == np.diff(cells.distinct_below).tolist()
     assert np.searchsorted(cells.cuts, cells.middles, side="left").tolist() == list(range(len(cells.middles)))
     assert (cells.low, cells.high) == (values.min(), values.max())
+    for cell, middle in enumerate(cells.middles.tolist()):
+        assert middle == np.quantile(values[cell_of == cell], 0.5, method="lower")
 
 
 @pytest.mark.parametrize("name", COLUMNS)
