@@ -14,6 +14,7 @@ from gomea_bn.problems import curves
 from gomea_bn.problems.cuts import quantile_cells as of_cells
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.first_cuts import first_cuts
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, fill_bin_codes, policy_library
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells, row_cells
@@ -217,3 +218,10 @@ def test_cuts_that_the_deadline_ended_are_not_kept():
     late = learning_problem(table, options, deadline=0.0)
     assert all(len(of_column) == 1 for of_column in late.first_cuts.values())
     assert any(len(of_column) > 1 for of_column in learning_problem(table, options).first_cuts.values())
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_tall_columns_are_sorted_as_others(name, monkeypatch):
+    order = SortedColumn(COLUMNS[name]).order
+    monkeypatch.setattr("gomea_bn.problems.cuts.interval_counts.TALL_TABLE", 1_000)
+    assert SortedColumn(COLUMNS[name]).order.tolist() == order.tolist()
