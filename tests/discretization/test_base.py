@@ -345,4 +345,4 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
 
     monkeypatch.setattr(type(method), "read", slow)
     x = np.linspace(0.0, 1.0, 30) ** 2
-    assert method.fit({"x": x, "y": np.sqrt(x)}).fit_seconds_ >= 0.3
+    assert method.fit(pd.DataFrame({"x": x, "y": np.sqrt(x)})).fit_seconds_ >= 0.3

@@ -3,6 +3,7 @@
 from time import sleep
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, read_table
@@ -60,13 +61,15 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
         return source_table(*arguments, **options)
 
     monkeypatch.setattr(of_learner, "source_table", slow)
-    found = []
-    monkeypatch.setattr(
-        of_learner,
-        "limits_after_preparation",
-        lambda limits, seconds: found.append(seconds) or limits_after_preparation(limits, seconds),
-    )
+    seconds_before: list[float] = []
+
+    def noting(limits: Limits, seconds: float) -> Limits:
+        seconds_before.append(seconds)
+        return limits_after_preparation(limits, seconds)
+
+    monkeypatch.setattr(of_learner, "limits_after_preparation", noting)
     x = np.linspace(0.0, 1.0, 40) ** 2
-    BayesNetLearner(max_evaluations=100, max_seconds=60.0, random_state=1).fit({"x": x, "y": np.sqrt(x)})
+    frame = pd.DataFrame({"x": x, "y": np.sqrt(x)})
+    BayesNetLearner(max_evaluations=100, max_seconds=60.0, random_state=1).fit(frame)
     assert len(read) == 1
-    assert found[0] >= 0.3
+    assert seconds_before[0] >= 0.3
