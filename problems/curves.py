@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import log, pi
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,13 @@ from scipy.interpolate import BSpline
 from scipy.linalg import eigh
 from scipy.special import ndtri
 
+from gomea_bn.problems.cuts.quantile_cells import row_cells
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
+from gomea_bn.runtime.threads import in_threads, one_blas_thread
 
 if TYPE_CHECKING:
+    from gomea_bn.problems.cuts.quantile_cells import QuantileCells
+    from gomea_bn.problems.cuts.shape import ColumnShape
     from gomea_bn.problems.family_scorer import ScoredVariable
 
 __all__ = ["curve_data", "curves_of_views", "new_curve_scratch", "no_curves", "normal_scores"]
@@ -30,6 +35,8 @@ _DEGREE = 3
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
 _BLOCK_ROWS = 1 << 14
+_BLOCK_OF_CELLS = 1 << 11
+_N_PARTS = 8
 # prior of coefficients, in rows: a line, and the least rough curve
 _LINE_PRECISION = 1.0
 _CURVE_PRECISIONS = (np.inf, 1.0)
@@ -54,13 +61,17 @@ class _LevelFunctions:
 
     def __init__(self, codes: NDArray[np.int32], n_levels: int) -> None:
         self._codes = codes
-        share = np.bincount(codes, minlength=n_levels) / len(codes)
-        self._used = np.flatnonzero((share > 0) & (share < 1))
-        self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
+        self.share = np.bincount(codes, minlength=n_levels) / len(codes)
+        self._used = np.flatnonzero((self.share > 0) & (self.share < 1))
+        self._scale = 1 / np.sqrt(self.share[self._used] * (1 - self.share[self._used]))
         self.roughness = np.zeros(len(self._used))
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
-        return np.asarray((self._codes[first:last, None] == self._used) * self._scale, np.float64)
+        return self.at(self._codes[first:last])
+
+    def at(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+        """Return the functions at levels, float64 (n, n_functions)."""
+        return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
 
 
 class _SmoothFunctions:
@@ -71,10 +82,17 @@ class _SmoothFunctions:
     roughness is the integral of the squared second derivative, relative to that of the first curve.
     """
 
-    def __init__(self, scores: NDArray[np.float64], n_functions: int) -> None:
-        distinct, counts = np.unique(scores, return_counts=True)
-        share = counts / len(scores)
-        self._scores = scores
+    def __init__(
+        self,
+        scores: NDArray[np.float64],
+        n_functions: int,
+        share: NDArray[np.float64] | None = None,
+    ) -> None:
+        # with shares the scores are those of cells, ascending
+        self._scores = distinct = scores
+        if share is None:
+            distinct, counts = np.unique(scores, return_counts=True)
+            share = counts / len(scores)
         self._mean = float(share @ distinct)
         self._deviation = float(np.sqrt(share @ (distinct - self._mean) ** 2))
         low, high = float(distinct[0]), float(distinct[-1])
@@ -96,7 +114,10 @@ class _SmoothFunctions:
         return np.asarray(BSpline.design_matrix(scores, self._knots, _DEGREE).toarray(), np.float64)
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
-        scores = self._scores[first:last]
+        return self.at(self._scores[first:last])
+
+    def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the functions at normal scores, float64 (n, n_functions)."""
         line = (scores - self._mean) / self._deviation
         if not self._curves.shape[1]:
             return line[:, None]
@@ -135,13 +156,14 @@ def normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     up_to = np.cumsum(counts)
     below = up_to - counts
     n_rows = len(values)
-
-    def quantile(rank: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
-
-    scores = quantile((below + up_to) / 2)
-    widths = quantile(up_to.astype(np.float64)) - quantile(below.astype(np.float64))
+    scores = _quantile((below + up_to) / 2, n_rows)
+    widths = _quantile(up_to.astype(np.float64), n_rows) - _quantile(below.astype(np.float64), n_rows)
     return scores[inverse], widths[inverse]
+
+
+def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+    """Return the quantile of a standard normal at a rank from 0 to `n_rows`."""
+    return np.asarray(ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
 
 
 def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
@@ -162,21 +184,57 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     equal values cover, so that repeated values gain no density.
     """
     n_rows, n = len(variables[0].values), len(variables)
+    per_column = _functions_per_column(variables, n_rows)
+    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
+        return no_curves()
+    if all(variable.n_levels or variable.cells is not None for variable in variables):
+        moments = _moments_of_cells(variables, per_column)
+    else:
+        with one_blas_thread():
+            moments = _moments(variables, per_column)
+    keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
+    return CurveData(
+        products=moments.products,
+        with_targets=moments.with_targets,
+        squares=moments.squares,
+        unexplained=moments.unexplained,
+        alone=moments.alone,
+        first=moments.first,
+        precisions=np.array([_precisions(moments.roughness, of_curve) for of_curve in _CURVE_PRECISIONS]),
+        variable=np.zeros(0, np.int64),
+        child_key=2 * keys[0] + 1,
+        parent_key=2 * keys[1] + 1,
+        half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
+    )
+
+
+class _Moments(NamedTuple):
+    """The parts of `CurveData` that come from the rows, and the roughness of every function, float64 (M,)."""
+
+    products: NDArray[np.float64]
+    with_targets: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    unexplained: NDArray[np.float64]
+    alone: NDArray[np.float64]
+    first: NDArray[np.int64]
+    roughness: NDArray[np.float64]
+
+
+def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
+    """Return the moments of all rows, with at most `per_column` functions of every continuous column."""
+    n_rows, n = len(variables[0].values), len(variables)
     scores: dict[int, NDArray[np.float64]] = {}
     widths: dict[int, NDArray[np.float64]] = {}
     for v, variable in enumerate(variables):
         if not variable.n_levels:
             scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
-    per_column = _functions_per_column(variables, n_rows)
-    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
-        return no_curves()
     functions: list[_Functions] = [
         _SmoothFunctions(scores[v], per_column)
         if v in scores
         else _LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
         for v, variable in enumerate(variables)
     ]
-    first = np.concatenate([[0], np.cumsum([len(f.roughness) for f in functions])]).astype(np.int64)
+    first = _first_functions(functions)
     targets = np.zeros((n_rows, n, _N_TARGETS))
     alone = np.full((n, _N_TARGETS), -np.inf)
     unexplained = np.ones((n, _N_TARGETS))
@@ -198,21 +256,120 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
         products += block.T @ block
         with_targets += block.T @ flat[start : start + _BLOCK_ROWS]
     products -= np.outer(sums, sums) / n_rows
-    roughness = np.concatenate([f.roughness for f in functions])
-    keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
-    return CurveData(
+    return _Moments(
         products=products,
         with_targets=with_targets.reshape(first[-1], n, _N_TARGETS),
         squares=(targets**2).sum(axis=0) + unexplained,
         unexplained=unexplained,
         alone=alone,
         first=first,
-        precisions=np.array([_precisions(roughness, of_curve) for of_curve in _CURVE_PRECISIONS]),
-        variable=np.zeros(0, np.int64),
-        child_key=2 * keys[0] + 1,
-        parent_key=2 * keys[1] + 1,
-        half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
+        roughness=np.concatenate([f.roughness for f in functions]),
     )
+
+
+class _ByCell(NamedTuple):
+    """Functions and targets of one column, which have one value in all rows of a cell or level.
+
+    Attributes
+    ----------
+    share : ndarray of shape (n_cells,), float64
+        Share of the rows in every cell.
+    values : ndarray of shape (n_cells, n_functions + 2), float64
+        Functions and then targets, all with the mean 0; targets that do not exist are 0.
+    roughness : ndarray of shape (n_functions,), float64
+    unexplained, alone : ndarray of shape (2,), float64
+        As in `CurveData`.
+    """
+
+    share: NDArray[np.float64]
+    values: NDArray[np.float64]
+    roughness: NDArray[np.float64]
+    unexplained: NDArray[np.float64]
+    alone: NDArray[np.float64]
+
+
+def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
+    """Return the moments of all rows of a tall table, whose continuous columns have the median value of their cell.
+
+    Products are added in single precision inside blocks of rows, and in double precision between them.
+    """
+    n_rows, n = len(variables[0].values), len(variables)
+    # one array, which returns to the system as a whole
+    cell_of = np.empty((n, n_rows), np.uint16)
+    columns = in_threads(lambda v: _by_cell(variables[v], per_column, cell_of[v]), range(n))
+    ends = np.cumsum([column.values.shape[1] for column in columns])
+    is_target = np.zeros(ends[-1], np.bool_)
+    is_target[np.subtract.outer(ends, np.arange(1, _N_TARGETS + 1))] = True
+    tables = [column.values.astype(np.float32) for column in columns]
+
+    def of_part(rows: range) -> NDArray[np.float64]:
+        total = np.zeros((ends[-1], ends[-1]))
+        block = np.empty((rows.step, ends[-1]), np.float32)
+        for start in rows:
+            n_block = min(rows.step, rows.stop - start)
+            for of_column, table, end in zip(cell_of, tables, ends.tolist(), strict=True):
+                # "clip" needs no check of every index
+                of_block = np.take(table, of_column[start : start + n_block], axis=0, mode="clip")
+                block[:n_block, end - table.shape[1] : end] = of_block
+            total += block[:n_block].T @ block[:n_block]
+        return total
+
+    # a fixed number of parts, so that sums do not depend on the number of threads
+    bounds = np.linspace(0, n_rows, _N_PARTS + 1).astype(np.int64).tolist()
+    parts = [range(low, high, _BLOCK_OF_CELLS) for low, high in pairwise(bounds)]
+    products = np.sum(in_threads(of_part, parts), axis=0)
+    squares = np.array([n_rows * (column.share @ column.values[:, -_N_TARGETS:] ** 2) for column in columns])
+    unexplained = np.array([column.unexplained for column in columns])
+    return _Moments(
+        products=products[np.ix_(~is_target, ~is_target)],
+        with_targets=products[np.ix_(~is_target, is_target)].reshape(-1, n, _N_TARGETS),
+        squares=squares + unexplained,
+        unexplained=unexplained,
+        alone=np.array([column.alone for column in columns]),
+        first=_first_functions(columns),
+        roughness=np.concatenate([column.roughness for column in columns]),
+    )
+
+
+def _by_cell(variable: ScoredVariable, per_column: int, cell_of: NDArray[np.uint16]) -> _ByCell:
+    """Return the functions and targets of a column of a tall table, and fill in the cell or level of every row."""
+    unexplained, alone = np.ones(_N_TARGETS), np.full(_N_TARGETS, -np.inf)
+    functions: _LevelFunctions | _SmoothFunctions
+    if variable.cells is None:
+        functions = _LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        share = functions.share
+        cell_of[:] = variable.values
+        of_cells = functions.at(np.arange(variable.n_levels))
+        targets = np.zeros((len(share), _N_TARGETS))
+    else:
+        cells = variable.cells
+        share = cells.counts / cells.n_rows
+        scores, widths = _scores_of_cells(cells)
+        cell_of[:] = row_cells(np.asarray(variable.values, np.float64), cells)
+        functions = _SmoothFunctions(scores, per_column, share)
+        of_cells = functions.at(scores)
+        targets = np.zeros((len(share), _N_TARGETS))
+        if _may_follow(variable):
+            targets[:, 0], unexplained[0] = _centred(scores, widths, cells.counts)
+            alone[0] = _of_shape(variable)
+            if variable.shape is not None and variable.shape.may_be_uniform:
+                targets[:, 1], unexplained[1], alone[1] = _in_own_units_of_cells(variable.shape, cells)
+    values = np.concatenate([of_cells - share @ of_cells, targets], axis=1)
+    return _ByCell(share, values, functions.roughness, unexplained, alone)
+
+
+def _scores_of_cells(cells: QuantileCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `normal_scores` of the middle row of every cell, and the mean width of its distinct values."""
+    ranks = cells.below.astype(np.float64)
+    ends = _quantile(ranks, cells.n_rows)
+    return _quantile((ranks[:-1] + ranks[1:]) / 2, cells.n_rows), np.diff(ends) / np.diff(
+        cells.distinct_below
+    )
+
+
+def _first_functions(columns: Sequence[_Functions | _ByCell]) -> NDArray[np.int64]:
+    """Return the position of the first function of every column, and the number of all, int64 (N + 1,)."""
+    return np.concatenate([[0], np.cumsum([len(column.roughness) for column in columns])]).astype(np.int64)
 
 
 def _may_follow(variable: ScoredVariable) -> bool:
@@ -235,14 +392,21 @@ def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.f
     return np.where(roughness == 0, _LINE_PRECISION, of_curves)
 
 
-def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return standardised values, and the squares that no curve can explain.
+def _centred(
+    values: NDArray[np.float64], widths: NDArray[np.float64], counts: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.float64], float]:
+    """Return standardised values, and the squares that no curve can explain; `counts` are rows per value, if not 1.
 
     The density of normal noise is nowhere above that of the uniform one on what equal values cover.
     """
-    deviation = values.std()
+    if counts is None:
+        mean, deviation = values.mean(), values.std()
+    else:
+        mean = np.average(values, weights=counts)
+        deviation = np.sqrt(np.average((values - mean) ** 2, weights=counts))
     least = np.maximum(widths**2 / (2 * pi) / deviation**2, _LEAST_DEVIATION**2)
-    return (values - values.mean()) / deviation, _PRIOR_SQUARES + float(least.sum())
+    total = least.sum() if counts is None else counts @ least
+    return (values - mean) / deviation, _PRIOR_SQUARES + float(total)
 
 
 def _of_shape(variable: ScoredVariable) -> float:
@@ -265,8 +429,29 @@ def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float,
     around = np.diff(np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2, distinct[-1:]]))
     widths = np.maximum(np.where(counts > 1, around, 0.0), shape.resolution)[inverse]
     target, unexplained = _centred(values / scale, widths / scale)
-    normal = -n_rows * (log(float((values / scale).std())) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)
-    return target, unexplained, shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
+    return target, unexplained, _of_normal(shape, float((values / scale).std()), n_rows)
+
+
+def _in_own_units_of_cells(
+    shape: ColumnShape, cells: QuantileCells
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return what `_in_own_units` does for the median values of cells."""
+    scale, counts, n_distinct = cells.high - cells.low, cells.counts, np.diff(cells.distinct_below)
+    ends = np.concatenate(([cells.low], cells.cuts, [cells.high]))
+    around = np.where(counts > n_distinct, np.diff(ends) / n_distinct, 0.0)
+    values, widths = cells.middles / scale, np.maximum(around, shape.resolution) / scale
+    target, unexplained = _centred(values, widths, counts)
+    variance = np.average((values - np.average(values, weights=counts)) ** 2, weights=counts)
+    return target, unexplained, _of_normal(shape, float(np.sqrt(variance)), cells.n_rows)
+
+
+def _of_normal(shape: ColumnShape, deviation: float, n_rows: int) -> float:
+    """Return the score of a column without parents: that of its shape or, if that is less, of a normal distribution.
+
+    `deviation` is the standard deviation relative to the range.
+    """
+    normal = -n_rows * (log(deviation) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)
+    return shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
 
 
 def curves_of_views(curves: CurveData, view_offset: NDArray[np.int64]) -> CurveData:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, fill_bin_codes
+from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.curves import CurveData
@@ -32,6 +33,7 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 from gomea_bn.runtime.run_state import fill, generator_states, generators_of
+from gomea_bn.runtime.threads import in_threads
 
 __all__ = [
     "Completion",
@@ -65,6 +67,8 @@ class ScoredVariable:
         The library of a continuous column, fewest bins first; empty for a discrete one.
     shape : ColumnShape, optional
         How the bins of a continuous column may be distributed inside; without it they are uniform.
+    cells : QuantileCells, optional
+        Cells of a continuous column with very many rows.
     """
 
     name: str
@@ -72,6 +76,7 @@ class ScoredVariable:
     n_levels: int
     policies: tuple[Policy, ...] = ()
     shape: ColumnShape | None = None
+    cells: QuantileCells | None = None
 
     @property
     def is_observed(self) -> NDArray[np.bool_]:
@@ -166,19 +171,67 @@ class LibraryGrowth:
     max_bins: int
 
 
-class _RankedColumn:
-    """A continuous column sorted once, to code it under any policy. Only its observed rows count in its constants."""
+class _Ranks:
+    """A continuous column sorted once; rows with missing values are left out."""
+
+    def __init__(self, values: NDArray[np.float64], n_observed: int) -> None:
+        # NaN comes last
+        self._order = np.argsort(values)[:n_observed]
+        self.ascending = values[self._order]
+        self.n_rows = n_observed
+        self.low, self.high = float(self.ascending[0]), float(self.ascending[-1])
+        # number of distinct values among the first rows, (n_rows + 1,)
+        self._distinct = np.concatenate(([0, 1], np.cumsum(self.ascending[1:] != self.ascending[:-1]) + 1))
+
+    def distinct_up_to(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of distinct values among the first rows by value."""
+        return np.asarray(self._distinct[rows], np.int64)
+
+    def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Fill `codes` with bins, `MISSING` without a value, and return the number of rows below each cut."""
+        codes[:] = MISSING
+        ends = np.searchsorted(self.ascending, cut_points, side="right")
+        counts = np.diff(ends, prepend=0, append=self.n_rows)
+        codes[self._order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
+        return ends
+
+
+class _TallColumn:
+    """A continuous column of very many rows, which are compared with every cut instead of sorted."""
+
+    def __init__(self, values: NDArray[np.float64], cells: QuantileCells) -> None:
+        self._values = values
+        self.n_rows = cells.n_rows
+        self._has_missing = cells.n_rows < len(values)
+        self.low, self.high = cells.low, cells.high
+        self.distinct_up_to = cells.distinct_up_to
+
+    @property
+    def ascending(self) -> NDArray[np.float64]:
+        """Values in ascending order, float64 (n_rows,); sorted at every call."""
+        return np.sort(self._values)[: self.n_rows]
+
+    def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Do the same as `_Ranks.code`."""
+        above = fill_bin_codes(self._values, cut_points, codes)
+        if self._has_missing:
+            codes[np.isnan(self._values)] = MISSING
+        return self.n_rows - above
+
+
+class _CodedColumn:
+    """A continuous column that can be coded under any policy. Only its observed rows count in its constants."""
 
     def __init__(self, variable: ScoredVariable, method: ScoringMethod, rule: ScoreRule) -> None:
         values = np.asarray(variable.values, np.float64)
-        n_observed = int(variable.is_observed.sum())
-        # NaN comes last
-        self.order = np.argsort(values)[:n_observed]
-        self.ranked = values[self.order]
+        self._ranks: _Ranks | _TallColumn
+        if variable.cells is None:
+            self._ranks = _Ranks(values, int(variable.is_observed.sum()))
+        else:
+            self._ranks = _TallColumn(values, variable.cells)
+        n_observed = self._ranks.n_rows
         self.weight = len(values) / n_observed
-        # number of distinct values among the first rows, (n_rows + 1,)
-        self._distinct_before = np.concatenate(([0, 1], np.cumsum(self.ranked[1:] != self.ranked[:-1]) + 1))
-        n_gaps = int(self._distinct_before[-1]) - 1
+        n_gaps = int(self._ranks.distinct_up_to(np.array([n_observed]))[0]) - 1
         self.cut_cost = method.cut_cost * np.log(max(n_gaps, 1))
         self._rule = rule
         self._shape = variable.shape
@@ -186,8 +239,9 @@ class _RankedColumn:
         self._in_sample = 0.0
         if self._shape is not None and rule.kind in MISFIT_KINDS and True in self._measures:
             shape = self._shape.shape
-            densities = shape.log_density(self.ranked) + np.log(shape.high - shape.low) * ~np.isin(
-                self.ranked, shape.point_values
+            ascending = self._ranks.ascending
+            densities = shape.log_density(ascending) + np.log(shape.high - shape.low) * ~np.isin(
+                ascending, shape.point_values
             )
             self._in_sample = float(densities.sum())
 
@@ -196,12 +250,10 @@ class _RankedColumn:
 
         With missing values both are multiplied by the number of all rows per observed row.
         """
-        ends = np.searchsorted(self.ranked, policy.cut_points, side="right")
-        counts = np.diff(ends, prepend=0, append=len(self.ranked))
-        codes[:] = MISSING
-        codes[self.order] = np.repeat(np.arange(policy.n_bins, dtype=np.uint8), counts)
+        ends = self._ranks.code(policy.cut_points, codes)
+        counts = np.diff(ends, prepend=0, append=self._ranks.n_rows)
         cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
-        edges = np.concatenate((self.ranked[:1], policy.cut_points, self.ranked[-1:]))
+        edges = np.concatenate(([self._ranks.low], policy.cut_points, [self._ranks.high]))
         constants: dict[bool, float] = {}
         if True in self._measures:
             constants[True] = self._shaped(policy, counts)
@@ -215,9 +267,9 @@ class _RankedColumn:
 
     def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
         """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
-        below = np.concatenate(([0], ends, [len(self.ranked)]))
+        below = np.concatenate(([0], ends, [self._ranks.n_rows]))
         return self._shape is not None and self._shape.is_too_narrow(
-            edges, below, self._distinct_before[below]
+            edges, below, self._ranks.distinct_up_to(below)
         )
 
     def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
@@ -324,7 +376,7 @@ class FamilyScorer:
             sizes = [max(n, growth.capacity) if g else n for n, g in zip(sizes, self.grows.tolist())]
         self.view_offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         self._keys = np.random.default_rng(_KEY_SEED)
-        self._columns: dict[int, _RankedColumn] = {}
+        self._columns: dict[int, _CodedColumn] = {}
         self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
         self.is_shaped = np.zeros(int(self.view_offset[-1]), np.bool_)
         self.rows = self._rows(len(self.variables[0].values))
@@ -354,29 +406,39 @@ class FamilyScorer:
             has_missing=np.zeros(n_views, np.bool_),
             observed=np.zeros((n_views, 0), np.uint64),
         )
-        for v, variable in enumerate(self.variables):
-            first = int(self.view_offset[v])
-            rows.has_missing[first : self.view_offset[v + 1]] = not variable.is_observed.all()
-            if variable.n_levels:
-                rows.codes[first] = variable.values
-                rows.cardinality[first] = variable.n_levels
-                continue
-            column = _RankedColumn(variable, self.method, self.rule)
-            for k, policy in enumerate(variable.policies):
-                view = first + k
-                rows.constant[view], rows.own_cost[view], self.is_shaped[view] = column.code(
-                    policy, rows.codes[view]
-                )
-                rows.cardinality[view] = policy.n_bins
-            if self.grows[v]:
-                self._columns[v] = column
-            free = int(self.view_offset[v + 1]) - first - len(variable.policies)
-            self._libraries[v] = [*variable.policies, *[None] * free]
+        is_tall = any(variable.cells is not None for variable in self.variables)
+        in_threads(lambda v: self._fill(rows, v), range(len(self.variables)), n_threads=-1 if is_tall else 1)
         return rows
+
+    def _fill(self, rows: RowData, v: int) -> None:
+        """Fill the views of a variable under its first policies."""
+        variable, first = self.variables[v], int(self.view_offset[v])
+        rows.has_missing[first : self.view_offset[v + 1]] = not variable.is_observed.all()
+        if variable.n_levels:
+            rows.codes[first] = variable.values
+            rows.cardinality[first] = variable.n_levels
+            return
+        column = _CodedColumn(variable, self.method, self.rule)
+        for k, policy in enumerate(variable.policies):
+            view = first + k
+            rows.constant[view], rows.own_cost[view], self.is_shaped[view] = column.code(
+                policy, rows.codes[view]
+            )
+            rows.cardinality[view] = policy.n_bins
+        if self.grows[v]:
+            self._columns[v] = column
+        free = int(self.view_offset[v + 1]) - first - len(variable.policies)
+        self._libraries[v] = [*variable.policies, *[None] * free]
 
     def new_scratch(self) -> ScoreScratch:
         """Return the work space of one thread."""
         return new_scratch(self.n_rows, self.max_cardinality, self.rows.curves)
+
+    def for_thread(self) -> FamilyScorer:
+        """Return the scorer with a work space of its own; `use_cache` must be False in threads."""
+        other = copy(self)
+        other._scratch = self.new_scratch()
+        return other
 
     def without_curves(self) -> FamilyScorer:
         """Return a scorer by tables alone, with the same libraries and codes, and a cache of its own."""

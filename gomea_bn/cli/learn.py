@@ -68,6 +68,8 @@ if TYPE_CHECKING:
 
 __all__ = ["learn", "report"]
 
+# bytes of memory that are worth a line before the search
+_MUCH_MEMORY = 1e9
 _DISCRETIZER_HELP = (
     "optimal (exact best cuts, computed inside the search), equal-frequency, equal-width; bayesian, mdl, latent, mgcd "
     "or k-means propose cuts in addition to equal frequency."
@@ -247,11 +249,13 @@ def _learn(
     from gomea_bn.data.pieces import files_digest, is_in_pieces
     from gomea_bn.learning.averaging import check_density
     from gomea_bn.learning.learning_problem import LearningOptions, check_learning
+    from gomea_bn.learning.memory_plan import planned_bytes
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record, write_run_folder
     from gomea_bn.learning.warm_up import compile_kernels
     from gomea_bn.problems.scores import scoring_method
     from gomea_bn.runtime.environment import file_digest
+    from gomea_bn.runtime.threads import thread_count
 
     check_density(learner.density, learner.line)
     options = LearningOptions.of(learner)
@@ -277,7 +281,11 @@ def _learn(
         )
         source_sha256 = file_digest(data)
         tell(rows.describe(KIND_OVERRIDE, spelling()))
-        check_learning(rows, LearningOptions.of(learner, rows.n_rows))
+        resolved = LearningOptions.of(learner, rows.n_rows)
+        check_learning(rows, resolved)
+        planned = planned_bytes(rows, resolved, thread_count(learner.n_jobs))
+        if planned > _MUCH_MEMORY:
+            tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")
         n_columns = len(rows.names)
     seconds = compile_first(partial(compile_kernels, n_columns=n_columns, in_second_process=True), tell)
     tell(announcement(learner, out))

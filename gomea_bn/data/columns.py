@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "EMPTY_LEVEL",
     "LARGEST_EXACT",
     "MISSING_CODE",
+    "TALL_TABLE",
     "Column",
     "Level",
     "check_texts",
@@ -45,6 +46,11 @@ EMPTY_LEVEL = "(empty)"
 
 MISSING_CODE = -1
 """Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
+
+TALL_TABLE = 50_000
+"""Number of rows beyond which shapes, first cuts and curves come from quantile cells."""
+
+_FEW_ROWS = 100
 
 _REFUSED = {
     "complex": "use its real part or its modulus",
@@ -85,6 +91,8 @@ class Column:
     reason: str
     ordered: bool = False
     is_integer: bool = False
+    # counted at the first question, since a search asks repeatedly
+    _n_missing: int | None = field(default=None, init=False, repr=False)
 
     @property
     def is_continuous(self) -> bool:
@@ -100,19 +108,23 @@ class Column:
     @property
     def n_missing(self) -> int:
         """Number of missing values."""
-        return int(np.count_nonzero(self.is_missing))
+        if self._n_missing is None:
+            object.__setattr__(self, "_n_missing", int(np.count_nonzero(self.is_missing)))
+        return int(self._n_missing or 0)
 
     @property
     def observed(self) -> NDArray[Any]:
         """Values that are not missing, in the order of the rows, (n_rows - n_missing,)."""
-        is_missing = self.is_missing
-        return self.values[~is_missing] if is_missing.any() else self.values
+        return self.values[~self.is_missing] if self.n_missing else self.values
 
     @property
     def is_constant(self) -> bool:
         """Whether all values that are not missing are the same; such a column gets no edges."""
         observed = self.observed
-        return bool((observed == observed[:1]).all())
+        # most columns vary among their first rows
+        return all(
+            bool((part == observed[:1]).all()) for part in (observed[:_FEW_ROWS], observed[_FEW_ROWS:])
+        )
 
 
 def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:
@@ -240,6 +252,8 @@ def _refusal(name: str, reason: str, got: str) -> GomeaBnError:
 
 def is_missing(series: pd.Series[Any], stored: str) -> NDArray[np.bool_]:
     """Return which values are missing or infinite, bool (n_rows,); `stored` is from `storage`."""
+    if stored == "float" and isinstance(series.dtype, np.dtype) and series.dtype.kind == "f":
+        return np.asarray(~np.isfinite(series.to_numpy()))
     missing = series.isna().to_numpy(dtype=bool).copy()
     if stored == "float":
         missing |= ~np.isfinite(_as_float(series))
@@ -311,15 +325,17 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
             )
     else:
         values = _as_float(series)
-    wrong = np.flatnonzero(np.isinf(values) if allow_missing else ~np.isfinite(values))
-    if wrong.size:
+    is_wrong = np.isinf(values) if allow_missing else ~np.isfinite(values)
+    if is_wrong.any():
+        wrong = np.flatnonzero(is_wrong)
         refused = "infinite value" if allow_missing else "missing or infinite value"
         raise GomeaBnError(
             f"Column '{name}' has {counted(wrong.size, refused)} in {row_list(wrong)}.",
             ["fill or drop them"],
         )
     # a negative zero would be printed as -0
-    return values + 0.0
+    values += 0.0
+    return values
 
 
 def _scalar(value: Any, name: str) -> Level:

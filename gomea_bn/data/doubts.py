@@ -7,6 +7,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column
 from gomea_bn.data.numerals import is_number
@@ -23,6 +24,8 @@ __all__ = ["doubts_about"]
 _MOST_DUPLICATES = 0.01
 # so many different rows do not all occur equally often by chance
 _LEAST_REPEATED = 20
+# columns with repeated values mostly repeat one among so many rows
+_FEW_ROWS = 1_000
 # odd, so that no bit of a hash is lost
 _FACTOR = 1_000_003
 
@@ -42,11 +45,15 @@ def _duplicate_rows(table: Table) -> Note | None:
     """
     from pandas.util import hash_array
 
-    is_complete = ~np.logical_or.reduce([column.is_missing for column in table.columns])
-    n_rows = int(is_complete.sum())
+    incomplete = [column.is_missing for column in table.columns if column.n_missing]
+    is_complete = ~np.logical_or.reduce(incomplete) if incomplete else slice(None)
+    n_rows = len(table.columns[0].values[is_complete])
     hashes = np.zeros(n_rows, np.uint64)
-    for column in table.columns:
-        hashes = hashes * np.uint64(_FACTOR) + hash_array(column.values[is_complete])
+    for column in sorted(table.columns, key=lambda column: not column.is_continuous):
+        hashes *= np.uint64(_FACTOR)
+        hashes += hash_array(column.values[is_complete])
+        if column.is_continuous and _all_differ(hashes):
+            return None
     counts = np.unique(hashes, return_counts=True)[1]
     n_duplicates = n_rows - counts.size
     has_numbers = any(column.is_continuous for column in table.columns)
@@ -62,6 +69,15 @@ def _duplicate_rows(table: Table) -> Note | None:
         "test data.",
         ["drop copies of the same observation before reading"],
     )
+
+
+def _all_differ(hashes: NDArray[np.uint64]) -> bool:
+    """Return whether no hash occurs twice; the first ones are looked at first."""
+    few = hashes[:_FEW_ROWS]
+    if len(np.unique(few)) < len(few):
+        return False
+    ascending = np.sort(hashes)
+    return not bool((ascending[1:] == ascending[:-1]).any())
 
 
 def _data_as_names(table: Table) -> Note | None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -137,7 +138,7 @@ class Discretizer(Parameters, ABC):
         "fixpoint" if the method came to its end, else the limit that ended it ("max_seconds", "max_cycles", ...) or
         "interrupt".
     fit_seconds_ : float
-        Duration of the search in seconds; compiling is not counted.
+        Duration of reading and searching in seconds; compiling is not counted.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -188,6 +189,7 @@ class Discretizer(Parameters, ABC):
         """
         check_number("max_seconds", self.max_seconds, 0, above=True, optional=True)
         self.check_options()
+        began = perf_counter()
         table = self.read(X, network)
         graph = Graph.of(network, table.names)
         known_cuts, fixed = _cuts_of(network, table)
@@ -201,8 +203,10 @@ class Discretizer(Parameters, ABC):
                     f"Column '{column.name}' has one value, {column.values[0]:g}, in all {table.n_rows} rows; drop it."
                 )
         self.stopped_by_ = "fixpoint"
+        seconds_of_reading = perf_counter() - began
         self.compile()
         stop = StopFlag(self.max_seconds)
+        stop.start_clock(seconds_of_reading, self.max_seconds)
         with stop.catching_interrupts(), Workers(1, stop) as workers:
             task = DiscretizationTask(table, graph, movable, known_cuts, target, stop, workers)
             movable_cuts = self._find_cuts(task)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
@@ -17,6 +18,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,11 +64,17 @@ def cut_gains(
         merged = (Policy(np.delete(cuts, position), chosen) for position in range(len(cuts)))
         variables[v] = replace(variables[v], policies=(Policy(cuts, chosen), *merged))
     scorer = FamilyScorer(variables, session.method, session.rule)
-    gains = {}
-    for v, cuts in session.network_cuts.items():
-        scores = np.array([_score(scorer, session, v, policy) for policy in range(len(cuts) + 1)])
-        gains[network.names[v]] = scores[0] - scores[1:]
-    return gains
+
+    def gains_of(v: int) -> NDArray[np.float64]:
+        own = scorer.for_thread()
+        scores = np.array(
+            [_score(own, session, v, policy) for policy in range(len(session.network_cuts[v]) + 1)]
+        )
+        return np.asarray(scores[0] - scores[1:])
+
+    is_tall = session.table.n_rows > TALL_TABLE
+    gains = in_threads(gains_of, session.network_cuts, n_threads=-1 if is_tall else 1)
+    return {network.names[v]: of_cuts for v, of_cuts in zip(session.network_cuts, gains, strict=True)}
 
 
 def _score(scorer: FamilyScorer, session: RefinementSession, v: int, policy: int) -> float:

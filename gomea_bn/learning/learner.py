@@ -32,6 +32,7 @@ from gomea_bn.learning.options import (
     limits_after_preparation,
     limits_of,
     mean_density,
+    preparation_seconds,
     row_densities,
     seed_of,
     with_live_table,
@@ -302,6 +303,7 @@ class BayesNetLearner(LearnerParameters):
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
         check_options(self, GOMEA, auto=True)
+        began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         options = LearningOptions.of(self, table.n_rows)
         if options.asks_discretizer:
@@ -310,9 +312,9 @@ class BayesNetLearner(LearnerParameters):
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler
             check_learning(table, options)
-        compile_kernels(n_columns=len(table.names))
-        began = perf_counter()
-        problem = learning_problem(table, options)
+        # the compiler is not on the clock
+        began += compile_kernels(n_columns=len(table.names))
+        problem = learning_problem(table, options, deadline=began + preparation_seconds(limits))
         limits = limits_after_preparation(limits, perf_counter() - began)
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,7 +26,7 @@ from gomea_bn.errors import (
     nearest,
 )
 from gomea_bn.learning.options import LearnerParameters
-from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.learning.table_shapes import table_cells, table_shapes
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
@@ -74,6 +75,8 @@ CURVES = ("auto", "none")
 
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
+# numbers of bins of the first policies of a tall table, whose codes take a byte a row each
+_TALL_FIRST_BINS = (2, 4, 8)
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
 
@@ -195,6 +198,7 @@ def learning_problem(
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
     *,
     pairs: NDArray[np.bool_] | None = None,
+    deadline: float = np.inf,
 ) -> StructureProblem:
     """Return the problem of learning a network for a table.
 
@@ -209,6 +213,8 @@ def learning_problem(
     pairs : ndarray of shape (N, N), bool, optional
         Pairs of variables that the search may join, from an earlier problem for the same table; by default
         `searched_pairs`.
+    deadline : float
+        Time of `perf_counter` after which no further first cuts are made.
 
     Raises
     ------
@@ -222,7 +228,9 @@ def learning_problem(
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
-        first = _first_cuts(table, options, variables, method, limits, is_plain=proposed is None)
+        first = _first_cuts(
+            table, options, variables, method, limits, is_plain=proposed is None, deadline=deadline
+        )
         variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
     # cross products need complete rows
@@ -248,17 +256,26 @@ def _first_cuts(
     limits: CutLimits,
     *,
     is_plain: bool,
+    deadline: float,
 ) -> dict[int, list[NDArray[np.float64]]]:
     """Return the first cuts of a search; a table keeps them, since they do not depend on the knowledge of the options.
 
-    `is_plain` says whether the libraries of cuts hold those of the options alone.
+    `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that the deadline ended are not
+    kept.
     """
-    if not is_plain or options.cut_points:
-        return first_cuts(variables, method, limits)
+
+    def is_late() -> bool:
+        return perf_counter() > deadline
+
     others = replace(options, knowledge=None)
-    if table not in _first_of_tables or _first_of_tables[table][0] != others:
-        _first_of_tables[table] = others, first_cuts(variables, method, limits)
-    return dict(_first_of_tables[table][1])
+    if not is_plain or options.cut_points:
+        return first_cuts(variables, method, limits, is_late)
+    if table in _first_of_tables and _first_of_tables[table][0] == others:
+        return dict(_first_of_tables[table][1])
+    made = first_cuts(variables, method, limits, is_late)
+    if not is_late():
+        _first_of_tables[table] = others, made
+    return dict(made)
 
 
 def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnShape]:
@@ -362,7 +379,7 @@ def scored_variables(
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
-    shapes = column_shapes(table, options)
+    shapes, cells = column_shapes(table, options), table_cells(table)
     variables = []
     for column in table.columns:
         shape = shapes.get(column.name)
@@ -382,16 +399,20 @@ def scored_variables(
             )
         elif column.name in fixed:
             policy = fixed_policy(column.name, column.observed, fixed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
+            variables.append(
+                ScoredVariable(column.name, column.values, 0, (policy,), shape, cells.get(column.name))
+            )
         else:
             is_priced = options.discretizer == OPTIMAL
             most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
-            policies = policy_library(column.observed, options.family, most)
+            of_column = cells.get(column.name)
+            numbers = _TALL_FIRST_BINS if is_priced and of_column is not None else None
+            policies = policy_library(column.observed, options.family, most, of_column, numbers)
             if is_priced:
                 policies = _within_limits(policies, column.observed, options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))
+            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape, of_column))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
     _check_required(table, options.knowledge)

@@ -33,6 +33,7 @@ __all__ = [
     "limits_after_preparation",
     "limits_of",
     "mean_density",
+    "preparation_seconds",
     "row_densities",
     "seed_of",
     "with_live_table",
@@ -44,6 +45,10 @@ _WITHOUT_EFFECT = ("callback", "n_jobs", "verbose")
 
 # share of the seconds that a search has even if its preparation took all of them
 _LEAST_SHARE = 0.01
+# share of the seconds after which the search must begin
+_SHARE_OF_PREPARATION = 0.5
+# seconds of the final tables per second of preparing
+_SHARE_OF_TABLES = 0.3
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -155,13 +160,21 @@ def limits_of(learner: LearnerParameters) -> Limits:
     return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
 
 
-def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
-    """Return the limits that are left for a search when its columns took some seconds to prepare.
+def preparation_seconds(limits: Limits) -> float:
+    """Return the seconds after which the preparation of a search makes no further first cuts, or infinity."""
+    return np.inf if limits.max_seconds is None else _SHARE_OF_PREPARATION * limits.max_seconds
 
-    At least a hundredth of `max_seconds` is left, so that there is always a network.
+
+def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
+    """Return the limits that are left for a search when its table took some seconds to read and prepare.
+
+    A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns. At
+    least a hundredth of `max_seconds` is left, so that there is always a network.
     """
     most = limits.max_seconds
-    return limits if most is None else replace(limits, max_seconds=max(most - seconds, _LEAST_SHARE * most))
+    if most is None:
+        return limits
+    return replace(limits, max_seconds=max(most - (1 + _SHARE_OF_TABLES) * seconds, _LEAST_SHARE * most))
 
 
 def row_densities(

@@ -1,36 +1,58 @@
-"""The fitted shapes of a table's continuous columns, computed once per table."""
+"""The cells and the fitted shapes of a table's continuous columns, computed once per table."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from weakref import WeakKeyDictionary
 
-from gomea_bn.data.table import Table
-from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.runtime.threads import thread_count
+import numpy as np
 
-__all__ = ["share_point_masses", "table_shapes"]
+from gomea_bn.data.columns import TALL_TABLE, Column
+from gomea_bn.data.table import Table
+from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
+from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
+from gomea_bn.runtime.threads import in_threads
+
+__all__ = ["share_point_masses", "table_cells", "table_shapes"]
 
 # on fewer rows threads wait for each other
 _ROWS_WORTH_THREADS = 50_000
 
+_cells: WeakKeyDictionary[Table, dict[str, QuantileCells]] = WeakKeyDictionary()
 _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
+
+
+def table_cells(table: Table) -> dict[str, QuantileCells]:
+    """Return the cells of every continuous column of a tall table, by name; a table of fewer rows has none.
+
+    A column with missing values has the cells of its other values.
+    """
+    if table.n_rows <= TALL_TABLE:
+        return {}
+    if table not in _cells:
+        tall = [column for column in table.columns if column.is_continuous and _is_tall(column)]
+        cells = in_threads(lambda column: quantile_cells(np.sort(column.observed)), tall)
+        _cells[table] = dict(zip((column.name for column in tall), cells, strict=True))
+    return _cells[table]
+
+
+def _is_tall(column: Column) -> bool:
+    return len(column.values) - column.n_missing > TALL_TABLE
 
 
 def table_shapes(table: Table) -> dict[str, ColumnShape]:
     """Return the fitted shape of every continuous column of a table, by name."""
     if table not in _shapes:
+        cells = table_cells(table)
         continuous = [column for column in table.columns if column.is_continuous]
-        # NumPy sorts and adds without holding the lock of the interpreter
-        n_threads = thread_count(-1) if table.n_rows >= _ROWS_WORTH_THREADS else 1
-        pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
-        try:
-            fitted = list(pool.map(lambda column: fit_shape(column.observed), continuous))
-        finally:
-            # Ctrl-C waits for the columns in work alone
-            pool.shutdown(cancel_futures=True)
-        _shapes[table] = dict(zip((column.name for column in continuous), fitted, strict=True))
+
+        def fitted(column: Column) -> ColumnShape:
+            if column.name in cells:
+                return fit_shape_of_cells(column.observed, cells[column.name])
+            return fit_shape(column.observed)
+
+        shapes = in_threads(fitted, continuous, n_threads=-1 if table.n_rows >= _ROWS_WORTH_THREADS else 1)
+        _shapes[table] = dict(zip((column.name for column in continuous), shapes, strict=True))
     return _shapes[table]
 
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import MISSING_CODE, Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.columns import (
+    MISSING_CODE,
+    TALL_TABLE,
+    Level,
+    column_positions,
+    encode_levels,
+    numeric_values,
+)
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.exports import Exports
@@ -34,6 +41,8 @@ from gomea_bn.network.value_kinds import (
     own_values,
     value_kinds_of,
 )
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, fill_bin_codes
+from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +51,9 @@ if TYPE_CHECKING:
     from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["DiscretizedBayesNet"]
+
+# rows whose densities are computed together in a tall table
+_ROWS_OF_PART = 1 << 16
 
 Net = TypeVar("Net", bound="DiscretizedBayesNet")
 
@@ -234,15 +246,19 @@ class DiscretizedBayesNet(Questions, Exports):
         edges = list(edges)
         curve_edges = list(curve_edges)
         parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
-        codes = [
-            _bin_codes(columns[name].values, cuts[name]) if name in cuts else columns[name].values
-            for name in names
-        ]
+        n_threads = -1 if table.n_rows > TALL_TABLE else 1
+
+        def codes_of(name: str) -> NDArray[Any]:
+            values = columns[name].values
+            return _bin_codes(values, cuts[name]) if name in cuts else values
+
+        def table_of(position: int) -> NDArray[np.float64]:
+            return smoothed_table(codes, parents[position], position, cards, weight, names[position])
+
+        codes = in_threads(codes_of, names, n_threads=n_threads)
         cards = [len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names]
-        tables = {
-            name: smoothed_table(codes, parents[position], position, cards, weight, name)
-            for position, name in enumerate(names)
-        }
+        counted = in_threads(table_of, range(len(names)), n_threads=n_threads)
+        tables = dict(zip(names, counted, strict=True))
 
         parts: dict[str, Any] = {
             "cut_points": cuts,
@@ -410,7 +426,16 @@ class DiscretizedBayesNet(Questions, Exports):
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
         if len(frame) == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
-        return float(self.log_density(frame).mean())
+        n_rows = len(frame)
+        if n_rows <= TALL_TABLE:
+            return float(self.log_density(frame).mean())
+        parts = range(0, n_rows, _ROWS_OF_PART)
+        try:
+            sums = in_threads(lambda k: self.log_density(frame.iloc[k : k + _ROWS_OF_PART]).sum(), parts)
+        except GomeaBnError:
+            # the message names rows of the whole frame
+            return float(self.log_density(frame).mean())
+        return float(np.sum(sums) / n_rows)
 
     def sample(
         self,
@@ -600,9 +625,14 @@ class DiscretizedBayesNet(Questions, Exports):
         )
 
 
-def _bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the bin of every value, int32 (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin."""
-    codes = np.searchsorted(cuts, values, side="left").astype(np.int32)
+def _bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
+    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin."""
+    if len(values) > TALL_TABLE and len(cuts) < MAX_CARDINALITY:
+        small = np.empty(len(values), np.uint8)
+        fill_bin_codes(values, cuts, small)
+        codes: NDArray[np.signedinteger[Any]] = small.astype(np.int16)
+    else:
+        codes = np.searchsorted(cuts, values, side="left").astype(np.int32)
     codes[np.isnan(values)] = MISSING_CODE
     return codes
 

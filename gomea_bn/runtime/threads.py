@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.runtime.interrupts import noting_interrupts
 
-__all__ = ["StopFlag", "Workers", "thread_count"]
+__all__ = ["StopFlag", "Workers", "in_threads", "one_blas_thread", "thread_count"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 # time between two looks at signals and the deadline
 _POLL_SECONDS = 0.05
@@ -142,6 +145,34 @@ class Workers:
             for future in done:
                 future.result()
             self.stop.check_deadline()
+
+
+def in_threads(function: Callable[[T], R], items: Iterable[T], *, n_threads: int = -1) -> list[R]:
+    """Return what a function returns for every item, in their order, from some threads; -1 stands for one per core.
+
+    With 1 it is the calling thread. Threads pay for functions that sort or add large arrays, which NumPy does without
+    holding the lock of the interpreter.
+    """
+    if n_threads == 1:
+        return [function(item) for item in items]
+    pool = ThreadPoolExecutor(thread_count(n_threads), thread_name_prefix="gomea-bn")
+    try:
+        with one_blas_thread():
+            return list(pool.map(function, items))
+    finally:
+        # Ctrl-C waits for the items in work alone
+        pool.shutdown(cancel_futures=True)
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Return a context in which a product of matrices takes one thread.
+
+    On a machine with other work the threads of OpenBLAS wait for each other, which takes up to a hundred times as long.
+    """
+    from threadpoolctl import threadpool_limits
+
+    limited: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limited
 
 
 def thread_count(n_jobs: int | None) -> int:

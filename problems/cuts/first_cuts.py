@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourho
 from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
+from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod, score_rule
@@ -45,7 +46,10 @@ def gaps_of_shape(shape: Shape) -> NDArray[np.float64]:
 
 
 def first_cuts(
-    variables: Sequence[ScoredVariable], method: ScoringMethod, limits: CutLimits
+    variables: Sequence[ScoredVariable],
+    method: ScoringMethod,
+    limits: CutLimits,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> dict[int, list[NDArray[np.float64]]]:
     """Return inner cuts of the continuous variables that have a shape and no fixed cuts, by position.
 
@@ -61,6 +65,8 @@ def first_cuts(
         A density score.
     limits : CutLimits
         Limits of the cuts; those on rows and widths apply to the rows that are used.
+    is_late : callable
+        Whether no time is left for further cuts, asked before every variable.
     """
     free = [
         v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None
@@ -80,14 +86,18 @@ def first_cuts(
     for v in free:
         if len(cuts[v]):
             proposed[v].append(cuts[v])
-        if _may_be_uniform(variables[v]):
+        if _may_be_uniform(variables[v]) and not is_late():
             jumps = CutProblem(columns[v], Neighbourhood(), interval_score).optimal(limits, n_cells=_N_CELLS)
             if jumps is not None and len(jumps.cut_points):
                 proposed[v].append(jumps.cut_points)
     for _ in range(_N_ROUNDS):
+        if is_late():
+            break
         coded = [_coded(variable, rows, cuts.get(v)) for v, variable in enumerate(variables)]
         partners = _partners(coded, method, free)
         for v in free:
+            if is_late():
+                break
             around = Neighbourhood(families=tuple(CodedFamily(coded[p]) for p in partners[v]))
             problem = CutProblem(columns[v], around, interval_score, variables[v].shape)
             best = problem.optimal(limits, n_cells=_N_CELLS, incumbent=cuts[v])
@@ -96,7 +106,8 @@ def first_cuts(
                 proposed[v].append(best.cut_points)
     if len(rows) < len(variables[0].values):
         for v in (v for v in free if not _may_be_uniform(variables[v])):
-            column = SortedColumn(np.asarray(variables[v].values, np.float64))
+            cells = variables[v].cells
+            column = SortedColumn(np.asarray(variables[v].values, np.float64)) if cells is None else cells
             proposed[v] = [_moved_by_rank(inner, columns[v], column) for inner in proposed[v]]
     return proposed
 
@@ -109,14 +120,20 @@ def _some_rows(n_rows: int) -> NDArray[np.int64]:
 
 
 def _moved_by_rank(
-    cuts: NDArray[np.float64], some_rows: SortedColumn, column: SortedColumn
+    cuts: NDArray[np.float64], some_rows: SortedColumn, column: SortedColumn | QuantileCells
 ) -> NDArray[np.float64]:
     """Return the cuts of some rows moved to the gap of the whole column that is in the middle by rank.
 
-    Otherwise the position of a cut would decide in which bins the rows between its two values are.
+    Otherwise the position of a cut would decide in which bins the rows between its two values are. With cells it is the
+    middle gap between cells; a cut without such a gap between its values stays.
     """
     left = np.searchsorted(some_rows.distinct, cuts, side="right") - 1
-    first, last = (np.searchsorted(column.distinct, some_rows.distinct[k]) for k in (left, left + 1))
+    ends = [some_rows.distinct[k] for k in (left, left + 1)]
+    if isinstance(column, QuantileCells):
+        first, last = (np.searchsorted(column.cuts, end) for end in ends)
+        moved = column.cuts[np.clip((first + last - 1) // 2, 0, len(column.cuts) - 1)]
+        return np.unique(np.where(first < last, moved, cuts))
+    first, last = (np.searchsorted(column.distinct, end) for end in ends)
     return np.asarray(column.cuts[(first + last - 1) // 2], np.float64)
 
 

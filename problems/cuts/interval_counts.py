@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.kernels.intervals import Cells, IntervalTables, fill_cells
@@ -61,8 +62,7 @@ class SortedColumn:
         is_missing = np.isnan(values)
         self.values = values[~is_missing] if is_missing.any() else values
         self.n_rows, self.n_all_rows = len(self.values), len(values)
-        # NaN comes last
-        self.order = np.argsort(values, kind="stable")[: self.n_rows]
+        self.order = _order(values)[: self.n_rows]
         ascending = values[self.order]
         starts = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
         self.distinct = ascending[starts]
@@ -96,6 +96,17 @@ class SortedColumn:
         upper = np.clip(np.searchsorted(measure, steps), 0, len(measure) - 1)
         lower = np.maximum(upper - 1, 0)
         return np.unique(np.where(steps - measure[lower] < measure[upper] - steps, lower, upper))
+
+
+def _order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the rows by ascending value, equal values in the order of the rows and NaN last, int64 (n,)."""
+    if len(values) > TALL_TABLE:
+        # several times as fast, and the same if all values differ
+        order = np.argsort(values)
+        ascending = values[order]
+        if not (ascending[1:] == ascending[:-1]).any() and not np.isnan(ascending[-1]):
+            return order
+    return np.argsort(values, kind="stable")
 
 
 class SortedColumns:

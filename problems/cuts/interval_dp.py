@@ -238,7 +238,10 @@ class CutProblem:
         if self.score.bayesian:
             table = self.score.table
             for weight, counts, _ in self._configurations:
-                term += weight * (len(counts) * table[n_bins - 1] - float(table[counts + (n_bins - 1)].sum()))
+                of_rows = table[counts + (n_bins - 1)]
+                # a sum of one number costs more than the rest
+                total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
+                term += weight * (len(counts) * table[n_bins - 1] - total)
             cost = self.score.cut_cost * log(max(len(self.column.cuts), 1)) * (n_bins - 1)
             term -= self._weight * cost
         return float(term) + (self.shape_term(n_bins) if shaped else 0.0)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, is_real
+
+if TYPE_CHECKING:
+    from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 
 __all__ = [
     "POLICY_FAMILIES",
@@ -16,11 +20,14 @@ __all__ = [
     "bin_codes",
     "equal_frequency_cuts",
     "equal_width_cuts",
+    "fill_bin_codes",
     "fixed_policy",
     "midpoint",
     "policy_library",
 ]
 
+# rows of float64 that stay in the cache of a core while they are compared with all cuts
+_ROWS_IN_CACHE = 1 << 16
 # codes are bytes
 MAX_CARDINALITY = 255
 
@@ -52,6 +59,25 @@ def midpoint(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.
     return np.where(middle < high, middle, low)
 
 
+def fill_bin_codes(
+    values: NDArray[np.float64], cut_points: NDArray[np.float64], codes: NDArray[np.uint8]
+) -> NDArray[np.int64]:
+    """Fill `codes` with the bin of every value, and return the number of values above each cut, int64 (n_cuts,).
+
+    Every value is compared with every cut, which takes a fraction of the time of a search where there are many values.
+    NaN gets the bin 0.
+    """
+    above = np.zeros(len(cut_points), np.int64)
+    for start in range(0, len(values), _ROWS_IN_CACHE):
+        some, bins = values[start : start + _ROWS_IN_CACHE], codes[start : start + _ROWS_IN_CACHE]
+        bins[:] = 0
+        for k, cut in enumerate(cut_points.tolist()):
+            is_above = some > cut
+            above[k] += np.count_nonzero(is_above)
+            bins += is_above.view(np.uint8)
+    return above
+
+
 def bin_codes(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return the bin of every value, shape (n_rows,); a value equal to a cut goes to the lower bin."""
     return np.searchsorted(cut_points, values, side="left").astype(np.uint8)
@@ -73,35 +99,66 @@ def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np
     Cuts lie midway between neighbouring distinct values. A cut that would split rows of equal value moves to the gap
     with the nearest cumulative count (the lower of two); bins of zero width are merged.
     """
-    return _equal_frequency(*np.unique(values, return_counts=True), n_bins)
+    return _equal_frequency(_raw_gaps(values), n_bins)
 
 
-def _equal_frequency(
-    distinct: NDArray[np.float64], counts: NDArray[np.int64], n_bins: int
-) -> NDArray[np.float64]:
-    """Return what `equal_frequency_cuts` returns, for distinct values, ascending, and how often each occurs."""
-    if len(distinct) < 2:
-        return np.empty(0)
+class _Gaps(NamedTuple):
+    """Gaps between values or cells of a column, in which cuts may lie.
+
+    Attributes
+    ----------
+    before, after : ndarray of shape (n_gaps,), float64
+        Ends between which a cut is in the middle.
+    below : ndarray of shape (n_gaps,), int64
+        Number of rows below each gap.
+    n_rows : int
+    low, high : float
+        Smallest and largest value.
+    """
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    below: NDArray[np.int64]
+    n_rows: int
+    low: float
+    high: float
+
+
+def _raw_gaps(values: NDArray[np.float64]) -> _Gaps:
+    """Return the gaps between neighbouring distinct values."""
+    distinct, counts = np.unique(values, return_counts=True)
     cumulated = np.cumsum(counts)
-    below = cumulated[:-1]
-    rows_below = np.arange(1, n_bins) * (int(cumulated[-1]) / n_bins)
+    return _Gaps(
+        distinct[:-1], distinct[1:], cumulated[:-1], len(values), float(distinct[0]), float(distinct[-1])
+    )
+
+
+def _gaps_of_cells(cells: QuantileCells) -> _Gaps:
+    """Return the gaps between neighbouring cells."""
+    return _Gaps(cells.cuts, cells.cuts, cells.below[1:-1], cells.n_rows, cells.low, cells.high)
+
+
+def _equal_frequency(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
+    """Return what `equal_frequency_cuts` returns, for the gaps of a column."""
+    below = column.below
+    if not len(below):
+        return np.empty(0)
+    rows_below = np.arange(1, n_bins) * (column.n_rows / n_bins)
     first_at_least = np.searchsorted(below, rows_below)
     left = np.clip(first_at_least - 1, 0, len(below) - 1)
     right = np.clip(first_at_least, 0, len(below) - 1)
     gaps = np.unique(np.where(rows_below - below[left] <= below[right] - rows_below, left, right))
-    cuts = np.unique(midpoint(distinct[gaps], distinct[gaps + 1]))
+    cuts = np.unique(midpoint(column.before[gaps], column.after[gaps]))
     # between two neighbouring floats the only cut is the lower one: as the minimum it would leave a bin without width
-    return np.asarray(cuts[cuts > distinct[0]], np.float64)
+    return np.asarray(cuts[cuts > column.low], np.float64)
 
 
-def _equal_width(
-    distinct: NDArray[np.float64], _counts: NDArray[np.int64], n_bins: int
-) -> NDArray[np.float64]:
-    return equal_width_cuts(distinct[[0, -1]], n_bins)
+def _equal_width(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
+    return equal_width_cuts(np.array([column.low, column.high]), n_bins)
 
 
-# cuts from distinct values, ascending, how often each occurs, and the number of bins
-_CUTS_OF_FAMILY: dict[str, Callable[[NDArray[np.float64], NDArray[np.int64], int], NDArray[np.float64]]] = {
+# cuts from the gaps of a column and the number of bins
+_CUTS_OF_FAMILY: dict[str, Callable[[_Gaps, int], NDArray[np.float64]]] = {
     "equal-frequency": _equal_frequency,
     "equal-width": _equal_width,
 }
@@ -109,7 +166,13 @@ POLICY_FAMILIES = tuple(_CUTS_OF_FAMILY)
 """Names of the families of policies."""
 
 
-def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> tuple[Policy, ...]:
+def policy_library(
+    values: NDArray[np.float64],
+    family: str,
+    max_bins: int,
+    cells: QuantileCells | None = None,
+    numbers_of_bins: Iterable[int] | None = None,
+) -> tuple[Policy, ...]:
     """Return the distinct policies of one variable with 2 to `max_bins` bins, fewest bins first.
 
     Parameters
@@ -119,11 +182,16 @@ def policy_library(values: NDArray[np.float64], family: str, max_bins: int) -> t
         One of `POLICY_FAMILIES`.
     max_bins : int
         Largest number of bins, at least 2 and at most 255.
+    cells : QuantileCells, optional
+        Cells of the values, between which the cuts then lie.
+    numbers_of_bins : iterable of int, optional
+        The only numbers of bins; those above `max_bins` are left out. By default all.
     """
     cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
-    distinct, counts = np.unique(values, return_counts=True)
-    distinct_cuts = {tuple(cut(distinct, counts, k)): None for k in range(2, max_bins + 1)}
+    gaps = _raw_gaps(values) if cells is None else _gaps_of_cells(cells)
+    numbers = range(2, max_bins + 1) if numbers_of_bins is None else numbers_of_bins
+    distinct_cuts = {tuple(cut(gaps, k)): None for k in numbers if k <= max_bins}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 
 

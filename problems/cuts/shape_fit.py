@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.texts import counted
 
-__all__ = ["fit_shape", "repeated_values", "resolution"]
+__all__ = ["fit_shape", "fit_shape_of_cells", "repeated_values", "resolution"]
 
 LEAST_WIDTH = 0.02
 """Resolution as a share of the range, or of twice the range of the middle four fifths of the rows if that is less."""
@@ -86,8 +88,10 @@ def repeated_values(distinct: NDArray[np.float64], counts: NDArray[np.int64]) ->
     These are at most four values, each in at least a tenth of the rows, and each at least five times as frequent as
     every value that is not a point mass. The rule uses counts alone.
     """
-    order = np.argsort(-counts, kind="stable")
     is_point = np.zeros(len(distinct), np.bool_)
+    if counts.max() < POINT_SHARE * counts.sum():
+        return is_point
+    order = np.argsort(-counts, kind="stable")
     # two distinct values at least stay for the density
     for n_points in range(min(MOST_POINTS, len(distinct) - 2), 0, -1):
         least, next_count = counts[order[n_points - 1]], counts[order[n_points]]
@@ -103,14 +107,35 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     It is twice the median gap between distinct values, and at least 1/50 of the range, or of twice the range of the
     middle four fifths of the rows if that is smaller. With few repeated values the share is 1/200 instead of 1/50.
     """
-    span = distinct[-1] - distinct[0]
+    return max(_least_share(distinct, counts, len(distinct)), _twice_median_gap(distinct))
+
+
+def _least_share(values: NDArray[np.float64], counts: NDArray[np.int64], n_distinct: int) -> float:
+    """Return the share of a range that a resolution has at least, in the units of ascending values with counts."""
+    span = values[-1] - values[0]
     cumulated = np.cumsum(counts)
     tenths = np.searchsorted(cumulated, np.array([0.1, 0.9]) * cumulated[-1])
-    middle = 2 * (distinct[tenths[1]] - distinct[tenths[0]])
+    middle = 2 * (values[tenths[1]] - values[tenths[0]])
     extent = min(span, middle) if middle > 0 else span
-    is_tied = cumulated[-1] > _FEW_TIES * len(distinct)
-    share = LEAST_WIDTH if is_tied else LEAST_WIDTH_UNTIED
-    return float(max(share * extent, 2 * np.median(np.diff(distinct))))
+    is_tied = cumulated[-1] > _FEW_TIES * n_distinct
+    return float((LEAST_WIDTH if is_tied else LEAST_WIDTH_UNTIED) * extent)
+
+
+def _twice_median_gap(distinct: NDArray[np.float64]) -> float:
+    return float(2 * np.median(np.diff(distinct)))
+
+
+def _resolution_of_cells(
+    values: NDArray[np.float64], cells: QuantileCells, is_point: NDArray[np.bool_]
+) -> float:
+    """Return `resolution` for the values of a column that are not point masses, given its cells."""
+    middles, counts = cells.middles[~is_point], cells.counts[~is_point]
+    n_distinct = int(cells.distinct_below[-1]) - int(is_point.sum())
+    least = _least_share(middles, counts, n_distinct)
+    # half of the gaps are at least as wide as the median one, and fit into the range
+    if least >= 4 * (middles[-1] - middles[0]) / max(n_distinct - 1, 1):
+        return least
+    return max(least, _twice_median_gap(np.setdiff1d(values, cells.middles[is_point])))
 
 
 def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> ColumnShape:
@@ -135,15 +160,40 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     the interquartile range), which follows long tails. Both are Gaussian and reflected at the ends of the range. The
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
     Expectation maximisation finds the weights. The log likelihood before charges is at most that of the shape.
+
+    With more than 50,000 rows the rows of a cell, of at most about a thousandth of them, count at its median.
     """
-    all_distinct, all_counts = np.unique(_checked(values), return_counts=True)
-    if point_values is None:
-        is_point = repeated_values(all_distinct, all_counts)
-    else:
-        is_point = _is_among(all_distinct, point_values)
+    checked = _checked(values)
+    if len(checked) > TALL_TABLE and point_values is None:
+        return fit_shape_of_cells(checked, quantile_cells(np.sort(checked)))
+    distinct, counts = np.unique(checked, return_counts=True)
+    is_point = (
+        repeated_values(distinct, counts) if point_values is None else _is_among(distinct, point_values)
+    )
+    return _fitted(distinct, counts, is_point, resolution(distinct[~is_point], counts[~is_point]))
+
+
+def fit_shape_of_cells(values: NDArray[np.float64], cells: QuantileCells) -> ColumnShape:
+    """Return the shape of a column of finite values, float64 (n_rows,), from its cells."""
+    middles, counts = cells.middles.copy(), cells.counts
+    middles[0], middles[-1] = cells.low, cells.high
+    is_point = repeated_values(middles, counts)
+    if len(middles) - int(is_point.sum()) < 2:
+        distinct, counts = np.unique(values, return_counts=True)
+        is_point = repeated_values(distinct, counts)
+        return _fitted(distinct, counts, is_point, resolution(distinct[~is_point], counts[~is_point]))
+    return _fitted(middles, counts, is_point, _resolution_of_cells(values, cells, is_point))
+
+
+def _fitted(
+    all_distinct: NDArray[np.float64],
+    all_counts: NDArray[np.int64],
+    is_point: NDArray[np.bool_],
+    least: float,
+) -> ColumnShape:
+    """Return the shape of ascending values with counts, some of which are point masses, given the resolution."""
     low, high = float(all_distinct[0]), float(all_distinct[-1])
     distinct, counts = all_distinct[~is_point], all_counts[~is_point]
-    least = resolution(distinct, counts)
     span = high - low
     # on [0, 1]
     scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)

@@ -3,9 +3,9 @@
     python scripts/benchmarks/preparation.py [--rows 500 2000 10000 100000] [--variables 30] [--evaluations 8000]
 
 The table is drawn from a random network of `gomea_bn.simulation.random_networks` (seed 1). Printed are milliseconds a
-continuous column for its shape, and for everything else that is made before the search, mostly its first cuts. The
-limit in seconds of a learner does not count them. With --evaluations also the time of an evaluation with every option
-`shape`, divided by that with uniform bins: medians over seeds 0 to 4 on rows of structural_laws.py (seed 100).
+continuous column for its shape, and for everything else that is made before the search, mostly its first cuts. With
+--evaluations also the time of an evaluation with every option `shape`, divided by that with uniform bins: medians over
+seeds 0 to 4 on rows of structural_laws.py (seed 100).
 """
 
 from __future__ import annotations

@@ -333,3 +333,16 @@ def test_graphs_of_none_have_no_edges():
     graph = Graph.of(None, ("a", "b"))
     assert graph.edges == []
     assert graph.blanket(0) == set()
+
+
+def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
+    method = discretizer("mdl")
+    read = type(method).read
+
+    def slow(self, *arguments):
+        time.sleep(0.3)
+        return read(self, *arguments)
+
+    monkeypatch.setattr(type(method), "read", slow)
+    x = np.linspace(0.0, 1.0, 30) ** 2
+    assert method.fit(pd.DataFrame({"x": x, "y": np.sqrt(x)})).fit_seconds_ >= 0.3

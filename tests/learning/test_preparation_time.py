@@ -1,19 +1,26 @@
 """The preparation of columns counts in `max_seconds`, and large tables are prepared as small ones."""
 
+from time import sleep
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from gomea_bn import read_table
+from gomea_bn import BayesNetLearner, read_table
+from gomea_bn.data.sources import source_table
+from gomea_bn.learning import learner as of_learner
 from gomea_bn.learning import table_shapes as of_tables
 from gomea_bn.learning.options import limits_after_preparation
 from gomea_bn.network.value_kinds import measuring_step
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime.threads import in_threads
 
 
 def test_a_search_has_the_seconds_that_are_left():
     limits = Limits(max_seconds=10.0, max_evaluations=5)
-    assert limits_after_preparation(limits, 4.0) == Limits(max_seconds=6.0, max_evaluations=5)
+    # 1.2 s stay for the tables
+    assert limits_after_preparation(limits, 4.0).max_seconds == pytest.approx(4.8)
     assert limits_after_preparation(limits, 100.0).max_seconds == pytest.approx(0.1)
     assert limits_after_preparation(Limits(max_evaluations=5), 4.0) == Limits(max_evaluations=5)
     assert limits_after_preparation(Limits(max_seconds=np.inf), 4.0).max_seconds == np.inf
@@ -39,3 +46,30 @@ def test_a_value_off_the_grid_is_seen_wherever_it_is(position):
 
 def test_huge_values_have_no_step():
     assert measuring_step(np.array([1.5, 1.7e308, -1.7e308])) is None
+
+
+def test_threads_keep_the_order_of_items():
+    assert in_threads(lambda x: -x, range(9), n_threads=3) == [-x for x in range(9)]
+
+
+def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
+    read = []
+
+    def slow(*arguments, **options):
+        read.append(arguments)
+        sleep(0.3)
+        return source_table(*arguments, **options)
+
+    monkeypatch.setattr(of_learner, "source_table", slow)
+    seconds_before: list[float] = []
+
+    def noting(limits: Limits, seconds: float) -> Limits:
+        seconds_before.append(seconds)
+        return limits_after_preparation(limits, seconds)
+
+    monkeypatch.setattr(of_learner, "limits_after_preparation", noting)
+    x = np.linspace(0.0, 1.0, 40) ** 2
+    frame = pd.DataFrame({"x": x, "y": np.sqrt(x)})
+    BayesNetLearner(max_evaluations=100, max_seconds=60.0, random_state=1).fit(frame)
+    assert len(read) == 1
+    assert seconds_before[0] >= 0.3

@@ -1,0 +1,30 @@
+"""The memory that a search is said to take."""
+
+import numpy as np
+import pytest
+
+from gomea_bn import read_table
+from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.memory_plan import planned_bytes
+
+
+def table_of(n_rows: int):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=n_rows)
+    return read_table({"x": x, "y": x + rng.normal(size=n_rows), "k": np.where(x > 0, "a", "b")})
+
+
+@pytest.mark.parametrize("discretizer", ["optimal", "equal-frequency"])
+def test_the_plan_covers_codes_and_table(discretizer):
+    table = table_of(3_000)
+    options = LearningOptions(discretizer, max_bins=12)
+    rows = learning_problem(table, options).scorer.rows
+    least = rows.codes.nbytes + sum(column.values.nbytes for column in table.columns)
+    assert least < planned_bytes(table, options, 1) < 3 * least + 2**26
+
+
+def test_the_plan_grows_with_rows_and_threads():
+    options = LearningOptions()
+    short, long = table_of(1_000), table_of(4_000)
+    assert planned_bytes(long, options, 1) > planned_bytes(short, options, 1)
+    assert planned_bytes(short, options, 4) > planned_bytes(short, options, 1)
