@@ -374,7 +374,12 @@ def _compared_with_true_front(
             }
         }
     # no limit that depends on the single network of a run
-    fixed = {"expert": expert, "max_complexity": 1e9, "max_seconds": None, "random_state": net}
+    fixed: dict[str, Any] = {
+        "expert": expert,
+        "max_complexity": 1e9,
+        "max_seconds": None,
+        "random_state": net,
+    }
     fronts = []
     for evaluations in EVALUATIONS:
         learner = ParetoBayesNetLearner(**space, **fixed, max_evaluations=evaluations).fit(table)
