@@ -56,9 +56,9 @@ NOTE = (
     "fits best. knee and closest to expert do not use the truth. The expert knows half of the true edges and an equal "
     "number of wrong ones; the expert's own network has tables from the same rows. All tables have one pseudo-count "
     "per row. "
-    '"default" has the defaults of both learners instead, without the limit on bins: optimal cuts with shapes, smoothing '
-    "chosen by the data, curves in the single network, and a front that begins with a single network and leaves rows out "
-    "of their own tables. Networks from the same rows are compared by signed ranks."
+    '"default" has the defaults of both learners instead, without the limit on bins: optimal cuts with shapes, '
+    "smoothing chosen by the data, curves in the single network, and a front that begins with a single network and "
+    "leaves rows out of their own tables. Networks from the same rows are compared by signed ranks."
 )
 
 
