@@ -47,6 +47,7 @@ __all__ = [
 
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20240219
+_LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 # configurations are numbered by 64-bit integers
 _MAX_CELLS = 2**62
 
@@ -236,14 +237,9 @@ class _CodedColumn:
         self._rule = rule
         self._shape = variable.shape
         self._measures = (False,) if self._shape is None else self._shape.measures
-        self._in_sample = 0.0
+        self._of_shape = 0.0
         if self._shape is not None and rule.kind in MISFIT_KINDS and True in self._measures:
-            shape = self._shape.shape
-            ascending = self._ranks.ascending
-            densities = shape.log_density(ascending) + np.log(shape.high - shape.low) * ~np.isin(
-                ascending, shape.point_values
-            )
-            self._in_sample = float(densities.sum())
+            self._of_shape = self._log_density_of_shape()
 
     def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, float, bool]:
         """Fill `codes` (n_rows,) and return the policy's constant and cost in nats, and whether its bins are shaped.
@@ -261,7 +257,7 @@ class _CodedColumn:
             constants[False] = float(-_log_width_sum(counts, edges))
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
-        if len(constants) == 2 and self._rule.kind in (LEFT_OUT, LEFT_OUT_BEST):
+        if len(constants) == 2 and self._rule.kind in _LEAVES_OUT:
             shaped = self._scores_better_shaped(counts, constants[False])
         return float(constants[shaped] - cost) * self.weight, float(cost) * self.weight, shaped
 
@@ -271,6 +267,21 @@ class _CodedColumn:
         return self._shape is not None and self._shape.is_too_narrow(
             edges, below, self._ranks.distinct_up_to(below)
         )
+
+    def _log_density_of_shape(self) -> float:
+        """Return the log density of the rows under the shape for misfits, in nats with the range scaled to 1.
+
+        The shape was fitted to all rows, so that a misfit that leaves rows out charges its effective parameters.
+        """
+        assert self._shape is not None
+        if self._rule.kind in _LEAVES_OUT:
+            return self._shape.log_likelihood
+        shape = self._shape.shape
+        ascending = self._ranks.ascending
+        densities = shape.log_density(ascending) + np.log(shape.high - shape.low) * ~np.isin(
+            ascending, shape.point_values
+        )
+        return float(densities.sum())
 
     def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
         """Return whether shaped bins have the larger marginal likelihood, by which `BayesNetLearner` decides.
@@ -300,7 +311,7 @@ class _CodedColumn:
         shape = self._shape
         assert shape is not None
         if self._rule.kind in MISFIT_KINDS:
-            return self._in_sample - float(counts @ np.log(shape.shape.bin_masses(policy.cut_points)))
+            return self._of_shape - float(counts @ np.log(shape.shape.bin_masses(policy.cut_points)))
         root = score_counts(counts.astype(np.int32), 1, 1.0, policy.n_bins, self._rule)
         return shape.compared_log_likelihood - float(root)
 

@@ -69,9 +69,6 @@ if TYPE_CHECKING:
 
 __all__ = ["front"]
 
-# share of the limit on free parameters above which the limit may hold a network back
-_NEAR = 0.95
-
 
 @reads_table
 def front(
@@ -110,7 +107,7 @@ def front(
         typer.Option(
             help="Share of the limits for a search of one network by score, from which the front starts; 0: none."
         ),
-    ] = 0.25,
+    ] = 0.5,
     single_evaluations: Annotated[
         int | None,
         typer.Option(help="Evaluations of that search, in place of the share; repeats a run."),
@@ -435,25 +432,16 @@ def _error_lines(front: Front) -> list[str]:
 
 def _limit_lines(front: Front) -> list[str]:
     """Return the lines on the limit on free parameters, with the main networks that come close to it."""
-    from gomea_bn.front.front import MISFIT
-
     parameters = front.record.get("parameters", {})
     most = parameters.get("max_complexity")
     if most is None:
         return []
     lines = [f"At most {floor(most):,} free parameters (--max-complexity)."]
-    watched = {"knee": front.knee()}
-    if MISFIT.name in front.names:
-        watched["best fit"] = front.best(MISFIT.name)
-    near = [
-        f"the {role} ({chosen.network.n_parameters:,})"
-        for role, chosen in watched.items()
-        if chosen.network.n_parameters > _NEAR * most
-    ]
+    near = [f"the {role} ({chosen.network.n_parameters:,})" for role, chosen in front.near_limit().items()]
     if near:
         verb = "uses" if len(near) == 1 else "use"
         lines.append(
-            f"Warning: {' and '.join(near)} {verb} more than {_NEAR:.0%} of the limit; a higher one may fit better."
+            f"Warning: {' and '.join(near)} {verb} more than 95% of the limit; a higher one may fit better."
         )
     return lines
 

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, is_integer
+from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, is_integer, is_real
 from gomea_bn.front import choice, quality
 from gomea_bn.front.objectives import (
     COMPLEXITY,
     EXPERT_DISTANCE,
+    KNEE_PRICES,
     MISFIT,
     Objective,
-    aic_prices,
     check_objectives,
     check_original_index,
     check_values,
     check_weights,
+    knee_prices,
+    leaves_rows_out,
     objective_column,
     single_position,
 )
@@ -39,7 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPLEXITY", "EXPERT_DISTANCE", "MISFIT", "Candidate", "Front", "Objective"]
 
-KneeMethod: TypeAlias = Literal["aic", "hyperplane", "ideal-point", "marginal-utility"]
+KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane", "ideal-point", "marginal-utility"]
+
+
+# share of the limit on free parameters above which the limit may hold a network back
+_NEAR_LIMIT = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,15 +268,17 @@ class Front:
 
         Parameters
         ----------
-        method : {"aic", "hyperplane", "ideal-point", "marginal-utility"}, optional
-            Definition of the knee. The default is "aic" if misfit and complexity are objectives, the distance to an
-            expert is the only further one, and the number of rows is known; otherwise "hyperplane".
+        method : {"aic", "left-out", "hyperplane", "ideal-point", "marginal-utility"}, optional
+            Definition of the knee. If misfit and complexity are objectives, the distance to an expert is the only
+            further one, and the number of rows is known, the default is "left-out" for a misfit that leaves rows out of
+            their own tables, and "aic" for other misfits; otherwise "hyperplane".
 
         Notes
         -----
         "aic" chooses the least misfit + complexity / n_rows, in nats per row. Beyond it one more parameter improves the
         fit by less than is expected by chance (Akaike, "A new look at the statistical model identification", 1974).
-        This is the only definition that does not depend on the extent of the front.
+        "left-out" chooses the least misfit + complexity / (4 n_rows): a misfit that leaves rows out has paid for its
+        parameters, but not for the choice among many networks. Only these two do not depend on the extent of the front.
 
         "hyperplane" chooses the network farthest below the plane through the extremes (Das 1999), "ideal-point" the one
         with the least distance to the best values (Zeleny 1973), and "marginal-utility" the one whose loss would cost
@@ -280,21 +288,41 @@ class Front:
         Raises
         ------
         GomeaBnError
-            For an unknown method, or "aic" without misfit, complexity or the number of rows.
+            For an unknown method. Also for "aic" and "left-out" without misfit, complexity or the number of rows.
         """
         check_choice("method", method, get_args(KneeMethod), optional=True)
         if method is None:
             has_prices = {MISFIT.name, COMPLEXITY.name} <= set(self.names) and self.n_rows is not None
             others = set(self.names) - {MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name}
-            method = "aic" if has_prices and not others else "hyperplane"
-        if method == "aic":
-            return self[choice.price_choice(self._values, aic_prices(self.names, self.n_rows))]
+            priced: KneeMethod = "left-out" if leaves_rows_out(self.record) else "aic"
+            method = priced if has_prices and not others else "hyperplane"
+        if method in KNEE_PRICES:
+            return self[choice.price_choice(self._values, knee_prices(method, self.names, self.n_rows))]
         rule = {
             "hyperplane": choice.hyperplane_knee,
             "ideal-point": choice.ideal_point_choice,
             "marginal-utility": choice.marginal_utility_knee,
         }[method]
         return self[rule(self._values)]
+
+    def near_limit(self) -> dict[str, Candidate]:
+        """Return the knee and the best fit by role, as far as the limit on free parameters may hold them back.
+
+        These have more than 95 % of the parameters that the record allows ("max_complexity" of its "parameters"). The
+        roles are "knee" and "best fit", the latter only with the objective "misfit".
+        """
+        parameters = self.record.get("parameters")
+        most: Any = parameters.get("max_complexity") if isinstance(parameters, Mapping) else None
+        if not is_real(most):
+            return {}
+        watched = {"knee": self.knee()}
+        if MISFIT.name in self.names:
+            watched["best fit"] = self.best(MISFIT.name)
+        return {
+            role: chosen
+            for role, chosen in watched.items()
+            if chosen.network.n_parameters > _NEAR_LIMIT * most
+        }
 
     def nearest(self, weights: Mapping[str, float] | Sequence[float]) -> Candidate:
         """Return the network whose pseudo-weights are nearest to given weights of the objectives.

@@ -14,14 +14,16 @@ from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
 __all__ = [
     "COMPLEXITY",
     "EXPERT_DISTANCE",
+    "KNEE_PRICES",
     "MISFIT",
     "Objective",
-    "aic_prices",
     "check_objectives",
     "check_original_index",
     "check_point",
     "check_values",
     "check_weights",
+    "knee_prices",
+    "leaves_rows_out",
     "objective_column",
     "single_position",
 ]
@@ -59,6 +61,9 @@ EXPERT_DISTANCE = Objective(
     "expert_distance", "Distance to the expert", "nats", "closer to the expert's network"
 )
 """KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
+
+KNEE_PRICES = {"aic": 1.0, "left-out": 0.25}
+"""Nats over all rows that a free parameter costs at the knee, by the method of `Front.knee`."""
 
 # further columns of a front's table
 _RESERVED = (
@@ -172,19 +177,28 @@ def objective_column(name: str, names: Sequence[str]) -> int:
     return list(names).index(name)
 
 
-def aic_prices(names: Sequence[str], n_rows: int | None) -> NDArray[np.float64]:
-    """Return the price of one unit of each objective, in nats per row, by Akaike's criterion, float64 (m,)."""
+def knee_prices(method: str, names: Sequence[str], n_rows: int | None) -> NDArray[np.float64]:
+    """Return the price of one unit of each objective at the knee, in nats per row, float64 (m,).
+
+    Parameters
+    ----------
+    method : {"aic", "left-out"}
+    names : sequence of str
+        Names of the objectives.
+    n_rows : int or None
+        Number of rows that the networks were learned from, if it is known.
+    """
     missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in names]
     if missing:
         raise GomeaBnError(
-            f"method='aic' needs the objective '{missing[0]}'; the front has {', '.join(names)}. Use "
+            f"method={method!r} needs the objective '{missing[0]}'; the front has {', '.join(names)}. Use "
             "method='hyperplane'."
         )
     if n_rows is None:
         raise GomeaBnError(
-            "method='aic' needs the number of rows: give the front its table or record={'n_rows': ...}."
+            f"method={method!r} needs the number of rows: give the front its table or record={{'n_rows': ...}}."
         )
-    prices = {MISFIT.name: 1.0, COMPLEXITY.name: 1.0 / n_rows}
+    prices = {MISFIT.name: 1.0, COMPLEXITY.name: KNEE_PRICES[method] / n_rows}
     return np.array([prices.get(name, 0.0) for name in names])
 
 
@@ -207,6 +221,12 @@ def check_original_index(record: Mapping[str, Any], size: int) -> tuple[int, ...
             f"n_networks, got {thinned!r:.80}."
         )
     return tuple(indices)
+
+
+def leaves_rows_out(record: Mapping[str, Any]) -> bool:
+    """Return whether the misfits of a front leave every row out of its own table, as far as its record says."""
+    parameters = record.get("parameters")
+    return isinstance(parameters, Mapping) and parameters.get("misfit") == "left-out"
 
 
 def single_position(record: Mapping[str, Any], original_index: Sequence[int]) -> int | None:

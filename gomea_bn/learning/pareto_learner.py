@@ -151,7 +151,8 @@ class ParetoBayesNetLearner(LearnerParameters):
         number of rows if that is larger. It is at least 3 times the number of the single network.
     misfit : {"left-out", "in-sample"}
         How the misfit of a network is estimated: from tables that leave out the row whose density is taken, which is
-        closer to the density of new rows, or from the tables of all rows, as in the paper.
+        closer to the density of new rows, or from the tables of all rows, as in the paper. The shape of a column is
+        fitted to all rows, so that "left-out" charges the shape for its effective parameters.
     cut_cost : float
         Cost of a chosen cut in the misfit "left-out", as a multiple of ln(distinct values - 1) nats, which is divided
         by the number of rows. The rows chose the cuts, also those that are left out of a table. The misfit "in-sample"
@@ -247,7 +248,7 @@ class ParetoBayesNetLearner(LearnerParameters):
     max_complexity: float | None = None
     misfit: str = MISFIT_ESTIMATES[0]
     cut_cost: float = 0.5
-    single_share: float = 0.25
+    single_share: float = 0.5
     single_evaluations: int | None = None
     expert_sample_size: int = DEFAULT_SAMPLE
     algorithm: MOGOMEA | None = None

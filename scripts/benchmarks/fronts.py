@@ -2,6 +2,7 @@
 
     python scripts/benchmarks/fronts.py whole [--seeds 30] [--only trap-5]
     python scripts/benchmarks/fronts.py peers [--nets 10] [--seconds 10] [--full]
+    python scripts/benchmarks/fronts.py enumerated [--nets 10]
     python scripts/benchmarks/fronts.py throughput [--seconds 60]
     python scripts/benchmarks/fronts.py all
 
@@ -13,8 +14,9 @@ peers       MOGOMEA and pymoo's NSGA-II, NSGA-III and AGE-MOEA learn networks un
             distance. All have a copy of the same problem, the same initial sampler, repair, compiled scorer, archive,
             and seconds on one core. The gap of a front is the hypervolume that it lacks of the union of all fronts of
             a network; objectives are scaled by the union's ideal and nadir point, reference 1.1 in each.
-enumerated  Networks of 4 columns with given bins, where all graphs are evaluated. How far fronts of some evaluations
-            are from the true one: the largest shortfall of a true point, as a share of the range of the objective.
+enumerated  Networks of 4 and 5 columns, where all graphs are evaluated, with given bins or all numbers of bins. How far
+            fronts of some evaluations are from the true one: the largest shortfall of a true point, as a share of the
+            range of the objective, and the share of the true front's hypervolume.
 throughput  Evaluations per second with a full archive of 10,000 solutions, and the archive's share of that time.
 
 --full: larger problems and longer runs. Finished runs of `peers` are kept in --results and not run again; delete the
@@ -42,6 +44,7 @@ from runs import resume_tasks
 from gomea_bn.algorithms.archive import ElitistArchive
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.data.table import read_table
+from gomea_bn.front.quality import hypervolume
 from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner, front_problem
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.problems.front_problem import FrontProblem
@@ -71,6 +74,15 @@ PEER_ROWS, THROUGHPUT_ROWS = (500, 5_000), 500
 OURS = "MOGOMEA"
 POPULATIONS = {"NSGA-II": 200, "NSGA-III": 200, "AGE-MOEA": 50}
 """The best of 50, 100, 200 and 400 (AGE-MOEA: to 200) by mean gap on networks 1000 to 1002, 500 rows, 5 s."""
+ENUMERATED: dict[str, tuple[int, int | None]] = {
+    "4 columns, given cuts": (4, None),
+    "4 columns, 2 to 4 bins": (4, 4),
+    "5 columns, given cuts": (5, None),
+}
+"""Number of columns and largest number of bins of the problems that are enumerated; None: two given cuts."""
+ENUMERATED_ROWS = 300
+EVALUATIONS = (300, 1_000, 3_000, 10_000, 30_000)
+"""Limits of the runs that are compared with the true front."""
 FULL = 0.75
 """The adaptive grid thins an archive to at least this share of its size."""
 
@@ -319,33 +331,70 @@ def microseconds_per_offer(first: Result, second: Result) -> tuple[float, float]
 
 
 def enumerated(options: argparse.Namespace) -> None:
-    """Print how far fronts of 4 columns are from the true ones."""
+    """Print how far fronts are from the true ones on problems whose networks can all be evaluated."""
     rows = []
-    for evaluations in (300, 1_000, 3_000):
-        shortfalls = np.array([_shortfall(net, evaluations) for net in range(options.nets)])
-        complete = f"{(shortfalls < 1e-9).sum()}/{len(shortfalls)}"
-        rows.append([f"{evaluations:,}", complete, f"{np.median(shortfalls):.4f}", f"{shortfalls.max():.4f}"])
-    columns = ("evaluations", "complete", "median shortfall", "largest")
-    print_table("Fronts of 4 columns, 300 rows, three objectives, all graphs enumerated", columns, rows)
+    for name, (n_columns, bins) in ENUMERATED.items():
+        records = [_compared_with_true_front(net, n_columns, bins) for net in range(options.nets)]
+        size = np.median([n_points for n_points, _ in records])
+        for k, evaluations in enumerate(EVALUATIONS):
+            shortfalls, shares = np.array([of_runs[k] for _, of_runs in records]).T
+            rows.append(
+                [
+                    name,
+                    f"{size:,.0f}",
+                    f"{evaluations:,}",
+                    f"{(shortfalls < 1e-9).sum()}/{len(shortfalls)}",
+                    f"{np.median(shortfalls):.4f}",
+                    f"{shortfalls.max():.4f}",
+                    f"{shares.min():.4f}",
+                ]
+            )
+        print(f"done: {name}", flush=True)
+    columns = ("", "true front", "evaluations", "complete", "median shortfall", "largest", "least volume")
+    heading = f"{ENUMERATED_ROWS} rows, three objectives, {options.nets} networks, every genotype evaluated"
+    print_table(heading, columns, rows)
 
 
-def _shortfall(net: int, evaluations: int) -> float:
-    """Return the least amount by which the front of a run must improve in every objective to cover the true front.
+def _compared_with_true_front(
+    net: int, n_columns: int, bins: int | None
+) -> tuple[int, list[tuple[float, float]]]:
+    """Return the number of points of the true front, and for each run its shortfall and its share of the hypervolume.
 
-    It is a share of the ranges of the objectives in the true front (additive epsilon indicator).
+    The shortfall is the least amount by which the front must improve in every objective to cover the true front, as a
+    share of the ranges of the objectives in the true front (additive epsilon indicator).
     """
-    truth = random_network(4, kind="random", random_state=net)
-    table = read_table(truth.sample(300, random_state=10_000 + net))
-    cuts = {c.name: np.quantile(c.values, (0.3, 0.7)) for c in table.columns if c.is_continuous}
+    truth = random_network(n_columns, kind="random", random_state=net)
+    table = read_table(truth.sample(ENUMERATED_ROWS, random_state=10_000 + net))
     expert = simulated_expert(truth, table=table, random_state=20_000 + net)
-    learner = ParetoBayesNetLearner(
-        expert=expert, cut_points=cuts, max_seconds=None, max_evaluations=evaluations, random_state=net
-    ).fit(table)
-    front = learner.front_
-    true_front = brute_force_front(front_problem(learner, table, front.names, learner.expert_, net))
-    spans = np.ptp(true_front, axis=0)
-    beyond = (front.values[None] - true_front[:, None]) / np.where(spans > 0, spans, 1.0)
-    return float(beyond.max(axis=2).min(axis=1).max())
+    space: dict[str, Any] = {"discretizer": "equal-frequency", "max_bins": bins}
+    if bins is None:
+        space = {
+            "cut_points": {
+                c.name: np.quantile(c.values, (0.3, 0.7)) for c in table.columns if c.is_continuous
+            }
+        }
+    # no limit that depends on the single network of a run
+    fixed: dict[str, Any] = {
+        "expert": expert,
+        "max_complexity": 1e9,
+        "max_seconds": None,
+        "random_state": net,
+    }
+    fronts = []
+    for evaluations in EVALUATIONS:
+        learner = ParetoBayesNetLearner(**space, **fixed, max_evaluations=evaluations).fit(table)
+        fronts.append(learner.front_)
+    names = fronts[0].names
+    true_front = brute_force_front(front_problem(learner, table, names, learner.expert_, net))
+    ideal, nadir = true_front.min(axis=0), true_front.max(axis=0)
+    spans = np.where(nadir > ideal, nadir - ideal, 1.0)
+    whole_volume = hypervolume(true_front, names, None, ideal, nadir)
+    runs = []
+    for front in fronts:
+        beyond = (front.values[None] - true_front[:, None]) / spans
+        share = hypervolume(front.values, names, None, ideal, nadir) / whole_volume
+        runs.append((float(beyond.max(axis=2).min(axis=1).max()), share))
+    return len(true_front), runs
 
 
 PARTS = {"whole": whole, "peers": peers, "enumerated": enumerated, "throughput": throughput}

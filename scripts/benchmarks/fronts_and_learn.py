@@ -44,7 +44,7 @@ PUBLISHED: dict[str, Any] = {
     "single_share": 0.0,
 }
 """Options of fronts before the search for one network was part of them."""
-SEED_OF_NETS, N_VARIABLES, TEST_ROWS, THINNED, NEAR = 7_100, 10, 10_000, 100, 0.95
+SEED_OF_NETS, N_VARIABLES, TEST_ROWS, THINNED = 7_100, 10, 10_000, 100
 COLUMNS = ("single", "best fit", "knee", "best")
 
 
@@ -88,7 +88,7 @@ def compared(task: dict[str, Any]) -> dict[str, Any]:
         "knee": knee.score(test),
         "best": -ours[:, 0].min(),
         "beyond": bool(((ours < of_learn).any(axis=1)).any()),
-        "limit": knee.n_parameters > NEAR * front.record["parameters"]["max_complexity"],
+        "limit": "knee" in front.near_limit(),
         "members": len(front),
         "evaluations": learner.n_eval_,
     }

@@ -222,6 +222,28 @@ def test_nondominated_keeps_what_nothing_dominates(values):
     assert left.nondominated() is left
 
 
+# ---- limit on free parameters
+
+
+def test_networks_near_the_limit_are_named_by_role():
+    networks = sorted(NETWORKS[:3], key=lambda network: network.n_parameters)
+    sizes = [network.n_parameters for network in networks]
+    assert sizes[0] < 0.9 * sizes[1] < 0.8 * sizes[2]
+    # the knee is the network in the middle
+    values = [[9.0, sizes[0]], [1.0, sizes[1]], [0.999, sizes[2]]]
+
+    def roles(most: Any) -> dict[str, int]:
+        record = {"n_rows": 100, "parameters": {"max_complexity": most}}
+        near = Front([MISFIT, COMPLEXITY], values, networks, record=record).near_limit()
+        return {role: chosen.network.n_parameters for role, chosen in near.items()}
+
+    assert roles(sizes[1]) == {"knee": sizes[1], "best fit": sizes[2]}
+    assert roles(sizes[2] / 0.94) == {}
+    assert roles(sizes[2] / 0.96) == {"best fit": sizes[2]}
+    assert roles(None) == {}
+    assert front_of(spread(5, 2, 1)).near_limit() == {}
+
+
 # ---- thinning
 
 

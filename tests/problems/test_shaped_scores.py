@@ -25,7 +25,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth, ScoredVariable
-from gomea_bn.problems.kernels.score import SMOOTHED, ScoreRule
+from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
@@ -220,6 +220,21 @@ def test_misfits_are_the_densities_of_the_network(uniform: bool) -> None:
     ).sum() * math.log(np.ptp(y))
     assert scorer.score(families).sum() == pytest.approx(network.log_density(frame).sum() + scaled, abs=1e-6)
     assert "y" in shapes
+
+
+@pytest.mark.parametrize("kind", [LEFT_OUT, LEFT_OUT_BEST])
+@pytest.mark.parametrize("points", [False, True])
+def test_misfits_that_leave_rows_out_charge_the_parameters_of_a_shape(kind: int, points: bool) -> None:
+    x = column(2, points=points)
+    variable = shaped("x", x, uniform=False)
+    method = scoring_method("density-bic")
+    scores = [
+        FamilyScorer([variable], method, ScoreRule(rule, 0.0, 1.0, np.zeros(1), np.zeros(1))).score([ROOT])[0]
+        for rule in (kind, SMOOTHED)
+    ]
+    # a single bin has probability 1, so that the shape alone counts
+    assert scores[0] == pytest.approx(variable.shape.log_likelihood, abs=1e-9)
+    assert scores[0] < scores[1] - 1.0
 
 
 # ---------------------------------------------------------------- cuts as real genes
