@@ -21,7 +21,7 @@ function buildFilters() {
       ),
     ),
   );
-  byId("clear-filters").addEventListener("click", () => change({ filters: new Map(), edgeFilters: [] }));
+  byId("clear-filters").addEventListener("click", () => change({ filters: new Map(), rules: [] }));
   const svg = byId("filter-plot");
   svg.addEventListener("pointerdown", startBrush);
   svg.addEventListener("pointermove", moveBrush);
@@ -120,7 +120,7 @@ function renderFilters() {
   });
   model.axes.forEach(renderAxis);
   const total = model.data.ids.length;
-  const isFiltered = view.filters.size + view.edgeFilters.length > 0;
+  const isFiltered = view.filters.size + view.rules.length > 0;
   byId("left").textContent = isFiltered ? `${view.left.length} of ${total} left` : "drag along an axis";
   byId("clear-filters").hidden = !isFiltered;
 }

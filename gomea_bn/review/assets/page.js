@@ -99,7 +99,7 @@ async function start() {
   setStart();
   if (!isSingle()) {
     buildFilters();
-    buildEdgeFilters();
+    buildRules();
     buildScatter();
     buildChoose();
   }

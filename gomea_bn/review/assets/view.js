@@ -9,8 +9,8 @@ const view = {
   weights: null,
   // by position of the axis: [low, high]
   filters: new Map(),
-  // edges that networks must have or lack; see edge_filters.js
-  edgeFilters: [],
+  // about edges, cuts and bins; see rules.js
+  rules: [],
   variable: null,
   // the middle of the page: "graph", "answers" or "target"
   shows: "graph",
@@ -63,7 +63,7 @@ function passes(position) {
     const value = model.axes[axis].values[position];
     if (value < low || value > high) return false;
   }
-  return passesEdges(position);
+  return passesRules(position);
 }
 
 const idOf = (position) => model.data.ids[position];
@@ -148,7 +148,7 @@ function hashOfView() {
   }
   if (view.filters.size)
     parts.set("filters", [...view.filters].map(([axis, [a, b]]) => `${axis}:${a}:${b}`).join(","));
-  for (const filter of view.edgeFilters) parts.append("edge", edgeFilterCode(filter));
+  for (const rule of view.rules) parts.append("edge", ruleCode(rule));
   if (view.variable !== null) parts.set("variable", view.variable);
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
@@ -186,7 +186,7 @@ function recall() {
   )
     view.weights = weights;
   view.filters = recalledFilters(parts.get("filters") ?? "");
-  view.edgeFilters = recalledEdgeFilters(parts.getAll("edge"));
+  view.rules = recalledRules(parts.getAll("edge"));
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";
