@@ -331,14 +331,15 @@ class _Program:
 
     def minimum(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variables with the least cost, float64 (n_variables,)."""
-        from scipy.optimize import linprog
+        # without integers `milp` is a linear program, with half of the preparation of `linprog`
+        from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import coo_array
 
         entries = [(row, at, value) for row, terms in enumerate(self.rows) for at, value in terms.items()]
         row, column, value = (np.array(part) for part in zip(*entries))
         matrix: Any = coo_array((value, (row, column)), shape=(len(self.rows), self.n_variables)).tocsr()
-        limits = [(least, None) for least in self.least]
-        solution = linprog(cost, A_ub=matrix, b_ub=self.bounds, bounds=limits, method="highs-ds")
+        constraint = LinearConstraint(matrix, ub=np.array(self.bounds))
+        solution = milp(cost, constraints=constraint, bounds=Bounds(np.array(self.least), np.inf))
         if solution.status != 0:
             raise RuntimeError(f"The linear program of the layout was not solved: {solution.message}")
         return np.asarray(solution.x, dtype=np.float64)
