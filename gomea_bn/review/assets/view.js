@@ -34,8 +34,9 @@ const view = {
   against: "expert",
   stars: new Set(),
   notes: new Map(),
-  // positions that pass all filters
+  // positions that pass all filters, in order and as a set
   left: [],
+  isLeft: new Set(),
   // by arc: share of the networks left that have it
   shares: new Map(),
 };
@@ -49,13 +50,26 @@ function change(patch) {
 }
 
 function refresh() {
-  view.left = model.data.ids.map((_, position) => position).filter(passes);
-  view.shares = edgeShares(view.left.length ? view.left : [view.selected]);
+  sieve();
   for (const render of renderers) render();
   document.body.dataset.selected = idOf(view.selected);
   document.body.dataset.left = view.left.length;
   document.body.dataset.pinned = view.pin === null ? "" : idOf(view.pin);
   remember();
+}
+
+// the filters and rules that `view.left` follows, and the network of the shares if none is left
+const sieved = { filters: null, rules: null, selected: null };
+
+/** Finds the networks that are left, and their shares of edges, if these can have changed. */
+function sieve() {
+  const { filters, rules, selected } = view;
+  const isSame = filters === sieved.filters && rules === sieved.rules;
+  if (isSame && (view.left.length || selected === sieved.selected)) return;
+  Object.assign(sieved, { filters, rules, selected });
+  view.left = model.data.ids.map((_, position) => position).filter(passes);
+  view.isLeft = new Set(view.left);
+  view.shares = edgeShares(view.left.length ? view.left : [selected]);
 }
 
 function passes(position) {
