@@ -51,11 +51,30 @@ function change(patch) {
 
 function refresh() {
   sieve();
-  for (const render of renderers) render();
+  keepFocus(() => {
+    for (const render of renderers) render();
+  });
   document.body.dataset.selected = idOf(view.selected);
   document.body.dataset.left = view.left.length;
   document.body.dataset.pinned = view.pin === null ? "" : idOf(view.pin);
   remember();
+}
+
+const labelOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
+
+/** Draws parts of the page again; if the focused element was replaced, its successor or the part around it gets the focus. */
+function keepFocus(drawAgain) {
+  const focused = document.activeElement;
+  const ids = [];
+  for (let part = focused.closest("[id]"); part; part = part.parentElement?.closest("[id]"))
+    ids.push(part.id);
+  drawAgain();
+  if (focused.isConnected) return;
+  const parts = ids.map(byId).filter(Boolean);
+  const isTwin = (element) => element.tagName === focused.tagName && labelOf(element) === labelOf(focused);
+  const twin = [...(parts[0]?.querySelectorAll(focused.tagName) ?? [])].find(isTwin);
+  const next = parts[0]?.id === focused.id && focused.id ? parts[0] : twin;
+  (next ?? parts.find((part) => part.tabIndex >= 0))?.focus();
 }
 
 // the filters and rules that `view.left` follows, and the network of the shares if none is left
