@@ -59,7 +59,8 @@ def with_value_names(command: Callable[..., None]) -> Callable[..., None]:
     # typer would evaluate annotations that are text again, without the words
     command.__annotations__ = inspect.get_annotations(command, eval_str=True)
     for name, annotated in command.__annotations__.items():
-        if get_origin(annotated) is not Annotated:
+        origin: Any = get_origin(annotated)
+        if origin is not Annotated:
             continue
         annotation, *extras = get_args(annotated)
         for extra in extras:
