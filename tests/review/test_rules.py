@@ -15,7 +15,7 @@ from gomea_bn.front.decision import read_decision
 pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
 
 
-def submit(page: Page, kind: str, **fields: str | int) -> None:
+def submit(page: Page, kind: str, **fields: str | float) -> None:
     """Fill in the form of a rule, and keep only the networks that follow it."""
     page.select_option("#rule-kind", kind)
     for name, value in fields.items():
