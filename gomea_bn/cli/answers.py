@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import AsJson, Data, fields_of, reads_table
@@ -23,6 +22,7 @@ from gomea_bn.cli.output import (
     fail,
     say,
 )
+from gomea_bn.cli.plain_help import PlainCommand
 from gomea_bn.cli.running import loaded_rows, printed_warnings
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
@@ -230,7 +230,7 @@ def query(
         say(_table(saved, target, words, answer), to_error=False)
 
 
-class StatementCommand(TyperCommand):
+class StatementCommand(PlainCommand):
     """A command whose options --given and --do may be followed by several statements."""
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:

@@ -25,6 +25,7 @@ from gomea_bn.cli.front import front
 from gomea_bn.cli.info import info
 from gomea_bn.cli.learn import learn
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
+from gomea_bn.cli.plain_help import PlainCommand, with_value_names
 from gomea_bn.cli.refine import refine
 from gomea_bn.cli.show import show
 from gomea_bn.cli.warm_up import warm_up
@@ -154,5 +155,5 @@ for _command in (
     info,
     warm_up,
 ):
-    main.command()(_command)
-main.command(cls=StatementCommand)(query)
+    main.command(cls=PlainCommand)(with_value_names(_command))
+main.command(cls=StatementCommand)(with_value_names(query))

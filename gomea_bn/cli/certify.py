@@ -51,8 +51,9 @@ def certify(
     from gomea_bn.network.rows import table_for
 
     try:
-        saved = named_network(network)
-        table = table_for(saved, loaded_rows(data, reading))
+        rows = loaded_rows(data, reading)
+        saved = named_network(network, rows)
+        table = table_for(saved, rows)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     try:

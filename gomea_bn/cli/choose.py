@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.named_networks import (
+    NETWORK_HELP,
     WRITERS,
     averaged_of_run_folder,
     candidate,
     ending_of,
+    files_of,
     finish_folder,
     folder_files,
     named_network,
@@ -22,6 +25,7 @@ from gomea_bn.cli.named_networks import (
     of_run_folder,
     run_record_of,
 )
+from gomea_bn.cli.options import reads_table
 from gomea_bn.cli.output import (
     FAILED,
     UNUSABLE_DATA,
@@ -32,7 +36,7 @@ from gomea_bn.cli.output import (
     fail,
     say,
 )
-from gomea_bn.cli.running import printed_warnings
+from gomea_bn.cli.running import loaded_rows, printed_warnings
 from gomea_bn.data.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import format_of
@@ -47,74 +51,129 @@ __all__ = ["accept", "compare", "export", "review"]
 _TABLE_FORMATS = ("csv", "parquet")
 
 
+@reads_table
 def review(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of a front, or of a run of `learn`.")
+    source: Annotated[
+        str,
+        typer.Argument(metavar="NETWORK", help=f"Folder of a front, for all its networks. {NETWORK_HELP}"),
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="HTML file to write. Default: review.html in the folder."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="HTML file to write. Default: review.html in the folder, review_ID.html for FOLDER#ID, or the file "
+            "of the network with the ending .html.",
+        ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            help="The table, for numbers of rows. Default: the recorded file, if it exists and is unchanged."
+            help="The table, for numbers of rows. Default: the recorded file, if it exists and is unchanged. Completes "
+            "an expert's edges."
         ),
     ] = None,
     networks: Annotated[int, typer.Option(min=1, help="Largest number of networks on the page.")] = 200,
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Write a page on which to look at the networks of a front, compare them and choose one: one HTML file, no server.
+    """Write a page on which to look at a network, or to compare and choose those of a front: one HTML file, no server.
 
-    The page holds histograms and counts of the table, never its rows. Exit codes: 0 done, 1 not written, 2 wrong use,
-    3 folder or table unusable. Of a run with averaged.json the page also draws the averaged densities.
+    The page holds histograms and counts of the table, never its rows. The table of a folder is read as recorded there,
+    other tables by the options for reading. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network, folder or table
+    unusable. Of a run with averaged.json the page also draws the averaged densities.
     """
-    from gomea_bn.front.folder import is_front_folder, read_front
-    from gomea_bn.review.page import network_report, review_page
+    from gomea_bn.front.folder import is_front_folder
 
-    target = folder / "review.html" if out is None else out
+    target = _page_file(source) if out is None else out
+    check_targets({"--out": [target]}, {"NETWORK": files_of(source)})
     try:
-        finish_folder(folder)
-        if is_front_folder(folder):
-            front = read_front(folder)
-            source, parameters = front.record.get("source"), front.record.get("parameters")
-            reading = front.record.get("reading")
+        finish_folder(source)
+        if is_front_folder(source):
+            written = _review_of_front(Path(source), target, data, networks)
+        elif os.path.isdir(source):
+            written = _review_of_run(Path(source), target, data)
         else:
-            front, network, run = None, of_run_folder(folder), run_record_of(folder)
-            averaged = averaged_of_run_folder(folder, network)
-            source, parameters = run.get("data"), run.get("parameters")
-            reading = run.get("reading")
-        path = _table_path(source, data)
-        inputs = {
-            "FOLDER": folder_files(folder),
-            "--data" if data is not None else "the table": [path] if path else [],
-        }
-        check_targets({"--out": [target]}, inputs)
-        table = _rows(path, parameters, reading)
+            written = _review_of_network(source, target, data, reading)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     try:
-        if front is not None:
-            review_page(_with_table(front, table), target, max_networks=networks)
-        else:
-            network_report(averaged or network, table, target, record=run)
+        written()
     except GomeaBnError as error:
         fail(error, FAILED)
     say(f"Wrote {target}; open it in a browser.", to_error=False)
-    if front is not None:
+    if is_front_folder(source):
         say(
-            f"Choose there, save the decision, then: gomea-bn accept {folder} decision.json -o model.json",
+            f"Choose there, save the decision, then: gomea-bn accept {source} decision.json -o model.json",
             to_error=False,
         )
 
 
+def _page_file(source: str) -> Path:
+    """Return the file of a page about a network or a folder, next to it or in it."""
+    if os.path.isdir(source):
+        return Path(source, "review.html")
+    folder, mark, which = source.rpartition("#")
+    if mark and not os.path.lexists(source):
+        return Path(folder, f"review_{which}.html")
+    return Path(source).with_suffix(".html")
+
+
+def _review_of_front(folder: Path, target: Path, data: Path | None, networks: int) -> Callable[[], object]:
+    """Return a function that writes the page of a front."""
+    from gomea_bn.front.folder import read_front
+    from gomea_bn.review.page import review_page
+
+    front = read_front(folder)
+    shown = _with_table(front, _recorded_rows(front.record, front.record.get("source"), data, target))
+    return lambda: review_page(shown, target, max_networks=networks)
+
+
+def _review_of_run(folder: Path, target: Path, data: Path | None) -> Callable[[], object]:
+    """Return a function that writes the page of a run of `learn`."""
+    from gomea_bn.review.page import network_report
+
+    network, run = of_run_folder(folder), run_record_of(folder)
+    averaged = averaged_of_run_folder(folder, network)
+    table = _recorded_rows(run, run.get("data"), data, target)
+    return lambda: network_report(averaged or network, table, target, record=run)
+
+
+def _review_of_network(
+    source: str, target: Path, data: Path | None, reading: ReadingOptions
+) -> Callable[[], object]:
+    """Return a function that writes the page of a network of a front, or of a file."""
+    from gomea_bn.front.folder import read_front
+    from gomea_bn.network.rows import table_for
+    from gomea_bn.review.page import network_report
+
+    folder, mark, _ = source.rpartition("#")
+    if mark and not os.path.lexists(source):
+        network, record = named_network(source), read_front(folder).record
+        recorded = _recorded_rows(record, record.get("source"), data, target)
+        return lambda: network_report(network, recorded, target)
+    if data is not None:
+        check_targets({"--out": [target]}, {"--data": [data]})
+    rows = None if data is None else loaded_rows(data, reading)
+    network = named_network(source, rows)
+    with printed_warnings():
+        table = None if rows is None else table_for(network, rows, allow_missing=True)
+    return lambda: network_report(network, table, target)
+
+
+@reads_table
 def export(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of a front, or of a run of `learn`.")
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="NETWORK", help=f"Folder of a front, for its table or --network. {NETWORK_HELP}"
+        ),
     ],
     network: Annotated[
         str | None,
         typer.Option(
-            help="Id in the front, knee, closest (to the expert), or the objective in which the network is best."
+            help="Id in the front, knee, closest (to the expert), single (of the search for one network), or the "
+            "objective in which the network is best."
         ),
     ] = None,
     to: Annotated[
@@ -131,10 +190,13 @@ def export(
         bool,
         typer.Option("--cpdag", help="With dot: no arrowheads at edges whose direction no rows can tell."),
     ] = False,
+    data: Annotated[Path | None, typer.Option(help="The table that completes an expert's edges.")] = None,
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Write one network of a front or a run, or the table of a front.
+    """Write a network in another format, one network of a front or a run, or the table of a front.
 
-    Exit codes: 0 done, 1 not written, 2 wrong use, 3 folder unusable.
+    Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or folder unusable.
     """
     from gomea_bn.front.folder import is_front_folder
 
@@ -144,19 +206,19 @@ def export(
     if cpdag and ending != "dot":
         fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
     if out is not None:
-        check_targets({"--out": [out]}, {"FOLDER": folder_files(folder)})
+        check_targets({"--out": [out]}, {"NETWORK": files_of(source), "--data": [data] if data else []})
     try:
-        finish_folder(folder)
+        finish_folder(source)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    if is_front_folder(folder):
-        _export_front(folder, network, ending, out, cpdag=cpdag)
+    if is_front_folder(source):
+        _export_front(Path(source), network, ending, out, cpdag=cpdag)
         return
     if network is not None or ending not in WRITERS:
         advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITERS)}"
-        fail(f"'{folder}' is not the folder of a front: it has no ids and no table; {advice}.", WRONG_USE)
+        fail(f"'{source}' is not the folder of a front: it has no ids and no table; {advice}.", WRONG_USE)
     try:
-        only_network = of_run_folder(folder)
+        only_network = named_network(source, None if data is None else loaded_rows(data, reading))
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     deliver(network_text(only_network, ending, cpdag=cpdag), out)
@@ -200,17 +262,17 @@ def accept(
     say(chosen.summary(), to_error=False)
 
 
+@reads_table
 def compare(
-    a: Annotated[
-        str, typer.Argument(metavar="A", help="File of a network, folder of a run, or FOLDER#ID of a front.")
-    ],
+    a: Annotated[str, typer.Argument(metavar="A", help=NETWORK_HELP)],
     b: Annotated[
         str,
-        typer.Argument(
-            metavar="B", help="Another network; also FOLDER#knee, #closest, #expert or #OBJECTIVE."
-        ),
+        typer.Argument(metavar="B", help="Another network, named like A."),
     ],
+    data: Annotated[Path | None, typer.Option(help="The table that completes an expert's edges.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Describe the edges and bins that two networks share and those in which they differ.
 
@@ -219,13 +281,22 @@ def compare(
     from gomea_bn.metrics.comparison import compare as compare_networks
 
     try:
-        comparison = compare_networks(named_network(a), named_network(b))
+        rows = None if data is None else loaded_rows(data, reading)
+        comparison = compare_networks(named_network(a, rows), named_network(b, rows))
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     if as_json:
         typer.echo(json.dumps(asdict(comparison), indent=2))
     else:
         say(f"A: {a}\nB: {b}\n\n{comparison.to_text('A', 'B')}", to_error=False)
+
+
+def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None, target: Path) -> Table | None:
+    """Return the table that a record names, or None, with a message, if it is missing or has changed."""
+    path = _table_path(source, data)
+    if path is not None:
+        check_targets({"--out": [target]}, {"--data" if data is not None else "the table": [path]})
+    return _rows(path, record.get("parameters"), record.get("reading"))
 
 
 def _table_path(source: Any, data: Path | None) -> Path | None:
@@ -296,7 +367,7 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     if network is None:
-        _deliver_table(front, ending, out)
+        _deliver_table(folder, front, ending, out)
         return
     try:
         chosen = candidate(front, network)
@@ -305,10 +376,10 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
     deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
 
 
-def _deliver_table(front: Front, ending: str, out: Path | None) -> None:
+def _deliver_table(folder: Path, front: Front, ending: str, out: Path | None) -> None:
     """Print or write the table of a front."""
-    from gomea_bn.front.folder import front_table
+    from gomea_bn.front.folder import stored_table
 
     if ending == "parquet" and out is None:
         fail("Parquet is not text: name a file with --out.", WRONG_USE)
-    deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)
+    deliver_frame(stored_table(folder, front), out, as_parquet=ending == "parquet", index=True)

@@ -14,11 +14,14 @@ from gomea_bn.runtime.json_files import read_json
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
+    "NETWORK_HELP",
     "WRITERS",
     "averaged_of_run_folder",
     "candidate",
@@ -32,19 +35,34 @@ __all__ = [
     "run_record_of",
 ]
 
+NETWORK_HELP = (
+    "File of a network (.json, .bif, .xdsl, ...) or of an expert's edges (.csv, .dot, ...), folder of a run, or "
+    "FOLDER#ID of a front; also FOLDER#knee, #closest, #single, #expert or #OBJECTIVE."
+)
+"""What the argument NETWORK of a command may be."""
+
 WRITERS = tuple(FORMATS)
 """Formats of one network: a method `to_...` of networks writes each."""
 
-_BY_ROLE = ("knee", "closest")
+_BY_ROLE = ("knee", "closest", "single")
+_OF_EXPERTS = (".csv", ".tsv", ".dot", ".gv")
 
 
-def named_network(text: str) -> DiscretizedBayesNet:
+def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
     """Return the network of a file of any format, of the folder of a run, or of FOLDER#ID.
+
+    Parameters
+    ----------
+    text : str
+        What the user wrote.
+    rows : DataFrame, optional
+        Table that completes an expert's network without probabilities, such as a list of edges.
 
     Raises
     ------
     GomeaBnError
-        If there is no such network, it cannot be read, or the folder of a front is given without an id.
+        If there is no such network, it cannot be read, the folder of a front is given without an id, or a network
+        without probabilities is given without rows.
     """
     from gomea_bn.front.folder import is_front_folder, read_front
 
@@ -67,7 +85,32 @@ def named_network(text: str) -> DiscretizedBayesNet:
         )
     if os.path.isdir(text):
         return of_run_folder(Path(text))
-    return network_from_file(text)
+    return _completed(text, rows) if _is_of_expert(text) else network_from_file(text)
+
+
+def _is_of_expert(path: str) -> bool:
+    """Return whether a file holds an expert's network, whose bins and probabilities may be missing."""
+    from gomea_bn.expert.files import FORMAT
+    from gomea_bn.runtime.json_files import has_format
+
+    return path.lower().endswith(_OF_EXPERTS) or (
+        path.lower().endswith(".json") and has_format(Path(path), FORMAT)
+    )
+
+
+def _completed(path: str, rows: pd.DataFrame | None) -> DiscretizedBayesNet:
+    """Return an expert's network completed over the columns of a table, as `ExpertNetwork.fitted` does."""
+    from gomea_bn.data.table import read_table
+    from gomea_bn.expert.expert_network import ExpertNetwork
+
+    expert = ExpertNetwork.from_file(path)
+    if rows is None:
+        raise GomeaBnError(
+            f"'{path}' holds an expert's edges without probabilities; give the table that completes it with --data. "
+            f"`gomea-bn export {path} --data DATA -o model.json` writes the completed network, which all commands take."
+        )
+    with printed_warnings():
+        return expert.fitted(read_table(rows))
 
 
 def finish_folder(folder: str | os.PathLike[str]) -> None:
@@ -146,7 +189,9 @@ def run_record_of(folder: Path) -> dict[str, Any]:
 
 
 def candidate(front: Front, which: str) -> Candidate:
-    """Return the network of an id, of "knee" or "closest" (to the expert), or the best in an objective.
+    """Return the network of an id or a role, or the best in an objective.
+
+    Roles are "knee", "closest" (to the expert) and "single" (of the search for one network).
 
     Raises
     ------
@@ -161,11 +206,14 @@ def candidate(front: Front, which: str) -> Candidate:
         return front.knee()
     if which == "closest":
         return front.closest_to_expert()
+    if which == "single" and front.single is not None:
+        return front.single
     if which in front.names:
         return front.best(which)
     raise GomeaBnError(
-        f"A network of a front is named by its id (0 to {len(front) - 1}), knee, closest or the objective in which it "
-        f"is best ({', '.join(front.names)}), got {which!r}.{nearest(which, (*_BY_ROLE, *front.names))}"
+        f"A network of a front is named by its id (0 to {len(front) - 1}), knee, closest, single if it has one, or the "
+        f"objective in which it is best ({', '.join(front.names)}), got {which!r}."
+        f"{nearest(which, (*_BY_ROLE, *front.names))}"
     )
 
 

@@ -143,11 +143,16 @@ def deliver_frame(
 
 
 def check_writable(target: Path) -> None:
-    """Exit with code 1 if a file cannot be written: its folder is missing, it is a folder, or its name is too long."""
+    """Exit with code 1 if a file cannot be written.
+
+    Its folder is missing or may not be written to, it is a folder itself, or its name is too long.
+    """
     from gomea_bn.runtime.atomic_files import check_name
 
     if not os.path.isdir(target.absolute().parent) or os.path.isdir(target):
         fail(f"Cannot write '{target}': its folder must exist, and it must not be a folder itself.", FAILED)
+    if not os.access(target.absolute().parent, os.W_OK | os.X_OK):
+        fail(f"Cannot write '{target}': no permission to write in its folder.", FAILED)
     try:
         check_name(target)
     except GomeaBnError as error:

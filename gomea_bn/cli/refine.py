@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.named_networks import files_of, named_network
+from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
 from gomea_bn.cli.options import (
     Data,
     FormerMinWidth,
@@ -49,10 +49,7 @@ _MIN_WIDTH = 1e-3
 def refine(
     network: Annotated[
         str,
-        typer.Argument(
-            metavar="NETWORK",
-            help="File of a network with cuts (.json, .bif, .xdsl, ...), folder of a run, or FOLDER#ID of a front.",
-        ),
+        typer.Argument(metavar="NETWORK", help=NETWORK_HELP),
     ],
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="JSON file for the refined network.")],
@@ -102,7 +99,7 @@ def refine(
     check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
     rows = loaded_rows(data, reading)
     try:
-        former = named_network(network)
+        former = named_network(network, rows)
         if not former.cut_points:
             raise GomeaBnError(
                 f"'{network}' has no variable with cuts, so nothing can be refined; give a file that gomea-bn wrote."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.named_networks import named_network
+from gomea_bn.cli.named_networks import NETWORK_HELP, named_network
 from gomea_bn.cli.options import fields_of, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
 from gomea_bn.cli.running import loaded_rows
@@ -32,15 +32,13 @@ _Pair = tuple[str, str]
 def show(
     network: Annotated[
         str,
-        typer.Argument(
-            metavar="NETWORK",
-            help="File of a network (.json, .bif, .xdsl, ...), folder of a run, or FOLDER#ID of a front.",
-        ),
+        typer.Argument(metavar="NETWORK", help=NETWORK_HELP),
     ],
     data: Annotated[
         Path | None,
         typer.Option(
-            help="File of a table; prints how many nats every cut gains on them, or the edge of --why."
+            help="File of a table; prints how many nats every cut gains on its rows, or the edge of --why. Completes "
+            "an expert's edges."
         ),
     ] = None,
     parents: _Name = None,
@@ -74,8 +72,8 @@ def show(
     if given and d_separated is None:
         fail("--given is for --d-separated; give both.", WRONG_USE)
     try:
-        saved = named_network(network)
         rows = None if data is None else loaded_rows(data, reading)
+        saved = named_network(network, rows)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     relatives = {

@@ -52,6 +52,8 @@ class Decision:
         Importance of objectives, by name; at least 0.
     filters : dict of str to (low, high)
         Ranges that the networks had to lie in, by the name of the limited quantity.
+    rules : tuple of str
+        Rules in words that the networks had to follow, such as "has age → income" or "has a cut of age in 30 to 40".
 
     Raises
     ------
@@ -66,6 +68,7 @@ class Decision:
     notes: dict[int, str] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     filters: dict[str, tuple[float, float]] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.run_hash, str) or not _HASH.fullmatch(self.run_hash):
@@ -75,8 +78,10 @@ class Decision:
             )
         if not isinstance(self.made, str) or not _is_time(self.made):
             raise GomeaBnError(f"made must be a time such as '2026-11-05T14:30:00Z', got {self.made!r:.80}.")
-        if not isinstance(self.shortlist, (tuple, list)):
-            raise GomeaBnError(f"shortlist must be a list of ids, got {type(self.shortlist).__name__}.")
+        for name, content in (("shortlist", "ids"), ("rules", "texts")):
+            value = getattr(self, name)
+            if not isinstance(value, (tuple, list)):
+                raise GomeaBnError(f"{name} must be a list of {content}, got {type(value).__name__}.")
         for name in ("notes", "weights", "filters"):
             if not isinstance(getattr(self, name), Mapping):
                 raise GomeaBnError(f"{name} must be an object, got {type(getattr(self, name)).__name__}.")
@@ -97,6 +102,7 @@ class Decision:
         object.__setattr__(self, "notes", notes)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "filters", filters)
+        object.__setattr__(self, "rules", tuple(_text(rule, "A rule in rules") for rule in self.rules))
 
     def to_json(self) -> str:
         """Return the text of a decision.json, which `read_decision` reads back to an equal decision."""

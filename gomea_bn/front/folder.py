@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -34,6 +36,7 @@ __all__ = [
     "is_front_folder",
     "network_file",
     "read_front",
+    "stored_table",
     "write_front",
 ]
 
@@ -108,7 +111,7 @@ def write_front(
         sha256 = {STORE: _write(new / STORE, _store(texts))}
         if front.expert is not None:
             sha256[EXPERT] = _write(new / EXPERT, front.expert.to_json().encode())
-        _write(new / TABLE, frame.to_csv(lineterminator="\n").encode())
+        table_sha256 = _write(new / TABLE, frame.to_csv(lineterminator="\n").encode())
         if parquet:
             frame.to_parquet(new / PARQUET)
         if ids:
@@ -121,7 +124,7 @@ def write_front(
                 ("dot", network.to_dot()),
             ):
                 _write(new / network_file(index, ending), text.encode())
-        _write(new / MAIN, _main(front, ids, sha256).encode())
+        _write(new / MAIN, _main(front, ids, sha256, table_sha256).encode())
         written = [name for name in (MAIN, TABLE, PARQUET, STORE, EXPERT) if os.path.exists(new / name)]
     return [path / name for name in written] + [
         path / network_file(index, ending) for index in ids for ending in ("json", "bif", "dot")
@@ -176,15 +179,36 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
 
 def front_table(front: Front) -> pd.DataFrame:
     """Return `front.to_frame()` with flags: knee, and single and closest_to_expert if the front has such networks."""
+    return _flagged(front, front.to_frame())
+
+
+def _flagged(front: Front, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame of a front with the flags of `front_table`."""
     from gomea_bn.front.front import EXPERT_DISTANCE
 
-    frame = front.to_frame()
     frame["knee"] = frame.index == front.knee().index
     if (single := front.single) is not None:
         frame["single"] = frame.index == single.index
     if EXPERT_DISTANCE.name in front.names:
         frame["closest_to_expert"] = frame.index == front.closest_to_expert().index
     return frame
+
+
+def stored_table(folder: str | os.PathLike[str], front: Front) -> pd.DataFrame:
+    """Return `front_table` of the front in a folder, from front.csv if that is as it was written.
+
+    Otherwise all networks are built, which takes seconds for thousands of them.
+    """
+    path = Path(folder)
+    try:
+        content = (path / TABLE).read_bytes()
+    except OSError:
+        return front_table(front)
+    if hashlib.sha256(content).hexdigest() != _read_main(path).get("table_sha256"):
+        return front_table(front)
+    rows = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+    sizes = {name: [int(row[name]) for row in rows] for name in ("n_edges", "n_parameters", "largest_table")}
+    return _flagged(front, front.frame_of_sizes(sizes))
 
 
 def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
@@ -266,7 +290,7 @@ def _store(texts: Sequence[str]) -> bytes:
     return gzip.compress(lines.encode(), compresslevel=4, mtime=0)
 
 
-def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
+def _main(front: Front, ids: Sequence[int], sha256: dict[str, str], table_sha256: str) -> str:
     """Return the text of front.json."""
     from gomea_bn.data.column_summary import column_summary
 
@@ -280,6 +304,7 @@ def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
         "objectives": [asdict(objective) for objective in front.objectives],
         "record": record,
         "sha256": sha256,
+        "table_sha256": table_sha256,
         "networks_with_files": list(ids),
     }
     fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]

@@ -227,15 +227,22 @@ class Front:
         The index is named "id". If the number of rows is known, column `complexity_nats` is
         n_parameters * ln(n_rows) / 2 / n_rows, the penalty of the BIC in nats per row. Builds all networks.
         """
+        networks = [self.network(index) for index in range(len(self))]
+        return self.frame_of_sizes(
+            {
+                "n_edges": [len(network.edges) for network in networks],
+                "n_parameters": [network.n_parameters for network in networks],
+                "largest_table": [
+                    max(table.size for table in network.tables.values()) for network in networks
+                ],
+            }
+        )
+
+    def frame_of_sizes(self, sizes: Mapping[str, Sequence[int]]) -> pd.DataFrame:
+        """Return what `to_frame` returns, for known numbers of edges, parameters and cells, without the networks."""
         import pandas as pd
 
-        networks = [self.network(index) for index in range(len(self))]
-        frame = pd.DataFrame(self._values, columns=list(self.names))
-        frame["n_edges"] = [len(network.edges) for network in networks]
-        frame["n_parameters"] = [network.n_parameters for network in networks]
-        frame["largest_table"] = [
-            max(table.size for table in network.tables.values()) for network in networks
-        ]
+        frame = pd.DataFrame(self._values, columns=list(self.names)).assign(**sizes)
         if (rows := self.n_rows) is not None:
             frame["complexity_nats"] = frame["n_parameters"] * (np.log(rows) / 2 / rows)
         return frame.rename_axis("id")

@@ -113,5 +113,5 @@ def _meek_3(
     compelled = np.zeros_like(undirected)
     for a, b in np.argwhere(undirected):
         between = np.flatnonzero(undirected[a] & directed[:, b])
-        compelled[a, b] = apart[np.ix_(between, between)].any()
+        compelled[a, b] = len(between) > 1 and apart[np.ix_(between, between)].any()
     return compelled

@@ -18,7 +18,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.conditionals import mean_density, mean_probabilities, sampled_marginal
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside, scaled_by_bin
-from gomea_bn.network.graph import reachable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,7 +176,11 @@ def exact_marginal(
 
 def _ancestry(network: NetworkLike, name: str) -> list[str]:
     """Return the variable and its ancestors in column order; other variables do not affect its distribution."""
-    relevant = reachable({other: network.table_parents(other) for other in network.names}, [name])
+    relevant, waiting = {name}, [name]
+    while waiting:
+        new = [other for other in network.table_parents(waiting.pop()) if other not in relevant]
+        relevant.update(new)
+        waiting += new
     return [other for other in network.names if other in relevant]
 
 

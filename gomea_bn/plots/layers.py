@@ -106,8 +106,10 @@ def _count(links: Links, order: Order) -> int:
     """Return the number of pairs of edges that cross."""
     total = 0.0
     for number, joined in enumerate(links):
-        placed = joined[np.ix_(order[number], order[number + 1])]
-        total += np.triu(_pair_crossings(placed), 1).sum()
+        placed = joined[order[number]][:, order[number + 1]]
+        # [i, k]: number of edges that begin right of i and end left of k
+        from_right = placed[:0:-1].cumsum(axis=0)[::-1]
+        total += (placed[:-1, 1:] * from_right[:, :-1].cumsum(axis=1)).sum()
     return int(total)
 
 
@@ -139,20 +141,35 @@ def _sift_row(links: Links, order: Order, number: int) -> bool:
     for above in (True, False):
         if 0 <= number - above < len(links):
             pairs += _pair_crossings(_joined(links, order, number, above=above))
-    # [u, v]: additional crossings of u left of v over u right of v
-    surplus = pairs - pairs.T
+    # [u][v]: additional crossings of u left of v over u right of v
+    surplus = (pairs - pairs.T).tolist()
+    # rows are short, so lists are quicker than arrays
+    vertices = row.tolist()
     moved = False
-    for vertex in range(len(row)):
-        at = int(np.argmax(row == vertex))
-        # crossings by position of the vertex, up to a constant
-        crossings = np.cumsum(-surplus[vertex, row])
-        crossings[:at] += surplus[vertex, row[:at]]
-        to = int(np.argmin(crossings))
-        if crossings[to] < crossings[at]:
-            if to > at:
-                row[at:to] = row[at + 1 : to + 1]
-            else:
-                row[to + 1 : at + 1] = row[to:at]
-            row[to] = vertex
+    for vertex, cost in enumerate(surplus):
+        at = vertices.index(vertex)
+        to = _best_position([cost[other] for other in vertices], at)
+        if to != at:
+            vertices.insert(to, vertices.pop(at))
             moved = True
+    row[:] = vertices
     return moved
+
+
+def _best_position(costs: list[float], at: int) -> int:
+    """Return the first position with the fewest crossings for the vertex at a position, which itself wins a tie.
+
+    `costs` holds, for the vertex of every position, the additional crossings if the moved vertex stands left of it.
+    """
+    best, least = at, 0.0
+    crossings = 0.0
+    for position in range(at - 1, -1, -1):
+        crossings += costs[position]
+        if crossings < least or (crossings == least < 0):
+            best, least = position, crossings
+    crossings = 0.0
+    for position in range(at + 1, len(costs)):
+        crossings -= costs[position]
+        if crossings < least:
+            best, least = position, crossings
+    return best

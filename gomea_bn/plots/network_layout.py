@@ -102,7 +102,7 @@ def network_layout(
     rows = ordered(_by_layer(layers), pieces)
     half = np.zeros(len(layers))
     half[: len(nodes)] = [width_of[name] / 2 for name in nodes]
-    x_of = _x_positions(rows, pieces, half, gap, len(nodes))
+    x_of = _x_positions(rows, pieces, half, gap, len(nodes), room)
     points = [(float(x), float(layer)) for x, layer in zip(x_of, layers)]
     bends = {}
     for (parent, child), path in zip(distinct_edges, paths):
@@ -253,15 +253,22 @@ def _x_positions(
     half: NDArray[np.float64],
     gap: float,
     n_nodes: int,
+    room: float | None,
 ) -> NDArray[np.float64]:
-    """Return x of every vertex, chosen for straight edges and for nodes midway between their neighbours."""
+    """Return x of every vertex, chosen for straight edges and for nodes midway between their neighbours.
+
+    No row ends beyond `room`, or beyond the width of the widest row without spaces.
+    """
     n_vertices = len(half)
     if not n_vertices:
         return np.zeros(0)
     program = _Program(n_vertices)
     cost = [_COMPACTNESS] * n_vertices
+    widths = [2 * half[row].sum() + gap * (len(row) - 1) for row in rows]
+    end = np.inf if room is None else max(room, *widths)
     for row in rows:
         program.keep_right_of(row[0], half[row[0]])
+        program.keep_left_of(row[-1], end - half[row[-1]])
         for left, right in pairwise(row):
             program.keep_apart(left, right, half[left] + half[right] + gap)
     sides: dict[tuple[int, bool], list[int]] = {}
@@ -308,12 +315,17 @@ class _Program:
     def __init__(self, n_vertices: int) -> None:
         self.n_variables = n_vertices
         self.least = [0.0] * n_vertices
+        self.most = [np.inf] * n_vertices
         self.rows: list[dict[int, float]] = []
         self.bounds: list[float] = []
 
     def keep_right_of(self, vertex: int, least: float) -> None:
         """Require x[vertex] >= least."""
         self.least[vertex] = least
+
+    def keep_left_of(self, vertex: int, most: float) -> None:
+        """Require x[vertex] <= most."""
+        self.most[vertex] = most
 
     def keep_apart(self, left: int, right: int, distance: float) -> None:
         """Require x[right] - x[left] >= distance."""
@@ -327,18 +339,22 @@ class _Program:
             self.rows.append({**row, self.n_variables: -1.0})
             self.bounds.append(0.0)
         self.least.append(0.0)
+        self.most.append(np.inf)
         self.n_variables += 1
 
     def minimum(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variables with the least cost, float64 (n_variables,)."""
-        from scipy.optimize import linprog
+        # without integers `milp` is a linear program, with half of the preparation of `linprog`
+        from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import coo_array
 
         entries = [(row, at, value) for row, terms in enumerate(self.rows) for at, value in terms.items()]
         row, column, value = (np.array(part) for part in zip(*entries))
         matrix: Any = coo_array((value, (row, column)), shape=(len(self.rows), self.n_variables)).tocsr()
-        limits = [(least, None) for least in self.least]
-        solution = linprog(cost, A_ub=matrix, b_ub=self.bounds, bounds=limits, method="highs-ds")
+        constraint = LinearConstraint(matrix, ub=np.array(self.bounds))
+        solution = milp(
+            cost, constraints=constraint, bounds=Bounds(np.array(self.least), np.array(self.most))
+        )
         if solution.status != 0:
             raise RuntimeError(f"The linear program of the layout was not solved: {solution.message}")
         return np.asarray(solution.x, dtype=np.float64)

@@ -15,6 +15,8 @@ __all__ = ["Drawings"]
 # between boxes, and between bends of edges, in pixels
 _GAP = 10.0
 _ROW_GAPS = (18.0, 44.0)
+# of the page around a drawing, on both sides together
+_MARGIN = 20.0
 # scale below which names are hard to read, so that narrower drawings are tried
 _READABLE = 0.9
 # shares of the width of the frame at which rows are divided
@@ -97,4 +99,4 @@ class Drawings:
 
     def _scale(self, sketch: NetworkSketch) -> float:
         """Return the scale at which a drawing fits the frame."""
-        return min(self._frame[0] / sketch.width, self._frame[1] / sketch.height)
+        return min(self._frame[0] / (sketch.width + _MARGIN), self._frame[1] / (sketch.height + _MARGIN))

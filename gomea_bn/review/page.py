@@ -28,7 +28,7 @@ _SCRIPTS = (
     "model.js",
     "view.js",
     "filters.js",
-    "edge_filters.js",
+    "rules.js",
     "scatter.js",
     "choose.js",
     "drawing.js",

@@ -20,6 +20,18 @@ _BENDS = (0.0, *np.arange(14.0, 160.0, 14.0).tolist(), 180.0, 220.0, 270.0, 330.
 _LEANS = (0.5, 0.3, 0.7)
 # depth of edges that leave a row and return to it
 _DIPS = (38.0, 46.0, 54.0)
+# (lean, bend, cost) of single pieces by rising cost; the bend to the other side is negative
+_SHAPES = np.array(
+    sorted(
+        (
+            (lean, side * bend, bend + (6.0 if lean != 0.5 else 0.0))
+            for bend in _BENDS
+            for lean in (_LEANS if bend else _LEANS[:1])
+            for side in ((1.0, -1.0) if bend else (1.0,))
+        ),
+        key=lambda shape: shape[2],
+    )
+)
 _SAMPLES = 97
 _AT_ONCE = 12
 _HIT = 10_000.0
@@ -74,6 +86,13 @@ def box_hits(points: Points, boxes: Points, margin: float) -> NDArray[np.bool_]:
     return np.asarray(inside.any(axis=1), np.bool_)
 
 
+def _may_hit(points: Points, boxes: Points, margin: float) -> NDArray[np.bool_]:
+    """Return whether each box, extended by a margin, meets the rectangle around all points, bool (n,)."""
+    low, high = points.min(axis=(0, 1)), points.max(axis=(0, 1))
+    reach = boxes[:, 2:] / 2 + margin
+    return np.asarray(((boxes[:, :2] + reach > low) & (boxes[:, :2] - reach < high)).all(axis=1), np.bool_)
+
+
 def _along(pieces: Points, n_points: int) -> Points:
     """Return points along cubic Bezier pieces (k, 4, 2): (k, n_points, 2)."""
     t = np.linspace(0, 1, n_points)
@@ -104,8 +123,9 @@ def _route(boxes: Points, first: int, second: int, traffic: Traffic) -> Points:
             break
         some = slice(at, at + _AT_ONCE)
         points = _along(pieces[some], _SAMPLES)
+        near = others[_may_hit(points, others, _CLEARANCE)]
         astray = np.maximum(low - points, points - high).max(axis=(1, 2)).clip(min=0.0)
-        cost = costs[some] + _ASTRAY * astray + _HIT * box_hits(points, others, _CLEARANCE).sum(axis=1)
+        cost = costs[some] + _ASTRAY * astray + _HIT * box_hits(points, near, _CLEARANCE).sum(axis=1)
         if cost.min() < least:
             best, least = pieces[some][int(np.argmin(cost))], float(cost.min())
     if least > limit:
@@ -117,20 +137,20 @@ def _single_pieces(start: Points, end: Points) -> tuple[Points, NDArray[np.float
     """Return single pieces (k, 4, 2) between two points, sorted by cost, and their costs (k,)."""
     along = end - start
     across = np.array([-along[1], along[0]]) / (float(np.hypot(*along)) or 1.0)
-    pieces, costs = [], []
-    for bend in _BENDS:
-        for lean in _LEANS if bend else _LEANS[:1]:
-            for side in (1.0, -1.0) if bend else (1.0,):
-                control = start + lean * along + side * bend * across
-                pieces.append((start, (start + 2 * control) / 3, (end + 2 * control) / 3, end))
-                costs.append(bend + (6.0 if lean != 0.5 else 0.0))
-    if start[1] == end[1]:
-        for dip in (*_DIPS, *(-dip for dip in _DIPS)):
-            down = np.array([0.0, dip / 0.75])
-            pieces.append((start, start + down, end + down, end))
-            costs.append(abs(dip) + 20.0)
+    controls = start + _SHAPES[:, :1] * along + _SHAPES[:, 1:2] * across
+    pieces = np.empty((len(_SHAPES), 4, 2))
+    pieces[:, 0], pieces[:, 3] = start, end
+    pieces[:, 1], pieces[:, 2] = (start + 2 * controls) / 3, (end + 2 * controls) / 3
+    costs = _SHAPES[:, 2]
+    if start[1] != end[1]:
+        return pieces, costs
+    dips = np.array([*_DIPS, *(-dip for dip in _DIPS)])
+    dipping = np.empty((len(dips), 4, 2))
+    dipping[:, :2], dipping[:, 2:] = start, end
+    dipping[:, 1:3, 1] += dips[:, None] / 0.75
+    costs = np.concatenate([costs, np.abs(dips) + 20.0])
     order = np.argsort(costs, kind="stable")
-    return np.array(pieces)[order], np.array(costs)[order]
+    return np.concatenate([pieces, dipping])[order], costs[order]
 
 
 def _through_gaps(boxes: Points, start: Points, end: Points, traffic: Traffic) -> Points:

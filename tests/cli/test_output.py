@@ -1,11 +1,13 @@
 """Errors on the command line, and files that a command must not replace."""
 
+import os
+
 import pytest
 import typer
 
 from gomea_bn.cli.front import _what_next
 from gomea_bn.cli.named_networks import ending_of
-from gomea_bn.cli.output import WRONG_USE, check_targets, fail
+from gomea_bn.cli.output import FAILED, WRONG_USE, check_targets, check_writable, fail
 from gomea_bn.errors import GomeaBnError, Setting
 
 
@@ -37,3 +39,12 @@ def test_networks_with_files_are_counted_once(tmp_path):
     assert "front.csv and front.json (all 9 networks), networks/ (JSON, BIF and DOT of 1).\n" in _what_next(
         tmp_path, 9, written
     )
+
+
+def test_a_file_in_a_folder_without_permission_is_refused(tmp_path, monkeypatch, capsys):
+    check_writable(tmp_path / "a.json")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(typer.Exit) as stopped:
+        check_writable(tmp_path / "a.json")
+    assert stopped.value.exit_code == FAILED
+    assert "no permission to write in its folder" in capsys.readouterr().err

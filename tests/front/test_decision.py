@@ -29,6 +29,7 @@ CONTENT = {
     "notes": {"3": 'too "dense" </script> é 😀', "12": ""},
     "weights": {"misfit": 0.25, "complexity": 1},
     "filters": {"misfit": [0, 1.5], "n_edges": [2, 4]},
+    "rules": ["has a → b", "has a cut of a up to 1"],
     "made": "2026-11-05T14:30:00.123Z",
 }
 
@@ -52,6 +53,7 @@ def test_a_decision_of_the_page_is_read_from_file_and_text(tmp_path):
         notes={3: 'too "dense" </script> é 😀', 12: ""},
         weights={"misfit": 0.25, "complexity": 1.0},
         filters={"misfit": (0.0, 1.5), "n_edges": (2.0, 4.0)},
+        rules=("has a → b", "has a cut of a up to 1"),
     )
     path.write_bytes(b"\xef\xbb\xbf" + text_of().encode())
     assert read_decision(path) == decision
@@ -64,8 +66,9 @@ def test_half_a_character_in_a_note_does_no_harm():
 
 
 def test_fields_that_say_nothing_may_be_missing():
-    decision = read_decision(text_of(shortlist=..., notes=..., weights=..., filters=...))
+    decision = read_decision(text_of(shortlist=..., notes=..., weights=..., filters=..., rules=...))
     assert (decision.shortlist, decision.notes, decision.weights, decision.filters) == ((), {}, {}, {})
+    assert decision.rules == ()
 
 
 @given(
@@ -78,6 +81,7 @@ def test_fields_that_say_nothing_may_be_missing():
         notes=st.dictionaries(st.integers(0, 10**9 - 1), st.text()),
         weights=st.dictionaries(st.text(), st.floats(0, 1e300)),
         filters=st.dictionaries(st.text(), st.tuples(st.floats(-1e300, 0), st.floats(0, 1e300))),
+        rules=st.lists(st.text()).map(tuple),
     )
 )
 def test_a_decision_survives_its_own_text(decision):
@@ -109,6 +113,8 @@ def test_a_decision_survives_its_own_text(decision):
         ({"shortlist": {"3": 1}}, "shortlist must be a list of ids, got dict"),
         ({"shortlist": [3, "x"]}, "shortlist must hold ids.*got 'x'"),
         ({"shortlist": [3, 3]}, r"shortlist has a duplicate id, got \[3, 3\]"),
+        ({"rules": "has a → b"}, "rules must be a list of texts, got str"),
+        ({"rules": [3]}, "A rule in rules must be text, got 3"),
         ({"notes": ["x"]}, "notes must be an object, got list"),
         ({"notes": {"3": 4}}, r"notes\[3\] must be text, got 4"),
         ({"notes": {"03": "x"}}, "ids of networks as keys, got '03'"),

@@ -179,3 +179,19 @@ def test_layers_wider_than_the_room_are_divided_with_parents_above_children():
     assert all(narrow[parent][1] < narrow[child][1] for parent, child in edges)
     rows = {y for _, y in narrow.values()}
     assert rows == set(range(len(rows)))
+
+
+def test_a_room_that_the_layers_need_is_not_exceeded():
+    rng = np.random.default_rng(0)
+    names = [f"x{number}" for number in range(24)]
+    edges = [(names[i], names[j]) for j in range(1, 24) for i in rng.choice(j, min(j, 2), replace=False)]
+
+    def width(layout):
+        ends = [x + 0.5 for x, _ in layout["nodes"].values()]
+        return max(ends + [x for bends in layout["bends"].values() for x, _ in bends])
+
+    free = network_layout(names, edges)
+    narrow = network_layout(names, edges, room=width(free) - 0.5)
+    assert width(narrow) <= width(free) - 0.5
+    rows = [{name: y for name, (_, y) in layout["nodes"].items()} for layout in (free, narrow)]
+    assert rows[0] == rows[1]

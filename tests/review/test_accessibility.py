@@ -64,9 +64,12 @@ def serious(page: Page, axe: str) -> list:
 @needs_browser
 @pytest.mark.parametrize(("n", "screen"), [(6, "light"), (6, "dark"), (6, "narrow"), (40, "light")])
 def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
-    with opened(browser, files[n], "#variable=1", bypass_csp=True, **SCREENS[screen]) as page:
+    with opened(browser, files[n], "#variable=1&tab=variable", bypass_csp=True, **SCREENS[screen]) as page:
         page.set_default_timeout(30_000)
         assert serious(page, axe) == []
+        page.click("#enlarge")
+        assert serious(page, axe) == []
+        page.keyboard.press("Escape")
         for view, ready in (("answers", "answered"), ("target", "described")):
             page.click(f"#show-{view}")
             page.wait_for_selector(f"body[data-{ready}]:not([data-{ready}=''])")

@@ -476,28 +476,6 @@ def test_the_table_is_ordered_stars_and_pins(page, front):
 
 
 @needs_browser
-@pytest.mark.parametrize("rule", ["has", "either", "lacks"])
-def test_filters_by_an_edge_keep_the_networks_that_fit(page, front, rule):
-    names = front[0].network.names
-    tail, head = front[selected(page)].network.edges[0]
-    page.select_option("#edge-rule", rule)
-    page.select_option("#edge-from", str(names.index(tail)))
-    page.select_option("#edge-to", str(names.index(head)))
-    page.click("#edge-form button")
-    edges = [set(candidate.network.edges) for candidate in front]
-    has = [(tail, head) in some for some in edges]
-    either = [(tail, head) in some or (head, tail) in some for some in edges]
-    expected = {"has": sum(has), "either": sum(either), "lacks": len(front) - sum(either)}[rule]
-    assert left(page) == expected
-    expect(page).to_have_url(re.compile(f"edge=.*{rule}"))
-    page.reload()
-    page.wait_for_selector("body[data-ready='1']")
-    assert left(page) == expected
-    page.click("#edge-filters button")
-    assert left(page) == len(front)
-
-
-@needs_browser
 def test_values_that_differ_differ_in_the_table(browser, tmp_path):
     example = example_front(n_networks=3)
     values = np.array([[1.0, 9.0], [1.0000004, 5.0], [7.0, 1.0]])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
-from review_browser import hidden_nodes, name_size, needs_browser, opened, saved
+from review_browser import hidden_nodes, left, name_size, needs_browser, opened, saved
 from review_examples import HOSTILE_NAMES, example_front
 
 from gomea_bn.front.decision import read_decision
+from gomea_bn.front.front import Front
 from gomea_bn.review import page as review
 from gomea_bn.review.page import network_report, review_page
 
@@ -100,6 +102,63 @@ def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypa
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("ArrowRight")
         assert page.evaluate("document.documentElement.scrollWidth") <= 1920
+
+
+@needs_browser
+def test_a_front_of_thousands_stays_quick_and_says_what_is_left_out(browser, tmp_path):
+    example = example_front(n_networks=3)
+    share = np.arange(1200) / 1200
+    networks = [example[position % 3].network for position in range(1200)]
+    front = Front(example.objectives[:2], np.column_stack([share, 1 - share]), networks)
+    review_page(front, tmp_path / "page.html", max_networks=1200)
+    with opened(browser, tmp_path / "page.html", "#network=1") as page:
+        number = page.locator(".strand").count()
+        assert 1000 <= number < 1200
+        assert page.locator(".strand.selected").count() == 1
+        assert page.locator(".dot").count() == 1200
+        assert (
+            page.locator("#strand-note").inner_text().startswith(f"{number:,} of 1,200 networks have a line")
+        )
+        page.locator(".handle[data-axis='0'][data-side='0']").press("End")
+        assert left(page) == 1
+        page.click("#open-table")
+        rows = page.locator("#table-body tbody tr")
+        assert rows.count() == 500
+        assert "The first 500 of 1,200 networks" in page.locator("#table-body").inner_text()
+        page.click("#more-rows")
+        assert rows.count() == 1000
+        page.keyboard.press("Enter")
+        assert page.locator("body").get_attribute("data-selected") == "500"
+
+
+@needs_browser
+def test_an_enlarged_table_keeps_the_parents_in_sight(browser, tmp_path):
+    report = example_front(n_networks=12, n_variables=8)
+    network = max((item.network for item in report), key=lambda item: max(map(np.ndim, item.tables.values())))
+    position = max(range(8), key=lambda at: len(network.parents(network.names[at])))
+    n_parents = len(network.parents(network.names[position]))
+    network_report(network, None, tmp_path / "page.html")
+    size = {"width": 390, "height": 844}
+    with opened(browser, tmp_path / "page.html", f"#variable={position}&tab=variable", viewport=size) as page:
+        page.click("#enlarge")
+        table = page.locator("#large-probabilities")
+        probabilities = network.tables[network.names[position]].reshape(
+            -1, network.cardinality(network.names[position])
+        )
+        assert table.locator("tbody tr").count() == len(probabilities)
+        first = table.locator("tbody tr").first.locator("td.share").all_inner_texts()
+        assert [float(text) for text in first] == pytest.approx(probabilities[0], abs=5e-5)
+        assert 1 <= table.locator("thead th.kept").count() <= n_parents
+        page.evaluate("document.getElementById('large-body').scrollBy(200, 0)")
+        page.wait_for_function("document.getElementById('large-body').scrollLeft > 0")
+        cell, body = [
+            page.locator(selector).first.bounding_box()
+            for selector in ("#large-probabilities tbody th", "#large-body")
+        ]
+        assert abs(cell["x"] - body["x"]) < 2
+        page.keyboard.press("Escape")
+        expect(page.locator("#large-dialog")).not_to_be_visible()
+        expect(page.locator("#enlarge")).to_be_focused()
 
 
 @needs_browser

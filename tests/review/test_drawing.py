@@ -12,6 +12,8 @@ from playwright.sync_api import Page, expect
 from review_browser import hidden_nodes, name_size, needs_browser, opened
 from review_examples import example_front, learned_table, random_candidate
 
+from gomea_bn.front.front import Front
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.plots.network_sketch import NetworkSketch
 from gomea_bn.review import drawings
@@ -28,6 +30,24 @@ def learned(n_variables: int, seed: int):
     table = learned_table(n_variables, 100, seed)
     rng = np.random.default_rng(seed)
     return random_candidate(table, rng, rng.permutation(n_variables))
+
+
+def dense_candidate(table, n_edges: int, seed: int) -> DiscretizedBayesNet:
+    """Return a network with a number of edges, at most four into each node."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(table.names))
+    pairs = [(i, j) for j in range(len(order)) for i in range(j)]
+    edges = []
+    n_parents = [0] * len(order)
+    for at in rng.permutation(len(pairs)):
+        i, j = pairs[at]
+        if len(edges) < n_edges and n_parents[j] < 4:
+            edges.append((table.names[order[i]], table.names[order[j]]))
+            n_parents[j] += 1
+    cuts = {
+        column.name: [float(np.median(column.values))] for column in table.columns if column.is_continuous
+    }
+    return DiscretizedBayesNet.from_table(table, edges, cuts)
 
 
 def scale(page: Page) -> float:
@@ -102,6 +122,22 @@ def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, 
                   .map(one => one.getBoundingClientRect()).map(({width, height}) => [width, height])"""
             )
             assert max(drawn[0] / frame[0], drawn[1] / frame[1]) > 0.75
+
+
+@needs_browser
+def test_a_laptop_shows_all_of_dense_networks_of_a_front(browser, tmp_path):
+    table = learned_table(40, 100, 5)
+    networks = [dense_candidate(table, number, seed) for seed, number in enumerate((42, 60, 80, 100))]
+    values = [[float(position), -float(position)] for position in range(len(networks))]
+    front = Front(example_front(n_networks=2).objectives[:2], values, networks, table=table)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", viewport={"width": 1440, "height": 900}) as page:
+        for position in range(len(networks)):
+            page.evaluate("position => { location.hash = `network=${position}` }", position)
+            page.wait_for_selector(f"body[data-selected='{position}']")
+            assert name_size(page) >= 11
+            assert hidden_nodes(page) == 0
+            expect(page.locator("#part-note")).to_be_hidden()
 
 
 @needs_browser

@@ -84,13 +84,17 @@ function renderChoose() {
 
 // ---- the table of all networks, for people who prefer reading
 
+// number of rows of the table at first, and that each press of the button below it adds
+const TABLE_ROWS = 500;
+
 function openTable() {
+  tableOrder.rows = TABLE_ROWS;
   fillTable();
   byId("table-dialog").showModal();
 }
 
-// the order of the table: position of an axis, null for the networks' own order, and whether it falls
-const tableOrder = { axis: null, falls: false };
+// the order of the table: position of an axis, null for the networks' own order, whether it falls, and number of rows
+const tableOrder = { axis: null, falls: false, rows: TABLE_ROWS };
 
 /** Orders the table by an axis; the same axis again turns the order around. */
 function orderTable(axis) {
@@ -102,6 +106,11 @@ function orderTable(axis) {
 
 /** The values of an axis as texts with enough digits to differ wherever the values do. */
 function distinctTexts(axis) {
+  axis.texts ??= textsOf(axis);
+  return axis.texts;
+}
+
+function textsOf(axis) {
   for (let decimals = axis.decimals; decimals < 12; decimals += 1) {
     const texts = new Set(axis.sorted.map((value) => shown(value, decimals, 6)));
     if (texts.size === axis.sorted.length) return (value) => shown(value, decimals, 6);
@@ -134,8 +143,31 @@ function fillTable() {
     make("th", { class: "text", scope: "col" }, "Filters"),
     make("th", { class: "text", scope: "col" }, "Mark"),
   );
-  const rows = tablePositions().map((position) => tableRow(position, texts));
-  byId("table-body").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+  const positions = tablePositions();
+  const rows = positions.slice(0, tableOrder.rows).map((position) => tableRow(position, texts));
+  byId("table-body").replaceChildren(
+    make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)),
+    ...furtherRows(positions.length),
+  );
+}
+
+/** A button for further rows, with a word on how many there are. */
+function furtherRows(total) {
+  if (tableOrder.rows >= total) return [];
+  const shownRows = tableOrder.rows;
+  const more = () => {
+    tableOrder.rows += TABLE_ROWS;
+    fillTable();
+    byId("table-body").querySelectorAll("tbody th button")[shownRows].focus();
+  };
+  return [
+    make(
+      "p",
+      { class: "muted" },
+      `The first ${shownRows.toLocaleString("en")} of ${total.toLocaleString("en")} networks. `,
+      make("button", { type: "button", id: "more-rows", onclick: more }, "Show more"),
+    ),
+  ];
 }
 
 function tablePositions() {

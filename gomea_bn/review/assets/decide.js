@@ -97,6 +97,7 @@ function decision() {
     // sliders that nobody moved say nothing about preferences
     weights: shares ? Object.fromEntries(names.map((name, index) => [name, shares[index]])) : {},
     filters: Object.fromEntries([...view.filters].map(([axis, ends]) => [model.axes[axis].key, ends])),
+    ...(view.rules.length ? { rules: view.rules.map(ruleText) } : {}),
     made: new Date().toISOString(),
   };
 }

@@ -4,7 +4,7 @@
 const READABLE = 0.885;
 const LARGEST = 1.45;
 // largest factors by which the distances of boxes and of rows grow where the frame has room
-const STRETCH = { wider: 1.7, higher: 2.2 };
+const STRETCH = { wider: 2.4, higher: 3 };
 const FRAME_MARGIN = 10;
 
 /** Whether a network is drawn at positions of its own. */

@@ -20,6 +20,11 @@ function draw(tag, attributes = {}, ...children) {
   return dressed(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
+/** Sets the class of an element where it differs, since every write makes the browser compute styles. */
+function setClass(element, name) {
+  if (element.getAttribute("class") !== name) element.setAttribute("class", name);
+}
+
 /** A name from the data, isolated from the writing direction of the text around it. */
 const named = (text) => make("bdi", { dir: "auto" }, text);
 
@@ -61,15 +66,24 @@ function significant(value, digits) {
   return shown(value, decimals.includes("e") ? digits : Math.min(20, decimals.length), digits);
 }
 
+// by number of decimals; a format is costly to make
+const formats = new Map();
+
+function formatOf(decimals) {
+  if (!formats.has(decimals))
+    formats.set(
+      decimals,
+      new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+    );
+  return formats.get(decimals);
+}
+
 /** A number as text with fixed decimals; very large and very small ones with `digits` and a power of ten. */
 function shown(value, decimals, digits = 4) {
   const size = Math.abs(value);
   if (size >= 1e9 || (size > 0 && size < 0.5 * 10 ** -Math.max(decimals, 6)))
     return value.toPrecision(digits);
-  const text = value.toLocaleString("en", {
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
-  });
+  const text = formatOf(decimals).format(value);
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 

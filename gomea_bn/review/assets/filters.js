@@ -3,7 +3,10 @@
 // height of a row, as in the style sheet
 const ROW = 52;
 const INSET = 11;
-const filterPlot = { width: 0, strands: [], brushes: [], handles: [], drag: null };
+const filterPlot = { width: 0, strands: new Map(), brushes: [], handles: [], drag: null };
+// number of lines that are drawn of many networks, and of those that are left
+const MOST_STRANDS = 1000;
+const MOST_STRANDS_LEFT = 300;
 
 function buildFilters() {
   byId("filter-labels").replaceChildren(
@@ -21,7 +24,7 @@ function buildFilters() {
       ),
     ),
   );
-  byId("clear-filters").addEventListener("click", () => change({ filters: new Map(), edgeFilters: [] }));
+  byId("clear-filters").addEventListener("click", () => change({ filters: new Map(), rules: [] }));
   const svg = byId("filter-plot");
   svg.addEventListener("pointerdown", startBrush);
   svg.addEventListener("pointermove", moveBrush);
@@ -41,13 +44,14 @@ function layFilters() {
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
   svg.style.setProperty("--strand", Math.min(0.34, Math.max(0.09, 14 / model.data.ids.length)));
-  filterPlot.strands = model.data.ids.map((_, position) => draw("path", { d: strandPath(position) }));
+  filterPlot.lines = draw("g");
+  filterPlot.strands = new Map();
+  spread(
+    model.data.ids.map((_, position) => position),
+    MOST_STRANDS,
+  ).forEach(strandOf);
   const parts = model.axes.map((axis, index) => axisParts(axis, index));
-  svg.replaceChildren(
-    ...parts.map((part) => part.line),
-    ...filterPlot.strands,
-    ...parts.map((part) => part.top),
-  );
+  svg.replaceChildren(...parts.map((part) => part.line), filterPlot.lines, ...parts.map((part) => part.top));
   filterPlot.brushes = parts.map((part) => part.brush);
   filterPlot.handles = parts.map((part) => part.handles);
   filterPlot.ticks = parts.map((part) => part.ticks);
@@ -104,25 +108,44 @@ function strandPath(position) {
   return `M${points.join("L")}`;
 }
 
+/** At most `number` items, evenly spread over a list. */
+function spread(items, number) {
+  const stride = Math.max(1, items.length / number);
+  return items.filter((_, index) => Math.floor(index / stride) !== Math.floor((index - 1) / stride));
+}
+
+/** The line of a network, drawn when it is first needed. */
+function strandOf(position) {
+  if (filterPlot.strands.has(position)) return;
+  const strand = draw("path", { d: strandPath(position) });
+  filterPlot.strands.set(position, strand);
+  filterPlot.lines.append(strand);
+}
+
 function renderFilters() {
   if (!filterPlot.width) return;
-  const left = new Set(view.left);
-  filterPlot.strands.forEach((strand, position) => {
+  const marked = view.pin === null ? [view.selected] : [view.pin, view.selected];
+  for (const position of [...marked, ...spread(view.left, MOST_STRANDS_LEFT)]) strandOf(position);
+  for (const [position, strand] of filterPlot.strands) {
     const role =
       position === view.selected
         ? "selected"
         : position === view.pin
           ? "pinned"
-          : left.has(position)
+          : view.isLeft.has(position)
             ? ""
             : "out";
-    strand.setAttribute("class", `strand ${role}`);
-  });
+    setClass(strand, `strand ${role}`);
+  }
   model.axes.forEach(renderAxis);
   const total = model.data.ids.length;
-  const isFiltered = view.filters.size + view.edgeFilters.length > 0;
+  const isFiltered = view.filters.size + view.rules.length > 0;
   byId("left").textContent = isFiltered ? `${view.left.length} of ${total} left` : "drag along an axis";
   byId("clear-filters").hidden = !isFiltered;
+  const drawn = filterPlot.strands.size;
+  byId("strand-note").hidden = drawn === total;
+  byId("strand-note").textContent =
+    `${drawn.toLocaleString("en")} of ${total.toLocaleString("en")} networks have a line; filters and rules look at all.`;
 }
 
 function renderAxis(axis, index) {

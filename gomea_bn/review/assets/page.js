@@ -90,7 +90,7 @@ function leave(event) {
     findVariable(false);
     byId("find").blur();
   } else if (event.target.closest("textarea, select")) event.target.blur();
-  else if (view.variable !== null && !byId("table-dialog").open) lookAt(null);
+  else if (view.variable !== null && !document.querySelector("dialog[open]")) lookAt(null);
 }
 
 async function start() {
@@ -99,7 +99,7 @@ async function start() {
   setStart();
   if (!isSingle()) {
     buildFilters();
-    buildEdgeFilters();
+    buildRules();
     buildScatter();
     buildChoose();
   }
@@ -108,6 +108,7 @@ async function start() {
   buildTarget();
   buildDecide();
   buildPanel();
+  buildEnlarged();
   buildPanels();
   renderers.push(renderPrint);
   recall();

@@ -1,7 +1,9 @@
 // The scatter plot of the networks over two axes.
 
 const EDGE = { left: 46, right: 14, top: 10, bottom: 24 };
-const scatterPlot = { width: 0, height: 0, dots: [], points: [] };
+const scatterPlot = { width: 0, height: 0, dots: [], points: [], frame: "" };
+// groups of the dots of networks that are out, and that are left
+const dotGroups = { out: draw("g"), left: draw("g") };
 
 function buildScatter() {
   for (const key of ["x", "y"]) {
@@ -13,6 +15,7 @@ function buildScatter() {
   svg.addEventListener("click", (event) => select(nearestDot(event)));
   svg.addEventListener("pointermove", (event) => hint(nearestDot(event)));
   svg.append(draw("title"));
+  scatterPlot.dots = model.data.ids.map((id) => draw("circle", { "data-id": id }));
   new ResizeObserver(() => {
     [scatterPlot.width, scatterPlot.height] = [svg.clientWidth, svg.clientHeight];
     renderScatter();
@@ -27,11 +30,10 @@ function hint(position) {
 function nearestDot(event) {
   const frame = byId("scatter").getBoundingClientRect();
   const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
-  const left = new Set(view.left);
   let [best, least] = [null, 26];
   scatterPlot.points.forEach(([a, b], position) => {
     // a click near two networks means the one that passes the filters
-    const distance = Math.hypot(a - x, b - y) + (left.has(position) ? 0 : 8);
+    const distance = Math.hypot(a - x, b - y) + (view.isLeft.has(position) ? 0 : 8);
     if (distance < least) [best, least] = [position, distance];
   });
   return best;
@@ -61,7 +63,9 @@ function renderScatter() {
     "aria-label",
     `${yAxis.label} against ${xAxis.label}; ${leftText()}. ${spoken(view.selected)}`,
   );
-  svg.replaceChildren(svg.querySelector("title"), ...gridLines(x, y, xAxis, yAxis), ...dots(), ...marks());
+  renderDots();
+  const grid = gridLines(x, y, xAxis, yAxis);
+  svg.replaceChildren(svg.querySelector("title"), ...grid, dotGroups.out, dotGroups.left, ...marks());
 }
 
 /** The ticks of an axis, about `number` of them; whole numbers if the values are. */
@@ -99,21 +103,22 @@ function gridLines(x, y, xAxis, yAxis) {
   return parts;
 }
 
-function dots() {
-  const left = new Set(view.left);
-  const drawn = scatterPlot.points.map(([cx, cy], position) => {
-    const role = position === view.selected ? " selected" : left.has(position) ? "" : " out";
-    const star = view.stars.has(position) ? " starred" : "";
-    return draw("circle", {
-      class: `dot${role}${star}`,
-      cx,
-      cy,
-      r: position === view.selected ? 5 : 4,
-      "data-id": idOf(position),
-    });
+/** Writes what changed into the dots: a front may have thousands. */
+function renderDots() {
+  const frame = [scatterPlot.width, scatterPlot.height, view.x, view.y].join();
+  const isMoved = frame !== scatterPlot.frame;
+  scatterPlot.frame = frame;
+  scatterPlot.dots.forEach((dot, position) => {
+    const isLeft = position === view.selected || view.isLeft.has(position);
+    const role = position === view.selected ? " selected" : isLeft ? "" : " out";
+    setClass(dot, `dot${role}${view.stars.has(position) ? " starred" : ""}`);
+    const group = isLeft ? dotGroups.left : dotGroups.out;
+    if (dot.parentNode !== group) group.append(dot);
+    if (!isMoved) return;
+    const [cx, cy] = scatterPlot.points[position];
+    dot.setAttribute("cx", cx);
+    dot.setAttribute("cy", cy);
   });
-  const faint = (dot) => (dot.classList.contains("out") ? 0 : 1);
-  return drawn.sort((a, b) => faint(a) - faint(b));
 }
 
 /** Rings and names for the selected and the pinned network, and stars for the shortlist. */

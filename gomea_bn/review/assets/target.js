@@ -134,7 +134,7 @@ function receiveTarget({ ticket, insight, draws }) {
     target.draws = draws;
     document.body.dataset.described = ticket;
   }
-  renderTarget();
+  keepFocus(renderTarget);
 }
 
 // ---- the view

@@ -271,9 +271,65 @@ function blanketParts() {
 // ---- the probability table
 
 function tableParts() {
-  const entry = family(network(), view.variable);
-  const rows = probabilityRows(entry);
+  const table = probabilityTable("probabilities", 2);
   const name = model.data.variables[view.variable].name;
+  const number = counted(table.tBodies[0].rows.length, "row");
+  return [
+    make(
+      "div",
+      { class: "line" },
+      make("h3", {}, "Probability table"),
+      make("button", { type: "button", id: "enlarge", class: "quiet end", onclick: enlarge }, "Enlarge"),
+    ),
+    make(
+      "div",
+      {
+        class: "scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": `Probability table of ${name}, ${number}`,
+      },
+      table,
+    ),
+  ];
+}
+
+function buildEnlarged() {
+  byId("close-large").addEventListener("click", () => byId("large-dialog").close());
+  byId("large-dialog").addEventListener("close", () => byId("enlarge")?.focus());
+}
+
+/** Opens the probability table over the whole page, with more digits. */
+function enlarge() {
+  const table = probabilityTable("large-probabilities", 4);
+  byId("large-title").replaceChildren(
+    "Probability table of ",
+    named(model.data.variables[view.variable].name),
+  );
+  byId("large-body").replaceChildren(table);
+  byId("large-dialog").showModal();
+  keepParentsInSight(table);
+}
+
+/** Makes the columns of the parents stay in sight while the table scrolls to the side, up to half of its width. */
+function keepParentsInSight(table) {
+  const start = table.offsetLeft;
+  const heads = [...table.tHead.querySelectorAll("th.text")];
+  const kept = heads.filter(
+    (head) => head.offsetLeft + head.offsetWidth - start < byId("large-body").clientWidth / 2,
+  );
+  const lefts = kept.map((head) => head.offsetLeft - start);
+  for (const row of table.rows)
+    lefts.forEach((left, at) => {
+      row.cells[at].classList.add("kept");
+      row.cells[at].style.setProperty("left", `${left}px`);
+    });
+}
+
+/** The table of the variable that is looked at, with a number of decimals. */
+function probabilityTable(id, decimals) {
+  const entry = family(network(), view.variable);
+  const rows = probabilityRows(entry, decimals);
   const which = entry.n ? "those with most data" : "the first";
   const part = entry.i ? ` Shown are ${rows.length} of ${entry.r.toLocaleString("en")} rows, ${which}.` : "";
   const noun = model.data.variables[view.variable].continuous ? "bin" : "level";
@@ -284,26 +340,13 @@ function tableParts() {
     ? `Probability of each ${noun}, given the parents.`
     : "One row, without parents.";
   const caption = given + without;
-  const table = make(
+  return make(
     "table",
-    { id: "probabilities" },
+    { id },
     make("caption", {}, caption + part),
     tableHead(entry),
     make("tbody", {}, ...rows),
   );
-  return [
-    make("h3", {}, "Probability table"),
-    make(
-      "div",
-      {
-        class: "scroll",
-        tabindex: 0,
-        role: "region",
-        "aria-label": `Probability table of ${name}, ${counted(rows.length, "row")}`,
-      },
-      table,
-    ),
-  ];
 }
 
 function tableHead(entry) {
@@ -327,7 +370,7 @@ function tableHead(entry) {
 }
 
 /** One table row per configuration of the parents that the page contains. */
-function probabilityRows(entry) {
+function probabilityRows(entry, decimals) {
   const cards = entry.p.map((parent) => binCount(network(), parent));
   const labels = entry.p.map((parent) => binTexts(network(), parent));
   const card = binCount(network(), view.variable);
@@ -338,7 +381,9 @@ function probabilityRows(entry) {
       make("th", { scope: "row" }, named(labels[at][code])),
     );
     const start = (entry.w ? row : index) * card;
-    const cells = Array.from(probabilities.subarray(start, start + card), probabilityCell);
+    const cells = Array.from(probabilities.subarray(start, start + card), (share) =>
+      probabilityCell(share, decimals),
+    );
     return make(
       "tr",
       {},
@@ -359,7 +404,7 @@ function configuration(row, cards) {
   return codes;
 }
 
-function probabilityCell(share) {
-  const text = share < 0.00005 ? "<.0001" : share.toFixed(share < 0.01 ? 4 : 2);
+function probabilityCell(share, decimals) {
+  const text = share < 0.00005 ? "<.0001" : share.toFixed(share < 0.01 ? 4 : decimals);
   return withShare(make("td", { class: "share" }, text), share);
 }

@@ -9,8 +9,8 @@ const view = {
   weights: null,
   // by position of the axis: [low, high]
   filters: new Map(),
-  // edges that networks must have or lack; see edge_filters.js
-  edgeFilters: [],
+  // about edges, cuts and bins; see rules.js
+  rules: [],
   variable: null,
   // the middle of the page: "graph", "answers" or "target"
   shows: "graph",
@@ -34,8 +34,9 @@ const view = {
   against: "expert",
   stars: new Set(),
   notes: new Map(),
-  // positions that pass all filters
+  // positions that pass all filters, in order and as a set
   left: [],
+  isLeft: new Set(),
   // by arc: share of the networks left that have it
   shares: new Map(),
 };
@@ -49,13 +50,45 @@ function change(patch) {
 }
 
 function refresh() {
-  view.left = model.data.ids.map((_, position) => position).filter(passes);
-  view.shares = edgeShares(view.left.length ? view.left : [view.selected]);
-  for (const render of renderers) render();
+  sieve();
+  keepFocus(() => {
+    for (const render of renderers) render();
+  });
   document.body.dataset.selected = idOf(view.selected);
   document.body.dataset.left = view.left.length;
   document.body.dataset.pinned = view.pin === null ? "" : idOf(view.pin);
   remember();
+}
+
+const labelOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
+
+/** Draws parts of the page again; if the focused element was replaced, its successor or the part around it gets the focus. */
+function keepFocus(drawAgain) {
+  const focused = document.activeElement;
+  const ids = [];
+  for (let part = focused.closest("[id]"); part; part = part.parentElement?.closest("[id]"))
+    ids.push(part.id);
+  drawAgain();
+  if (focused.isConnected) return;
+  const parts = ids.map(byId).filter(Boolean);
+  const isTwin = (element) => element.tagName === focused.tagName && labelOf(element) === labelOf(focused);
+  const twin = [...(parts[0]?.querySelectorAll(focused.tagName) ?? [])].find(isTwin);
+  const next = parts[0]?.id === focused.id && focused.id ? parts[0] : twin;
+  (next ?? parts.find((part) => part.tabIndex >= 0))?.focus();
+}
+
+// the filters and rules that `view.left` follows, and the network of the shares if none is left
+const sieved = { filters: null, rules: null, selected: null };
+
+/** Finds the networks that are left, and their shares of edges, if these can have changed. */
+function sieve() {
+  const { filters, rules, selected } = view;
+  const isSame = filters === sieved.filters && rules === sieved.rules;
+  if (isSame && (view.left.length || selected === sieved.selected)) return;
+  Object.assign(sieved, { filters, rules, selected });
+  view.left = model.data.ids.map((_, position) => position).filter(passes);
+  view.isLeft = new Set(view.left);
+  view.shares = edgeShares(view.left.length ? view.left : [selected]);
 }
 
 function passes(position) {
@@ -63,7 +96,7 @@ function passes(position) {
     const value = model.axes[axis].values[position];
     if (value < low || value > high) return false;
   }
-  return passesEdges(position);
+  return passesRules(position);
 }
 
 const idOf = (position) => model.data.ids[position];
@@ -148,7 +181,7 @@ function hashOfView() {
   }
   if (view.filters.size)
     parts.set("filters", [...view.filters].map(([axis, [a, b]]) => `${axis}:${a}:${b}`).join(","));
-  for (const filter of view.edgeFilters) parts.append("edge", edgeFilterCode(filter));
+  for (const rule of view.rules) parts.append("edge", ruleCode(rule));
   if (view.variable !== null) parts.set("variable", view.variable);
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
@@ -186,7 +219,7 @@ function recall() {
   )
     view.weights = weights;
   view.filters = recalledFilters(parts.get("filters") ?? "");
-  view.edgeFilters = recalledEdgeFilters(parts.getAll("edge"));
+  view.rules = recalledRules(parts.getAll("edge"));
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";

@@ -1,0 +1,164 @@
+// Rules that networks must follow: about an edge, about the cuts of a column, about its number of bins.
+// A rule of an edge has the columns `from` and `to`; the others have a `column` and a range from `low` to `high`.
+
+const RULES = {
+  has: "has the edge",
+  either: "has the edge in either direction",
+  lacks: "lacks the edge in both directions",
+  cut: "has a cut of",
+  uncut: "has no cut of",
+  bins: "has bins, of",
+};
+const EDGE_RULES = ["has", "either", "lacks"];
+
+const isOfEdge = (kind) => EDGE_RULES.includes(kind);
+
+function buildRules() {
+  const { variables } = model.data;
+  const options = (chosen) =>
+    variables.flatMap((variable, index) =>
+      chosen(variable) ? [make("option", { value: index }, variable.name)] : [],
+    );
+  byId("rule-from").replaceChildren(...options(() => true));
+  byId("rule-to").replaceChildren(...options(() => true));
+  byId("rule-to").value = Math.min(1, variables.length - 1);
+  byId("rule-column").replaceChildren(...options(({ continuous }) => continuous));
+  const kinds = Object.keys(RULES).filter((kind) => isOfEdge(kind) || byId("rule-column").length);
+  byId("rule-kind").replaceChildren(...kinds.map((kind) => make("option", { value: kind }, RULES[kind])));
+  for (const key of ["kind", "column"]) byId(`rule-${key}`).addEventListener("change", renderRuleForm);
+  byId("rule-form").addEventListener("submit", submitRule);
+  renderRuleForm();
+  renderers.push(renderRules);
+}
+
+/** Shows the fields that the chosen kind of rule needs. */
+function renderRuleForm() {
+  const kind = byId("rule-kind").value;
+  byId("rule-edge").hidden = !isOfEdge(kind);
+  byId("rule-range").hidden = isOfEdge(kind);
+  const { support } = model.data.variables[Number(byId("rule-column").value)];
+  const [low, high] = kind === "bins" ? ["1", "any"] : (support ?? []).map((end) => significant(end, 4));
+  byId("rule-low").placeholder = low;
+  byId("rule-high").placeholder = high;
+  byId("rule-note").textContent = "";
+}
+
+/** The end of a range that is typed; `open` where nothing is typed, and NaN for other texts. */
+function typedEnd(key, open) {
+  // the page prints minus signs (U+2212)
+  const text = byId(`rule-${key}`).value.trim().replaceAll("\u2212", "-");
+  return text === "" ? open : Number(text);
+}
+
+/** The rule in the form, or an error in words. */
+function readRule() {
+  const kind = byId("rule-kind").value;
+  if (isOfEdge(kind)) {
+    const [from, to] = [Number(byId("rule-from").value), Number(byId("rule-to").value)];
+    if (from === to) return { error: "An edge joins two different columns." };
+    return { rule: { kind, from, to } };
+  }
+  const [low, high] = [typedEnd("low", -Infinity), typedEnd("high", Infinity)];
+  if (Number.isNaN(low) || Number.isNaN(high)) return { error: "A range needs numbers such as 1.5." };
+  if (low > high) return { error: "The range ends before it begins." };
+  if (kind === "bins" && low === -Infinity && high === Infinity)
+    return { error: "Give the least or the largest number of bins." };
+  return { rule: { kind, column: Number(byId("rule-column").value), low, high } };
+}
+
+function submitRule(event) {
+  event.preventDefault();
+  const { rule, error } = readRule();
+  byId("rule-note").textContent = error ?? "";
+  if (error) return;
+  if (view.rules.some((other) => ruleCode(other) === ruleCode(rule))) {
+    byId("rule-note").textContent = "This rule is already there.";
+    return;
+  }
+  change({ rules: [...view.rules, rule] });
+  announceLeft();
+}
+
+const passesRules = (position) => view.rules.every((rule) => follows(position, rule));
+
+/** Whether a network follows a rule. */
+function follows(position, { kind, from, to, column, low, high }) {
+  if (isOfEdge(kind)) {
+    const [has, turned] = [arcKey(from, to), arcKey(to, from)].map((key) => model.edges[position].has(key));
+    return { has, either: has || turned, lacks: !has && !turned }[kind];
+  }
+  const cuts = cutsOf(model.data.networks[position], column);
+  if (kind === "bins") return cuts.length + 1 >= low && cuts.length + 1 <= high;
+  return cuts.some((cut) => cut >= low && cut <= high) === (kind === "cut");
+}
+
+/** A rule in words, for example "has a cut of age in 30 to 40". */
+function ruleText({ kind, from, to, column, low, high }) {
+  const nameOf = (index) => model.data.variables[index].name;
+  if (isOfEdge(kind)) {
+    const [verb, dash] = { has: ["has", "→"], either: ["has", "–"], lacks: ["lacks", "–"] }[kind];
+    return `${verb} ${nameOf(from)} ${dash} ${nameOf(to)}`;
+  }
+  const words = { cut: "has a cut of", uncut: "has no cut of", bins: "number of bins of" }[kind];
+  return `${words} ${nameOf(column)}${spanText(low, high)}`;
+}
+
+function spanText(low, high) {
+  const [least, most] = [low, high].map((end) => significant(end, 10));
+  if (low === high) return `: ${least}`;
+  if (low === -Infinity) return high === Infinity ? "" : ` up to ${most}`;
+  return high === Infinity ? ` from ${least}` : ` in ${least} to ${most}`;
+}
+
+function renderRules() {
+  const items = view.rules.map((rule, index) =>
+    make(
+      "li",
+      { class: "finding" },
+      named(ruleText(rule)),
+      make(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": `Remove the rule ${ruleText(rule)}`,
+          onclick: () => {
+            change({ rules: view.rules.filter((_, other) => other !== index) });
+            byId("rule-kind").focus();
+          },
+        },
+        "×",
+      ),
+    ),
+  );
+  byId("rules").replaceChildren(...items);
+}
+
+// ---- the address
+
+/** A rule as a text for the address, "0-1-has" or "2-cut-1.5~3"; equal rules have equal texts. */
+function ruleCode({ kind, from, to, column, low, high }) {
+  if (isOfEdge(kind)) {
+    // only "has" looks at the direction
+    const [tail, head] = kind === "has" || from < to ? [from, to] : [to, from];
+    return `${tail}-${head}-${kind}`;
+  }
+  const end = (value) => (Number.isFinite(value) ? String(value) : "");
+  return `${column}-${kind}-${end(low)}~${end(high)}`;
+}
+
+/** The rules of texts from the address; those that do not fit these data are left out, and duplicates merged. */
+function recalledRules(texts) {
+  const rules = texts.map(recalledRule).filter((rule) => rule !== null);
+  return [...new Map(rules.map((rule) => [ruleCode(rule), rule])).values()];
+}
+
+function recalledRule(text) {
+  const { variables } = model.data;
+  const [, from, to, edgeKind] = text.match(/^(\d+)-(\d+)-(has|either|lacks)$/) ?? [];
+  if (variables[from] && variables[to] && from !== to)
+    return { kind: edgeKind, from: Number(from), to: Number(to) };
+  const [, column, kind, least, most] = text.match(/^(\d+)-(cut|uncut|bins)-([^~]*)~([^~]*)$/) ?? [];
+  const [low, high] = [least === "" ? -Infinity : Number(least), most === "" ? Infinity : Number(most)];
+  return variables[column]?.continuous && low <= high ? { kind, column: Number(column), low, high } : null;
+}

@@ -1,0 +1,140 @@
+"""Every command takes a network by every name: a folder, FOLDER#ID, files of networks, an expert's edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import ok, refused
+from front_examples import example_front, small_frame
+
+from gomea_bn import DiscretizedBayesNet
+from gomea_bn.cli.named_networks import named_network
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.front import folder as front_folder
+from gomea_bn.front.folder import front_table, read_front, write_front
+from gomea_bn.front.front import Front
+
+NAMES = ("run", "front#3", "front#knee", "front#expert", "model.json", "model.bif", "model.xdsl")
+OF_EXPERTS = ("edges.csv", "edges.tsv", "edges.dot", "expert.json")
+
+
+@pytest.fixture(scope="module")
+def front():
+    return example_front(6)
+
+
+@pytest.fixture(scope="module")
+def folder(front, tmp_path_factory) -> Path:
+    """Return a folder with a network under every kind of name, and with a table."""
+    path = tmp_path_factory.mktemp("named")
+    network = front[3].network
+    write_front(path / "front", front, networks=1)
+    small_frame().to_csv(path / "rows.csv", index=False)
+    (path / "run").mkdir()
+    network.to_json(path / "run" / "network.json")
+    for ending in ("json", "bif", "xdsl"):
+        getattr(network, f"to_{ending}")(path / f"model.{ending}")
+    expert = ExpertNetwork.from_edges(network.edges, names=network.names)
+    expert.to_json(path / "expert.json")
+    for ending, mark in (("csv", ","), ("tsv", "\t")):
+        lines = [mark.join(edge) for edge in [("parent", "child"), *network.edges]]
+        (path / f"edges.{ending}").write_text("\n".join(lines) + "\n")
+    network.to_dot(path / "edges.dot")
+    return path
+
+
+@pytest.fixture
+def here(folder, monkeypatch) -> Path:
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", [*NAMES, *OF_EXPERTS])
+def test_every_command_takes_every_name(here, front, tmp_path, name):
+    completes = ["--data", "rows.csv"] if name in OF_EXPERTS else []
+    assert " → " in ok("show", name, *completes).stdout
+    for pair in ((name, "front#3"), ("front#3", name)):
+        assert ok("compare", *pair, *completes).stdout.startswith(f"A: {pair[0]}\nB: {pair[1]}\n")
+    ok("export", name, *completes, "-o", tmp_path / "model.json")
+    exported = DiscretizedBayesNet.from_json(tmp_path / "model.json")
+    if name not in ("front#knee", "front#expert"):
+        assert set(exported.edges) == set(front[3].network.edges)
+    ok("review", name, *completes, "-o", tmp_path / "page.html")
+    assert "One network of" in (tmp_path / "page.html").read_text()
+    ok("refine", name, "rows.csv", "--out", tmp_path / "refined.json", "--max-seconds", "0")
+    assert set(DiscretizedBayesNet.from_json(tmp_path / "refined.json").edges) == set(exported.edges)
+
+
+@pytest.mark.parametrize("name", OF_EXPERTS)
+@pytest.mark.parametrize("command", ["show", "export", "review", "compare"])
+def test_edges_without_probabilities_need_a_table(here, command, name):
+    other = ["front#3"] if command == "compare" else []
+    assert "give the table that completes it with --data" in refused(3, command, name, *other)
+
+
+def test_the_network_of_the_single_search_has_a_name(front, tmp_path):
+    write_front(tmp_path / "front", front, networks=0)
+    assert "single if it has one" in refused(3, "show", f"{tmp_path / 'front'}#single")
+    marked = Front(
+        front.objectives,
+        front.values,
+        front.network,
+        expert=front.expert,
+        record={"single_network": {"id": 2}},
+    )
+    write_front(tmp_path / "marked", marked, networks=0)
+    assert named_network(f"{tmp_path / 'marked'}#single") == front[2].network
+
+
+def test_the_folder_of_a_front_is_one_network_only_with_an_id(here):
+    for command in ("show", "refine"):
+        arguments = ["rows.csv", "--out", "other.json"] if command == "refine" else []
+        assert "holds a front of several networks; name one: 'front#12'" in refused(
+            3, command, "front", *arguments
+        )
+    assert "several networks" in refused(3, "compare", "front", "run")
+    ok("export", "front", "--network", 3, "--to", "bif")
+    assert "no ids and no table; leave --network out" in refused(2, "export", "front#3", "--network", 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [("front", "front/review.html"), ("front#3", "front/review_3.html"), ("model.bif", "model.html")],
+)
+def test_a_page_stands_next_to_what_it_shows(here, name, page):
+    ok("review", name)
+    assert Path(page).is_file()
+    Path(page).unlink()
+
+
+def test_a_page_of_a_file_counts_the_rows_of_a_table(here, tmp_path):
+    ok("review", "model.json", "-o", tmp_path / "page.html", "--data", "rows.csv")
+    assert f"Learned from {len(small_frame())} rows" in (tmp_path / "page.html").read_text()
+    assert "cannot write 'rows.csv'" in refused(
+        2, "review", "model.json", "--data", "rows.csv", "-o", "rows.csv"
+    )
+
+
+def test_the_table_of_a_front_is_exported_without_building_networks(here, front, tmp_path, monkeypatch):
+    expected = front_table(front)
+    built: list[int] = []
+    store = front_folder._StoredNetworks
+    build = store.__call__
+
+    def counted(networks, index):
+        built.append(index)
+        return build(networks, index)
+
+    monkeypatch.setattr(store, "__call__", counted)
+    ok("export", "front", "--to", "csv", "-o", tmp_path / "table.csv")
+    assert built == []
+    assert (tmp_path / "table.csv").read_text() == expected.to_csv(lineterminator="\n")
+    pd.testing.assert_frame_equal(front_folder.stored_table("front", read_front("front")), expected)
+    # a table that was changed does not count
+    original = Path("front/front.csv").read_text()
+    Path("front/front.csv").write_text(original.replace("True", "False"))
+    assert ok("export", "front", "--to", "csv").stdout == (tmp_path / "table.csv").read_text()
+    Path("front/front.csv").write_text(original)
+    assert len(built) == 6

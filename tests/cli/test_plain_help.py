@@ -1,0 +1,34 @@
+"""Help texts name values by words, and show no types of Python."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from command_line import ok
+from typer.main import get_command
+
+from gomea_bn.cli.app import main
+
+COMMANDS = sorted(getattr(get_command(main), "commands"))  # noqa: B009 (typer types it as a single command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_types_of_python(command):
+    text = ok(command, "--help").stdout
+    assert not re.search(r"<[a-z]|\b(list\[|str\b|int range|float range|TEXT|INTEGER)", text)
+
+
+def test_values_are_named_by_what_they_are():
+    text = " ".join(ok("show", "--help").stdout.split())
+    for words in (
+        "--data PATH",
+        "--why NAME NAME",
+        "--given NAME,NAME",
+        "--parents NAME",
+        "--reversible Print",
+    ):
+        assert words in text
+    text = " ".join(ok("learn", "--help").stdout.split())
+    for words in ("--max-seconds NUMBER", "--max-bins NUMBER|auto", "--out PATH"):
+        assert words in text
