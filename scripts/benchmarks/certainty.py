@@ -26,7 +26,7 @@ from gomea_bn.certainty import certify
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.judge import network_score
 from gomea_bn.experiments.tables import published_network
-from gomea_bn.problems.screening import AUTO_CANDIDATES
+from gomea_bn.problems.screening import AUTO_CANDIDATES, UNSCREENED_VARIABLES
 
 EQUIVALENT_SAMPLE_SIZE = 1.0
 MAX_INDEGREE = 3
@@ -127,7 +127,11 @@ def large(options: argparse.Namespace) -> None:
         frame = sample(name, options.rows, 0)
         edges = [edge for edge in published_network(name).edges if set(edge) <= set(frame.columns)]
         reference = network_score(frame, edges, "bdeu", LARGE_SAMPLE_SIZE)
-        earlier = {"max_candidates": AUTO_CANDIDATES, "algorithm": GOMEA(refine="none")}
+        is_screened = frame.shape[1] > UNSCREENED_VARIABLES
+        earlier = {
+            "max_candidates": AUTO_CANDIDATES if is_screened else None,
+            "algorithm": GOMEA(refine="none"),
+        }
         scores = [large_run(frame, options.seconds, **changes) - reference for changes in ({}, earlier)]
         began = process_time()
         of_peer = PEERS["pybnesian hill climbing"](frame, "bdeu", LARGE_SAMPLE_SIZE)
