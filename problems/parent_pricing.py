@@ -147,13 +147,20 @@ class ParentLibraries:
                 self._ranked[v] = None
         return True
 
-    def explore(self) -> None:
-        """Score the neighbours of every variable's best set whose neighbours have not been scored."""
-        for v, library in enumerate(self._libraries):
-            for k in library.ranks.tolist():
-                if library.sets[k] not in library.expanded:
-                    self.expand(v, library.sets[k])
-                    break
+    def _expand_all(self, sets: Iterable[Parents | None], stop: NDArray[np.uint8]) -> bool:
+        """Expand one set of every variable until `stop` is raised; returns whether any had not been expanded before."""
+        grew = False
+        for v, parents in enumerate(sets):
+            if stop[0]:
+                break
+            grew |= parents is not None and self.expand(v, parents)
+        return grew
+
+    def _unexpanded(self, v: int) -> Parents | None:
+        """Return the best set of a variable whose neighbours have not been scored, None if there is none."""
+        library = self._libraries[v]
+        ranked = (library.sets[k] for k in library.ranks.tolist())
+        return next((parents for parents in ranked if parents not in library.expanded), None)
 
     def table(self) -> ParentSetTable:
         """Return all sets for kernels."""
@@ -202,13 +209,14 @@ class ParentLibraries:
             gained |= reinsert_all(table, work, rounding(size), generator) > 0
             ranks = (work.chosen - table.starts[:-1]).tolist()
             sets = [self.parents(v, rank) for v, rank in enumerate(ranks)]
+            grew = self._expand_all(sets, stop)
             if stop[0]:
                 break
-            if sum(self.expand(v, of_variable) for v, of_variable in enumerate(sets)):
+            if grew:
                 continue
             if gained or explored:
                 break
-            self.explore()
+            self._expand_all([self._unexpanded(v) for v in range(len(sets))], stop)
             explored = True
         self.n_scans += int(work.n_scans[0])
         return sets

@@ -79,7 +79,7 @@ DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
 _N_CLIMBS = 5
-_MOST_CLIMBED_CELLS = 5e8
+_MOST_CLIMBED_CELLS = 2e8
 # any number: candidates must be the same in every run on a table
 _SEED_OF_CLIMBS = 20240219
 

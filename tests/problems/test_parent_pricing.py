@@ -127,6 +127,14 @@ def test_stopped_search_leaves_the_order():
     assert work.order.tolist() == [3, 1, 0, 5, 4, 2]
 
 
+def test_stopped_climb_scores_no_further_families():
+    problem = problem_of(discrete_frame(3, 6, 200))
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    sets = libraries.climbed(np.arange(6), np.random.default_rng(0), np.ones(1, np.uint8))
+    assert sets == [()] * 6
+    assert libraries.n_scored == 6
+
+
 def test_order_without_an_allowed_set_is_noticed():
     # variable 0 needs variable 1 before it
     table = ParentSetTable(
