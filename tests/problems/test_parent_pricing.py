@@ -260,3 +260,21 @@ def test_learner_without_refinement_repeats_earlier_results():
     with_pricing, without = learned("sample"), learned("none")
     assert with_pricing.score_ > without.score_
     assert learned("sample", 2).network_.edges == with_pricing.network_.edges
+
+
+def test_limit_on_parents_holds_where_more_would_pay():
+    rng = np.random.default_rng(0)
+    causes = rng.integers(0, 2, (3, 400))
+    columns = [*causes, causes.sum(axis=0)]
+    variables = [
+        ScoredVariable(f"v{i}", c.astype(np.int32), 4 if i == 3 else 2) for i, c in enumerate(columns)
+    ]
+    sizes = []
+    for most in (2, 3):
+        problem = make_problem(variables, knowledge=ExpertKnowledge(max_indegree=most))
+        improved = pricer_of(problem).improved(empty(problem), rng, lambda gene: np.empty(0, np.int64))
+        parents = [0] * 4
+        for _, child in problem.edges(improved):
+            parents[child] += 1
+        sizes.append(max(parents))
+    assert sizes == [2, 3]
