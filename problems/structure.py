@@ -19,6 +19,7 @@ from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
 from gomea_bn.runtime.run_state import fill
 
 __all__ = ["StructureProblem"]
@@ -45,6 +46,9 @@ class StructureProblem(DiscreteDefaults):
         Pairs of variables that may be joined by an edge, symmetric. Other pairs have no gene, whatever the rules allow.
     first_cuts : mapping of int to sequence of ndarray, optional
         Inner cuts by variable with which a search over graphs alone may begin.
+    prices_parents : bool
+        Whether the search moves variables in orders and lets parent sets enter libraries (`ParentPricer`). Every
+        variable must have a single policy.
 
     Attributes
     ----------
@@ -73,10 +77,12 @@ class StructureProblem(DiscreteDefaults):
         pricing: Pricing | None = None,
         pairs: NDArray[np.bool_] | None = None,
         first_cuts: Mapping[int, Sequence[NDArray[np.float64]]] | None = None,
+        prices_parents: bool = False,
     ) -> None:
         self.scorer = scorer
         self.first_cuts = dict(first_cuts or {})
         self.pricing = pricing
+        self.prices_parents = prices_parents
         self._pricer: CutPricer | None = None
         self.edge_rules = edge_rules
         self.initial_indegree = initial_indegree
@@ -116,8 +122,10 @@ class StructureProblem(DiscreteDefaults):
         )
         self._data: list[StructureData] = []
 
-    def refiner(self, stop: NDArray[np.uint8]) -> CutPricer | None:
-        """Return the pricer of a run, which works until `stop` is raised; None without pricing."""
+    def refiner(self, stop: NDArray[np.uint8]) -> CutPricer | ParentPricer | None:
+        """Return the pricer of a run, which works until `stop` is raised; None if nothing is priced."""
+        if self.prices_parents:
+            return ParentPricer(self, ParentLibraries(self.scorer, self.edge_rules, self.pairs), stop)
         self._pricer = None if self.pricing is None else CutPricer(self, self.pricing, stop)
         return self._pricer
 
@@ -401,6 +409,7 @@ class StructureProblem(DiscreteDefaults):
             **columns,
             "rules": data_digest((*rules, *pairs)),
             "score": data_digest(score),
+            **({"parents": "priced"} if self.prices_parents else {}),
         }
 
     def state(self) -> dict[str, Any]:

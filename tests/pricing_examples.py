@@ -73,7 +73,7 @@ def priced_problem(
     rules = edge_rules(knowledge, [v.name for v in variables], fewest)
     problem = StructureProblem(scorer, rules, pricing=pricing)
     pricer = problem.refiner(np.zeros(1, np.uint8))
-    assert pricer is not None
+    assert isinstance(pricer, CutPricer)
     return problem, pricer
 
 

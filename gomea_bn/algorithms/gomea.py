@@ -41,10 +41,10 @@ class GOMEA(DiscreteSearch):
     elite_update : {"generation", "immediate"}
         Whether the shared best solution changes between generations, which threads need, or at once, as in the
         published code (one thread).
-    refine : {"sample", "best", "doubling"}
+    refine : {"sample", "best", "doubling", "none"}
         Solutions that a problem with a refiner works on after every generation: the best one of the population and one
-        in eight others ("sample"), the best one ("best"), or the best one each time the number of evaluations has
-        doubled ("doubling").
+        in eight others ("sample"), the best one ("best"), the best one each time the number of evaluations has
+        doubled ("doubling"), or no solution ("none").
     base_population, growth : int
         Size of the first population, and factor from each population's size to the next.
     subgenerations : int
@@ -78,7 +78,7 @@ class GOMEA(DiscreteSearch):
 
     def __post_init__(self) -> None:
         check_choice("elite_update", self.elite_update, ("generation", "immediate"))
-        check_choice("refine", self.refine, ("sample", "best", "doubling"))
+        check_choice("refine", self.refine, ("sample", "best", "doubling", "none"))
         optional = ("local_search",) if self.local_search is not None else ()
         sizes = (("base_population", 1), ("growth", 2), ("subgenerations", 1), ("max_population_size", 1))
         check_scheme(self, ("forced_improvement", "search_donors", *optional), sizes)
@@ -180,7 +180,7 @@ class GomeaRun(DiscreteRun, EliteRun):
 
     def _refine(self, population: _Population) -> None:
         refiner, data = self.refiner, population.data
-        if refiner is None or not population.finished:
+        if refiner is None or self.refined_solutions == "none" or not population.finished:
             return
         best = int(np.lexsort((data.objectives[:, 0], data.violations))[0])
         chosen = [best]

@@ -38,23 +38,23 @@ BUDGET = 1_000_000
 """Number of evaluations of a run of BN-GOMEA."""
 PEERS = {"pyAgrum-hill-climbing": "useGreedyHillClimbing", "pyAgrum-tabu": "useLocalSearchWithTabuList"}
 LINKAGE = {
-    "tree": GOMEA(),
-    "tree-mi": GOMEA("tree-mi"),
-    "tree-corrected": GOMEA("tree-corrected"),
-    "univariate": GOMEA("univariate"),
-    "no-local-search": GOMEA(local_search=False),
-    "no-forced-improvement": GOMEA(forced_improvement=False),
+    "tree": GOMEA(refine="none"),
+    "tree-mi": GOMEA("tree-mi", refine="none"),
+    "tree-corrected": GOMEA("tree-corrected", refine="none"),
+    "univariate": GOMEA("univariate", refine="none"),
+    "no-local-search": GOMEA(local_search=False, refine="none"),
+    "no-forced-improvement": GOMEA(forced_improvement=False, refine="none"),
 }
 """The default (tree, similarity NMI, filtered), and settings with one change of it each."""
 SCHEMES = {
-    "ims": GOMEA(),
-    "ims-sub2": GOMEA(subgenerations=2),
-    "ims-sub8": GOMEA(subgenerations=8),
-    "ims-first16": GOMEA(base_population=16),
-    "ims-growth4": GOMEA(growth=4),
-    "single-32": GOMEA(base_population=32, max_population_size=32),
-    "single-128": GOMEA(base_population=128, max_population_size=128),
-    "single-512": GOMEA(base_population=512, max_population_size=512),
+    "ims": GOMEA(refine="none"),
+    "ims-sub2": GOMEA(subgenerations=2, refine="none"),
+    "ims-sub8": GOMEA(subgenerations=8, refine="none"),
+    "ims-first16": GOMEA(base_population=16, refine="none"),
+    "ims-growth4": GOMEA(growth=4, refine="none"),
+    "single-32": GOMEA(base_population=32, max_population_size=32, refine="none"),
+    "single-128": GOMEA(base_population=128, max_population_size=128, refine="none"),
+    "single-512": GOMEA(base_population=512, max_population_size=512, refine="none"),
 }
 """The default (first population 2, growth 2, 4 subgenerations), settings with one change of it each, and single
 populations."""

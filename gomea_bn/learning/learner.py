@@ -122,7 +122,7 @@ class BayesNetLearner(LearnerParameters):
         Number of candidate neighbours per variable, taken from each of two rankings: marginal dependence, and
         dependence given other parents. A pair stays if either variable ranks the other, or if an edge is required.
         None: no limit. "auto": no limit up to 100 variables, otherwise 10, which helps short searches and hurts long
-        ones.
+        ones. In tables of discrete columns "auto" also takes the pairs that short local searches join.
     shape : {"auto", "uniform", "marginal"}
         Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
         its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A

@@ -42,6 +42,7 @@ from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
+from gomea_bn.problems.parent_pricing import pairs_of_climbs
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
 from gomea_bn.problems.structure import StructureProblem
@@ -79,6 +80,11 @@ _MOST_FIRST_BINS = 15
 _TALL_FIRST_BINS = (2, 4, 8)
 DEFAULT_FAMILY = "equal-frequency"
 OPTIMAL = "optimal"
+# local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
+_N_CLIMBS = 5
+_MOST_CLIMBED_CELLS = 2e8
+# any number: candidates must be the same in every run on a table
+_SEED_OF_CLIMBS = 20240219
 
 _first_of_tables: WeakKeyDictionary[Table, tuple[LearningOptions, dict[int, list[NDArray[np.float64]]]]] = (
     WeakKeyDictionary()
@@ -212,7 +218,7 @@ def learning_problem(
         Further inner cuts by column, which join the cuts of the family in the library of the column; duplicates merge.
     pairs : ndarray of shape (N, N), bool, optional
         Pairs of variables that the search may join, from an earlier problem for the same table; by default
-        `searched_pairs`.
+        `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
     deadline : float
         Time of `perf_counter` after which no further first cuts are made.
 
@@ -237,15 +243,31 @@ def learning_problem(
     has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
     curves = curve_data(variables) if has_curves else None
     scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
+    is_discrete = all(v.n_levels for v in variables)
+    if pairs is None:
+        pairs = searched_pairs(table, scorer, rules, options.max_candidates)
+        if pairs is not None and is_discrete and options.max_candidates == "auto":
+            pairs = _with_pairs_of_climbs(pairs, scorer, rules)
     return StructureProblem(
         scorer,
         rules,
         random_repair=options.random_repair,
         initial_indegree=options.initial_indegree,
         pricing=pricing,
-        pairs=searched_pairs(table, scorer, rules, options.max_candidates) if pairs is None else pairs,
+        pairs=pairs,
         first_cuts=first,
+        prices_parents=is_discrete,
     )
+
+
+def _with_pairs_of_climbs(
+    pairs: NDArray[np.bool_], scorer: FamilyScorer, rules: EdgeRules
+) -> NDArray[np.bool_]:
+    """Return screened pairs and those that local searches over all pairs join, unless the table is too large."""
+    if len(pairs) ** 2 * scorer.n_rows > _MOST_CLIMBED_CELLS:
+        return pairs
+    generator = np.random.default_rng(_SEED_OF_CLIMBS)
+    return np.logical_or(pairs, pairs_of_climbs(scorer, rules, _N_CLIMBS, generator))
 
 
 def _first_cuts(

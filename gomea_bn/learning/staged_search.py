@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.resumption import ended_before, finish_section
 from gomea_bn.learning.search_rounds import SearchRounds
+from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
@@ -232,7 +233,7 @@ class StagedSearch:
     def _priced(self, network: _Network) -> _Network:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
         pricer = self.problem.refiner(self.stop.flag)
-        assert pricer is not None
+        assert isinstance(pricer, CutPricer)
         generator = np.random.default_rng([self.seed, len(self.stages)])
         network = self._without_idle_cuts(network)
         passes = [_genotypes(self.problem, [network])[0]]

@@ -21,6 +21,7 @@ from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.problems.parent_pricing import pairs_of_climbs
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs
 from gomea_bn.problems.structure import StructureProblem
@@ -73,7 +74,7 @@ def compile_front_kernels(
 
 
 # kernels that a run calls from Python: without and with those of wide tables
-_N_KERNELS = {"learner": (10, 13), "front": (16, 19)}
+_N_KERNELS = {"learner": (12, 15), "front": (18, 21)}
 
 
 def _compile(
@@ -159,6 +160,7 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) -> None:
     # screening scores families in one call, as reports on the learned network do
     candidate_pairs(problem.scorer, problem.edge_rules, 1)
+    pairs_of_climbs(problem.scorer, problem.edge_rules, 1, np.random.default_rng(0))
     if is_wide:
         generator = np.random.default_rng(0)
         LinkageTree(max_matrix_genes=0).learn(problem.sample(generator, 32), problem.alphabet, generator)

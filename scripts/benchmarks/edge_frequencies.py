@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner
+from gomea_bn.experiments.confidence import area_under_curve
 from gomea_bn.simulation import random_network
 
 RESAMPLINGS = ("subsample", "bootstrap")
@@ -38,12 +39,6 @@ def pair_frequencies(n_networks: int, n_rows: int, n_members: int, resampling: s
         for pair in map(frozenset, itertools.combinations(truth.names, 2)):
             frequencies[pair not in edges].append(float(adjacent.get(pair, 0.0)))
     return frequencies
-
-
-def area_under_curve(of_true: list[float], of_false: list[float]) -> float:
-    """Return the probability that a true pair has a higher frequency than a false one; ties count half."""
-    difference = np.subtract.outer(of_true, of_false)
-    return float((difference > 0).mean() + (difference == 0).mean() / 2)
 
 
 def held_out_density(name: str, n_members: int, resampling: str) -> float:

@@ -94,6 +94,7 @@ def test_best_is_refined_after_every_generation_or_when_evaluations_have_doubled
     sampled, n_generations = asked_at("sample")
     assert len(sampled) >= 2 * n_generations
     assert sampled.count(sampled[0]) == 2
+    assert asked_at("none")[0] == []
 
 
 def test_solutions_count_up_to_the_first_that_was_not_run() -> None:

@@ -11,7 +11,7 @@ import pytest
 from bench_examples import measured_part
 
 from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
-from gomea_bn.experiments import chen, mgcd, monti, published, topdown
+from gomea_bn.experiments import chen, confidence, mgcd, monti, published, topdown
 from gomea_bn.experiments.algorithms import learn, learners, true_fit
 from gomea_bn.experiments.blanket import hit_rate, markov_blanket
 from gomea_bn.experiments.runner.cluster import attempt
@@ -43,6 +43,7 @@ TINY: dict[str, dict[str, Any]] = {
     "ims": {"sizes": (100,), "variants": ("asia",)},
     "monti": {"sizes": (250,), "variants": ("0.25",), "algorithms": ("EF3", "EF")},
     "mgcd": {"sizes": (150,), "variants": ("random", "sachs"), "algorithms": ("GMM", "EF")},
+    "confidence": {"sizes": (100,), "variants": ("random-8", "asia")},
 }
 
 
@@ -297,3 +298,19 @@ def test_predictions_are_those_of_queries() -> None:
     marginal = truth.query(targets[0])
     assert none == pytest.approx(np.mean([marginal[value] for value in rows[targets[0]]]), abs=1e-9)
     assert not math.isclose(rate, none)
+
+
+def test_calibration_error_compares_confidence_with_the_share_of_true_pairs() -> None:
+    # bins: (.1, .1) with no true pair, (.55, .6) apart, (1, 1) with one true pair of two
+    error = confidence.calibration_error([0.1, 0.1, 0.55, 0.6, 1, 1], [0, 0, 1, 0, 1, 0])
+    assert error == pytest.approx((0.2 + 0.45 + 0.6 + 1) / 6)
+    assert confidence.area_under_curve([0.9, 0.5], [0.5, 0.1]) == pytest.approx(3.5 / 4)
+
+
+def test_confidences_are_those_of_all_pairs() -> None:
+    task = {"network": "asia", "rows": 200, "net": 1, "seconds": None, "evaluations": 300}
+    for method in confidence.METHODS:
+        values = confidence.measure({**task, "method": method}).values
+        assert len(values["true"]) == 8
+        assert len(values["false"]) == 28 - 8
+        assert np.mean(values["true"]) > np.mean(values["false"])

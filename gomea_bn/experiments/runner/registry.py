@@ -12,7 +12,17 @@ from gomea_bn.experiments.runner.experiment import Experiment
 
 __all__ = ["experiment", "experiments"]
 
-_MODULES = ("random_networks", "moved_cuts", "fronts", "chen", "topdown", "search_engine", "monti", "mgcd")
+_MODULES = (
+    "random_networks",
+    "moved_cuts",
+    "fronts",
+    "chen",
+    "topdown",
+    "search_engine",
+    "monti",
+    "mgcd",
+    "confidence",
+)
 
 
 @cache

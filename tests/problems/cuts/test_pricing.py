@@ -201,7 +201,7 @@ def test_raised_flag_leaves_everything_as_it_was() -> None:
     problem, _ = priced_problem(variables, CutLimits())
     stop = np.ones(1, np.uint8)
     pricer = problem.refiner(stop)
-    assert pricer is not None
+    assert isinstance(pricer, CutPricer)
     genotype = random_genotype(problem, 4)
     libraries = [problem.scorer.library(v) for v in range(3)]
     assert improved(pricer, genotype).tolist() == genotype.tolist()

@@ -1,0 +1,172 @@
+"""Kernels that improve an order of the variables, given parent sets of every variable with their scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
+
+__all__ = ["OrderWork", "ParentSetTable", "choose_sets", "reinsert_all"]
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+class ParentSetTable(NamedTuple):
+    """Parent sets of N variables, best score first; W = words of a set."""
+
+    members: NDArray[np.uint64]  # (n_sets, W) variables of a set as bits
+    scores: NDArray[np.float64]  # (n_sets,) nats
+    starts: NDArray[np.int64]  # (N + 1,) the sets of variable v are starts[v] to starts[v + 1]
+
+
+class OrderWork(NamedTuple):
+    """An order with the best set of every variable, and work space."""
+
+    order: NDArray[np.int64]  # (N,) variables
+    chosen: NDArray[np.int64]  # (N,) best set of every variable without variables that come later
+    visits: NDArray[np.int64]  # (N,)
+    before: NDArray[np.uint64]  # (W,)
+    stop: NDArray[np.uint8]  # (1,) raised from outside to interrupt
+    n_scans: NDArray[np.int64]  # (1,) counts the searches for a set
+
+
+@kernel
+def _has(words: NDArray[np.uint64], variable: int) -> bool:
+    return (words[variable >> 6] >> np.uint64(variable & 63)) & ONE == ONE
+
+
+@kernel
+def _flip(words: NDArray[np.uint64], variable: int) -> None:
+    words[variable >> 6] ^= ONE << np.uint64(variable & 63)
+
+
+@kernel
+def _first_within(
+    table: ParentSetTable, first: int, last: int, before: NDArray[np.uint64], n_scans: NDArray[np.int64]
+) -> int:
+    """Return the first of the sets `first` to `last` (exclusive) that is a subset of `before`, -1 without one."""
+    n_scans[0] += 1
+    for k in range(first, last):
+        is_subset = True
+        for w in range(before.shape[0]):
+            if table.members[k, w] & ~before[w] != ZERO:
+                is_subset = False
+                break
+        if is_subset:
+            return k
+    return -1
+
+
+@kernel
+def _choose_between(table: ParentSetTable, work: OrderWork, first: int, last: int) -> bool:
+    """Choose the best sets of the variables at positions `first` to `last`; returns whether each has one."""
+    work.before[:] = ZERO
+    for k in range(first):
+        _flip(work.before, work.order[k])
+    for k in range(first, last + 1):
+        v = work.order[k]
+        work.chosen[v] = _first_within(table, table.starts[v], table.starts[v + 1], work.before, work.n_scans)
+        if work.chosen[v] < 0:
+            return False
+        _flip(work.before, v)
+    return True
+
+
+@kernel
+def choose_sets(table: ParentSetTable, work: OrderWork) -> bool:
+    """Fill ``work.chosen`` for ``work.order``; returns whether every variable has an allowed set."""
+    return _choose_between(table, work, 0, work.order.shape[0] - 1)
+
+
+@kernel
+def _move(order: NDArray[np.int64], position: int, target: int) -> None:
+    """Move the variable at one position of an order to another one."""
+    v = order[position]
+    step = 1 if target > position else -1
+    for k in range(position, target, step):
+        order[k] = order[k + step]
+    order[target] = v
+
+
+@kernel
+def _best_position(
+    table: ParentSetTable, work: OrderWork, position: int, least_gain: float, generator: np.random.Generator
+) -> tuple[int, float]:
+    """Return the best position of the variable at `position`, a random one of equals, and its gain in nats."""
+    order, chosen, before = work.order, work.chosen, work.before
+    v = order[position]
+    score = table.scores[chosen[v]]
+    best, best_gain, n_best = position, 0.0, 1
+    for direction in (-1, 1):
+        before[:] = ZERO
+        for k in range(position):
+            _flip(before, order[k])
+        # what the variables gain that change sides with v, and the set of v
+        others, of_v = 0.0, chosen[v]
+        target = position + direction
+        while 0 <= target < order.shape[0]:
+            u = order[target]
+            of_u = chosen[u]
+            if direction < 0:
+                _flip(before, u)
+                if _has(table.members[of_v], u):
+                    of_v = _first_within(table, of_v + 1, table.starts[v + 1], before, work.n_scans)
+                _flip(before, v)
+                of_u = _first_within(table, table.starts[u], of_u + 1, before, work.n_scans)
+                _flip(before, v)
+            else:
+                if _has(table.members[of_u], v):
+                    of_u = _first_within(table, of_u + 1, table.starts[u + 1], before, work.n_scans)
+                _flip(before, u)
+                of_v = _first_within(table, table.starts[v], of_v + 1, before, work.n_scans)
+            # a required parent would come later, here and at all further positions
+            if of_v < 0 or of_u < 0:
+                break
+            others += table.scores[of_u] - table.scores[chosen[u]]
+            gain = others + table.scores[of_v] - score
+            if gain > best_gain + least_gain:
+                best, best_gain, n_best = target, gain, 1
+            elif gain >= best_gain - least_gain:
+                n_best += 1
+                if random_below(generator, n_best) == 0:
+                    best = target
+            target += direction
+    return best, best_gain
+
+
+@kernel
+def reinsert_all(
+    table: ParentSetTable, work: OrderWork, least_gain: float, generator: np.random.Generator
+) -> int:
+    """Move variables to their best positions until a pass over all gains no more than `least_gain`.
+
+    ``work.order`` and ``work.chosen`` follow. Moves without gain walk among equally good orders. Returns the number of
+    moves with a gain.
+    """
+    n = work.order.shape[0]
+    n_gains = 0
+    for k in range(n):
+        work.visits[k] = k
+    gained = True
+    while gained:
+        gained = False
+        shuffle(generator, work.visits)
+        for v in work.visits:
+            if work.stop[0] != 0:
+                return n_gains
+            position = 0
+            while work.order[position] != v:
+                position += 1
+            target, gain = _best_position(table, work, position, least_gain, generator)
+            if target == position:
+                continue
+            if gain > least_gain:
+                gained = True
+                n_gains += 1
+            _move(work.order, position, target)
+            _choose_between(table, work, min(position, target), max(position, target))
+    return n_gains
