@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilities
+from gomea_bn.certainty.graph_chain import GraphChain, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.order_chain import MOST_SAMPLED, OrderChain
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.data.table import Table, column_digests
@@ -32,6 +32,10 @@ __all__ = ["EdgeProbabilities", "edge_probabilities"]
 
 # chains whose probabilities of a pair differ by more have not mixed
 _LARGEST_DIFFERENCE = 0.1
+# chains are compared after this number of sweeps, and whenever it has doubled
+_FIRST_COMPARISON = 2000
+# nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together
+_MARGIN = 15.0
 # metadata of a network that a search has found
 _OF_SEARCH = ("score", "seed", "n_eval", "curves")
 
@@ -47,7 +51,7 @@ class EdgeProbabilities:
     arcs : ndarray of shape (n_variables, n_variables), float64
         Probability of the edge from variable i to variable j at [i, j].
     method : str
-        "exact" (every graph has the same prior probability) or "sampled" (every order of the variables has).
+        "exact" or "sampled".
     chain_difference : float
         Largest difference of the probability of one arc or pair between two chains; 0 if exact, nan for one chain.
     n_sweeps : int
@@ -141,8 +145,9 @@ def edge_probabilities(
     knowledge: ExpertKnowledge | None = None,
     scoring_method: str | None = None,
     equivalent_sample_size: float | None = None,
-    n_sweeps: int = 500,
+    n_sweeps: int = 20_000,
     n_chains: int = 4,
+    tolerance: float = 0.1,
     max_seconds: float | None = 60.0,
     random_state: Any = None,
     checkpoint: CheckpointOption = None,
@@ -158,12 +163,16 @@ def edge_probabilities(
     data, max_indegree, knowledge, scoring_method, equivalent_sample_size
         As of `certify`. Scores other than marginal likelihoods give approximate posteriors.
     method : {"auto", "exact", "sampled"}
-        "exact": sums over all graphs, for at most 15 variables. "sampled": Markov chains over orders of the variables,
-        for at most 62. "auto": exact for at most 15 variables.
+        "exact": sums over all graphs, for at most 15 variables. "sampled": Markov chains over graphs. "auto": exact for
+        at most 15 variables.
     n_sweeps : int
-        Number of sweeps of a chain, each of which moves every variable once; the first quarter does not count.
+        Largest number of sweeps of a chain, each of which takes as many steps as there are variables. A step draws the
+        parents of one to four variables. The first quarter of the sweeps does not count.
     n_chains : int
-        Number of chains. The first starts at the network's graph, the others at local optima.
+        Number of chains. The first starts at the order of the network, the others at random orders.
+    tolerance : float
+        Chains end when the probability of every edge differs by at most this number between any two of them. They are
+        compared after 2,000, 4,000, 8,000, ... sweeps.
     max_seconds : float, optional
         Time limit of all chains together.
     random_state : int, numpy Generator, RandomState or None
@@ -184,13 +193,13 @@ def edge_probabilities(
 
     Notes
     -----
-    The exact method gives all allowed graphs the same prior probability, apart from the price of an edge in
-    "density-bd". The sampled one gives it to all orders, so that a graph counts once for every order that agrees with
-    it: graphs with few edges count more.
+    All allowed graphs have the same prior probability, apart from the price of an edge in "density-bd". Chains leave
+    out parent sets that score 15 nats less than one of their subsets.
     """
     check_choice("method", method, ("auto", "exact", "sampled"))
     check_integer("n_sweeps", n_sweeps, 1)
     check_integer("n_chains", n_chains, 1)
+    check_number("tolerance", tolerance, 0, 1)
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
     seed = seed_of(random_state)
     began = perf_counter()
@@ -204,12 +213,11 @@ def edge_probabilities(
     )
     n = len(graphs.names)
     is_exact = method == "exact" or (method == "auto" and n <= MOST_EXACT)
-    most = MOST_EXACT if is_exact else MOST_SAMPLED
-    if n > most:
-        kind = "exact" if is_exact else "sampled"
-        raise GomeaBnError(f"{kind.capitalize()} probabilities are for at most {most} variables, got {n}.")
-    sets, table = graphs.parent_sets(prune=False), graphs.table
+    if is_exact and n > MOST_EXACT:
+        raise GomeaBnError(f"Exact probabilities are for at most {MOST_EXACT} variables, got {n}.")
+    table = graphs.table
     if is_exact:
+        sets = graphs.parent_sets(prune=False)
         arcs = exact_edge_probabilities(sets)
         seconds = perf_counter() - began
         return EdgeProbabilities(graphs.names, arcs, "exact", 0.0, 0, "end", seconds, network, table)
@@ -221,6 +229,7 @@ def edge_probabilities(
         "equivalent_sample_size": equivalent_sample_size,
         "n_sweeps": n_sweeps,
         "n_chains": n_chains,
+        "tolerance": tolerance,
         "max_seconds": max_seconds,
         "random_state": seed,
     }
@@ -232,7 +241,9 @@ def edge_probabilities(
         free=() if random_state is not None else ("random_state",),
     )
     stop = StopFlag(max_seconds)
-    means, steps = _run_chains(graphs, sets, n_sweeps, n_chains, seed, stop, section)
+    generators = np.random.default_rng(seed).spawn(n_chains)
+    chains = _chains(graphs, graphs.parent_sets(prune=True, margin=_MARGIN), generators)
+    means, steps = _run_chains(chains, n_sweeps, tolerance, stop, section)
     result = EdgeProbabilities(
         names=graphs.names,
         arcs=means.mean(axis=0),
@@ -248,37 +259,48 @@ def edge_probabilities(
         warnings.warn(
             GomeaBnWarning(
                 f"The chains have not mixed: they differ by up to {result.chain_difference:.2f} in the probability of "
-                f"an edge after {steps:,} sweeps each. Raise n_sweeps or max_seconds."
+                f"an edge after {steps:,} sweeps each. "
+                "Raise n_sweeps or max_seconds."
             ),
             stacklevel=2,
         )
     return result
 
 
+def _chains(
+    graphs: GraphScores, sets: list[ParentSets], generators: list[np.random.Generator]
+) -> list[GraphChain]:
+    """Return a chain for every generator, which starts at the best graph of an order."""
+    search, families = OrderSearch(sets), chain_families(sets)
+    chains = []
+    for k, generator in enumerate(generators):
+        order = list(topological_order(graphs.parents, graphs.names))
+        if k:
+            order = generator.permutation(len(sets)).tolist()
+        if search.score(search.choices(order)) == -np.inf:
+            order = graphs.required_order
+        chains.append(GraphChain(families, search.choices(order), order, generator))
+    return chains
+
+
 def _run_chains(
-    graphs: GraphScores,
-    sets: list[ParentSets],
-    n_sweeps: int,
-    n_chains: int,
-    seed: int,
-    stop: StopFlag,
-    section: Section,
+    chains: list[GraphChain], n_sweeps: int, tolerance: float, stop: StopFlag, section: Section
 ) -> tuple[NDArray[np.float64], int]:
     """Return the mean probabilities of every chain, (n_chains, n, n), and the number of sweeps."""
-    generators = np.random.default_rng(seed).spawn(n_chains)
-    if section.saved is None:
-        starts = _first_orders(graphs, generators)
-    else:
-        starts = [graphs.required_order] * n_chains
-    chains = [OrderChain(sets, start, generator) for start, generator in zip(starts, generators, strict=True)]
-    taken = 0
+    taken, agree, comparison = 0, False, _FIRST_COMPARISON
 
     def state() -> State:
-        return {"seconds": stop.seconds, "taken": taken, "chains": [chain.state() for chain in chains]}
+        return {
+            "seconds": stop.seconds,
+            "taken": taken,
+            "agree": agree,
+            "comparison": comparison,
+            "chains": [chain.state() for chain in chains],
+        }
 
     def restore(saved: State) -> None:
-        nonlocal taken
-        taken = saved["taken"]
+        nonlocal taken, agree, comparison
+        taken, agree, comparison = saved["taken"], saved["agree"], saved["comparison"]
         stop.start_clock(saved["seconds"], stop.max_seconds)
         for chain, of_chain in zip(chains, saved["chains"], strict=True):
             chain.restore(of_chain)
@@ -288,26 +310,21 @@ def _run_chains(
     section.keep(state)
     with stop.catching_interrupts():
         # chains take turns, so that the clock ends them at the same step
-        while taken < n_sweeps and not stop.reason:
+        while taken < n_sweeps and not agree and not stop.reason:
             for chain in chains:
                 chain.sweep()
             taken += 1
+            if taken == comparison:
+                agree = _difference(_means(chains)) <= tolerance
+                comparison *= 2
             section.write_if_due()
             stop.check_deadline()
     section.close()
-    return np.array([chain.mean_probabilities() for chain in chains]), taken
+    return _means(chains), taken
 
 
-def _first_orders(graphs: GraphScores, generators: list[np.random.Generator]) -> list[list[int]]:
-    """Return the order with which every chain starts."""
-    search = OrderSearch(graphs.parent_sets(prune=True))
-    starts = [list(topological_order(graphs.parents, graphs.names))]
-    for generator in generators[1:]:
-        starts.append(search.climbed(generator.permutation(len(graphs.names)).tolist(), generator))
-    for k, start in enumerate(starts):
-        if search.score(search.choices(start)) == -np.inf:
-            starts[k] = graphs.required_order
-    return starts
+def _means(chains: list[GraphChain]) -> NDArray[np.float64]:
+    return np.array([chain.mean_probabilities() for chain in chains])
 
 
 def _difference(means: NDArray[np.float64]) -> float:

@@ -123,9 +123,9 @@ class GraphScores:
         cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
         return self.rules.violations(self.names, edges, cardinality)
 
-    def parent_sets(self, *, prune: bool) -> list[ParentSets]:
+    def parent_sets(self, *, prune: bool, margin: float = 0.0) -> list[ParentSets]:
         """Return the allowed parent sets of every variable; see `parent_sets`."""
-        return parent_sets(self.scorer, self.rules, prune=prune)
+        return parent_sets(self.scorer, self.rules, prune=prune, margin=margin)
 
     def score(self, parents: list[list[int]]) -> float:
         """Return the score of a graph in nats."""
