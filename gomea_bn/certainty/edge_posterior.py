@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +22,15 @@ from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.graph import reachable, topological_order
+from gomea_bn.network.recorded_edges import EDGE_PROBABILITIES
+from gomea_bn.network.rows import table_for
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State, opened, option_texts
 from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +45,10 @@ _FIRST_COMPARISON = 2000
 _MARGIN = 15.0
 # metadata of a network that a search has found
 _OF_SEARCH = ("score", "seed", "n_eval", "curves")
+# pairs with a smaller probability of an edge are left out of a network's record
+_LEAST_RECORDED = 0.005
+# pairs without an edge that a text names
+_LIKELY = 0.25
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,10 @@ class EdgeProbabilities:
         "end", or "max_seconds" or "interrupt" for chains that were ended early.
     seconds : float
         Duration.
+    max_indegree : int
+        Largest number of parents of a variable in the graphs that count.
+    n_bin_sets : int
+        Number of sets of bins over which the probabilities are means.
     """
 
     names: tuple[str, ...]
@@ -69,8 +84,10 @@ class EdgeProbabilities:
     n_sweeps: int
     stopped_by: str
     seconds: float
+    max_indegree: int
     _network: DiscretizedBayesNet = field(repr=False)
     _table: Table = field(repr=False)
+    n_bin_sets: int = 1
 
     @property
     def adjacent(self) -> NDArray[np.float64]:
@@ -86,12 +103,16 @@ class EdgeProbabilities:
         """Return one row per (parent, child), the most probable pairs first.
 
         Columns `arc` (probability of this edge), `adjacent` (of this edge or its reverse) and `direction` (of this edge
-        if there is one, nan where there is none). The first two are those of `BayesNetEnsemble.edge_frequency`.
+        if there is one, nan where there is none). The first two are those of `BayesNetEnsemble.edge_frequency`. Column
+        `kind` says how the network has the edge: "compelled" or "reversible" (all or some Markov-equivalent graphs have
+        this direction), or "" for an edge that its tables lack.
         """
         import pandas as pd
 
         parents, children = np.nonzero(~np.eye(len(self.names), dtype=np.bool_))
         arc, adjacent = self.arcs[parents, children], self.adjacent[parents, children]
+        edges = equivalence_class(self._network.without_curve_edges())
+        kinds = dict.fromkeys(edges.compelled, "compelled") | dict.fromkeys(edges.reversible, "reversible")
         frame = pd.DataFrame(
             {
                 "parent": pd.Series([self.names[v] for v in parents], dtype=object),
@@ -99,11 +120,114 @@ class EdgeProbabilities:
                 "arc": arc,
                 "adjacent": adjacent,
                 "direction": np.divide(arc, adjacent, out=np.full(len(arc), np.nan), where=adjacent > 0),
+                "kind": [
+                    kinds.get((self.names[p], self.names[c]), "")
+                    for p, c in zip(parents, children, strict=True)
+                ],
             }
         )
         return frame.sort_values(["adjacent", "arc"], ascending=False, kind="stable", ignore_index=True)
 
-    def consensus_network(self, threshold: float = 0.5) -> DiscretizedBayesNet:
+    def recorded_network(self) -> DiscretizedBayesNet:
+        """Return the network with these probabilities in its metadata.
+
+        Its JSON file, DOT file, plot, comparison and page then show them.
+        """
+        return self._network.with_metadata(**{EDGE_PROBABILITIES: self._record()})
+
+    def _record(self) -> dict[str, Any]:
+        n = len(self.names)
+        return {
+            "method": self.method,
+            "max_indegree": self.max_indegree,
+            "n_bin_sets": self.n_bin_sets,
+            "chain_difference": None if np.isnan(self.chain_difference) else self.chain_difference,
+            "has_mixed": bool(self.has_mixed),
+            "pairs": [
+                [
+                    self.names[i],
+                    self.names[j],
+                    round(float(self.arcs[i, j]), 4),
+                    round(float(self.arcs[j, i]), 4),
+                ]
+                for i in range(n)
+                for j in range(i + 1, n)
+                if self.adjacent[i, j] >= _LEAST_RECORDED
+            ],
+        }
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return all probabilities as JSON text; write it to `path` if given.
+
+        "pairs" has [first, second, probability of first → second, of second → first] for every pair whose probability
+        of an edge is at least .005.
+        """
+        content = {"format": "gomea-bn edge probabilities", "format_version": 1, "names": list(self.names)}
+        text = json.dumps(content | self._record() | {"threshold": self.threshold()}, indent=1) + "\n"
+        if path is not None:
+            write_text(path, text)
+        return text
+
+    def to_text(self) -> str:
+        """Return the probabilities of the network's edges, and of likely edges that it lacks, in words."""
+        how = (
+            "exact"
+            if self.method == "exact"
+            else f"sampled, chains differ by at most {self.chain_difference:.2f}"
+        )
+        of_bins = (
+            "given its bins"
+            if self.n_bin_sets == 1
+            else f"means over {counted(self.n_bin_sets, 'set')} of bins"
+        )
+        lines = [
+            f"Probabilities of edges ({how}; {of_bins}; at most {counted(self.max_indegree, 'parent')}):"
+        ]
+        rows = self.to_frame()
+        edges, others = rows[rows["kind"] != ""], rows[rows["kind"] == ""]
+        for parent, child, adjacent, direction, kind in zip(
+            *(edges[name] for name in ("parent", "child", "adjacent", "direction", "kind")), strict=True
+        ):
+            arrow = f"{shown_name(parent)} → {shown_name(child)}"
+            lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {adjacent * direction:.2f} ({kind})")
+        of_network = {frozenset(edge) for edge in self._network.edges}
+        likely = [
+            f"{shown_name(parent)} — {shown_name(child)} ({adjacent:.2f})"
+            for parent, child, adjacent in zip(
+                others["parent"], others["child"], others["adjacent"], strict=True
+            )
+            if adjacent >= _LIKELY and parent < child and frozenset((parent, child)) not in of_network
+        ]
+        lines.append(
+            f"  Pairs without an edge here, from {_LIKELY}: {listed(likely, 12) if likely else 'none'}."
+        )
+        if not self.has_mixed:
+            lines.append("  The chains have not mixed: these numbers are not probabilities yet.")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def threshold(self) -> float:
+        """Return the probability at which edges count in the nearest ideal graph.
+
+        An ideal graph has probabilities 0 and 1 only. Among those that split the pairs at a threshold, this is the one
+        whose distribution of probabilities is nearest in the L1 norm (Scutari & Nagarajan, "Identifying significant
+        edges in graphical models of molecular networks", Artificial Intelligence in Medicine 57, 2013, section 3).
+        """
+        values = np.sort(self.adjacent[np.triu_indices(len(self.names), 1)])
+        if not len(values):
+            return 0.5
+        # steps of the empirical distribution: a share of the pairs is at most each value
+        ends = np.append(values, 1.0)
+        lengths = np.diff(np.concatenate(([0.0], ends)))
+        shares = np.arange(len(ends)) / len(values)
+        distances = [float(np.abs(shares - share) @ lengths) for share in shares]
+        first = int(np.argmin(distances))
+        # as many pairs stay out as the best share says; half if all or none do
+        return float(ends[first]) if 0 < first < len(values) else 0.5
+
+    def consensus_network(self, threshold: float | str = 0.5) -> DiscretizedBayesNet:
         """Return the network of all pairs whose probability of an edge is at least a threshold.
 
         Each has its more probable direction. A pair that would close a cycle of more probable ones is reversed. Bins,
@@ -111,9 +235,11 @@ class EdgeProbabilities:
 
         Parameters
         ----------
-        threshold : float
-            Probability from 0 to 1.
+        threshold : float or "auto"
+            Probability from 0 to 1. "auto" is `threshold()`.
         """
+        if threshold == "auto":
+            threshold = self.threshold()
         check_number("threshold", threshold, 0, 1)
         children: dict[str, list[str]] = {name: [] for name in self.names}
         rows = self.to_frame()
@@ -145,6 +271,8 @@ def edge_probabilities(
     knowledge: ExpertKnowledge | None = None,
     scoring_method: str | None = None,
     equivalent_sample_size: float | None = None,
+    edge_cost: float | None = 0.0,
+    bins: Sequence[DiscretizedBayesNet] = (),
     n_sweeps: int = 20_000,
     n_chains: int = 4,
     tolerance: float = 0.1,
@@ -152,9 +280,9 @@ def edge_probabilities(
     random_state: Any = None,
     checkpoint: CheckpointOption = None,
 ) -> EdgeProbabilities:
-    """Return the posterior probabilities of edges over the bins of a network.
+    """Return the posterior probabilities of edges over the bins of a network, or the mean over several sets of bins.
 
-    The bins stay as they are, so that doubt about the bins themselves does not count.
+    With one set, doubt about the bins themselves does not count, and the probabilities are too extreme.
 
     Parameters
     ----------
@@ -162,6 +290,12 @@ def edge_probabilities(
         The network; its bins count, and its graph starts the first chain.
     data, max_indegree, knowledge, scoring_method, equivalent_sample_size
         As of `certify`. Scores other than marginal likelihoods give approximate posteriors.
+    edge_cost : float or None
+        Cost of an edge under "density-bd", as of `BayesNetLearner`; None is the cost that the network was learned with.
+        0 gives all graphs the same prior probability.
+    bins : sequence of DiscretizedBayesNet
+        Networks over the same variables, whose bins count instead of those of `network`, such as those of a
+        `BayesNetEnsemble`. The probabilities are means over them.
     method : {"auto", "exact", "sampled"}
         "exact": sums over all graphs, for at most 15 variables. "sampled": Markov chains over graphs. "auto": exact for
         at most 15 variables.
@@ -179,7 +313,7 @@ def edge_probabilities(
         Seed of the chains. It repeats the result unless the time limit or Ctrl-C ended a chain.
     checkpoint : Checkpoint or path, optional
         Folder for checkpoints of sampled chains, from which a run that was killed can go on; see
-        `gomea_bn.Checkpoint`. The exact method has none.
+        `gomea_bn.Checkpoint`. The exact method and several sets of bins have none.
 
     Returns
     -------
@@ -193,7 +327,7 @@ def edge_probabilities(
 
     Notes
     -----
-    All allowed graphs have the same prior probability, apart from the price of an edge in "density-bd". Chains leave
+    All allowed graphs have the same prior probability, apart from `edge_cost`. Chains leave
     out parent sets that score 15 nats less than one of their subsets.
     """
     check_choice("method", method, ("auto", "exact", "sampled"))
@@ -201,8 +335,25 @@ def edge_probabilities(
     check_integer("n_chains", n_chains, 1)
     check_number("tolerance", tolerance, 0, 1)
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
+    check_number("edge_cost", edge_cost, 0, optional=True)
     seed = seed_of(random_state)
     began = perf_counter()
+    if bins:
+        if checkpoint is not None:
+            raise GomeaBnError("A checkpoint is for the bins of one network; leave out checkpoint or bins.")
+        options = {
+            "method": method,
+            "max_indegree": max_indegree,
+            "knowledge": knowledge,
+            "scoring_method": scoring_method,
+            "equivalent_sample_size": equivalent_sample_size,
+            "edge_cost": edge_cost,
+            "n_sweeps": n_sweeps,
+            "n_chains": n_chains,
+            "tolerance": tolerance,
+            "random_state": seed,
+        }
+        return _mean_over_bins(network, bins, data, max_seconds, options)
     graphs = GraphScores.of(
         network,
         data,
@@ -210,6 +361,7 @@ def edge_probabilities(
         knowledge=knowledge,
         scoring_method=scoring_method,
         equivalent_sample_size=equivalent_sample_size,
+        edge_cost=edge_cost,
     )
     n = len(graphs.names)
     is_exact = method == "exact" or (method == "auto" and n <= MOST_EXACT)
@@ -220,13 +372,16 @@ def edge_probabilities(
         sets = graphs.parent_sets(prune=False)
         arcs = exact_edge_probabilities(sets)
         seconds = perf_counter() - began
-        return EdgeProbabilities(graphs.names, arcs, "exact", 0.0, 0, "end", seconds, network, table)
+        return EdgeProbabilities(
+            graphs.names, arcs, "exact", 0.0, 0, "end", seconds, max_indegree, network, table
+        )
     options = {
         "network": network,
         "max_indegree": max_indegree,
         "knowledge": knowledge,
         "scoring_method": scoring_method,
         "equivalent_sample_size": equivalent_sample_size,
+        "edge_cost": edge_cost,
         "n_sweeps": n_sweeps,
         "n_chains": n_chains,
         "tolerance": tolerance,
@@ -252,19 +407,64 @@ def edge_probabilities(
         n_sweeps=steps,
         stopped_by=stop.reason or "end",
         seconds=perf_counter() - began,
+        max_indegree=max_indegree,
         _network=network,
         _table=table,
     )
-    if not result.has_mixed and n_chains > 1:
+    _warn_of_chains(result)
+    return result
+
+
+def _warn_of_chains(result: EdgeProbabilities) -> None:
+    if result.chain_difference > _LARGEST_DIFFERENCE:
         warnings.warn(
             GomeaBnWarning(
                 f"The chains have not mixed: they differ by up to {result.chain_difference:.2f} in the probability of "
-                f"an edge after {steps:,} sweeps each. "
-                "Raise n_sweeps or max_seconds."
+                f"an edge after {result.n_sweeps:,} sweeps each. Raise n_sweeps or max_seconds."
             ),
-            stacklevel=2,
+            stacklevel=3,
         )
-    return result
+
+
+def _mean_over_bins(
+    network: DiscretizedBayesNet,
+    bins: Sequence[DiscretizedBayesNet],
+    data: pd.DataFrame | Table | str | os.PathLike[str],
+    max_seconds: float | None,
+    options: Mapping[str, Any],
+) -> EdgeProbabilities:
+    """Return the means of the probabilities over the bins of several networks, each with its share of the time."""
+    began = perf_counter()
+    table = table_for(network, data)
+    results: list[EdgeProbabilities] = []
+    for position, of_bins in enumerate(bins):
+        if of_bins.names != network.names:
+            raise GomeaBnError(f"bins[{position}] must have the variables of the network in the same order.")
+        left = max_seconds
+        if left is not None:
+            left = max(left - (perf_counter() - began), 0.1) / (len(bins) - position)
+        with warnings.catch_warnings():
+            # once for all of them
+            warnings.filterwarnings("ignore", "The chains have not mixed", GomeaBnWarning)
+            if position:
+                warnings.simplefilter("ignore", GomeaBnWarning)
+            results.append(edge_probabilities(of_bins, table, max_seconds=left, **options))
+        if results[-1].stopped_by == "interrupt":
+            break
+    first = results[0]
+    mean = replace(
+        first,
+        arcs=np.mean([result.arcs for result in results], axis=0),
+        chain_difference=max(result.chain_difference for result in results),
+        n_sweeps=min(result.n_sweeps for result in results),
+        stopped_by=next((result.stopped_by for result in results if result.stopped_by != "end"), "end"),
+        seconds=perf_counter() - began,
+        n_bin_sets=len(results),
+        _network=network,
+        _table=table,
+    )
+    _warn_of_chains(mean)
+    return mean
 
 
 def _chains(

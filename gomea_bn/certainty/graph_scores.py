@@ -66,15 +66,16 @@ class GraphScores:
         knowledge: ExpertKnowledge | None,
         scoring_method: str | None,
         equivalent_sample_size: float | None,
+        edge_cost: float | None = None,
     ) -> GraphScores:
-        """Return the scores of graphs; parameters and errors are those of `certify`."""
+        """Return the scores of graphs; parameters and errors are those of `certify` and `edge_probabilities`."""
         if not isinstance(network, DiscretizedBayesNet):
             raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
         if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
         check_integer("max_indegree", max_indegree, 0)
         table = table_for(network, data)
-        scorer = _scorer(network, table, scoring_method, equivalent_sample_size)
+        scorer = _scorer(network, table, scoring_method, equivalent_sample_size, edge_cost)
         cardinality = [network.cardinality(name) for name in network.names]
         rules = _without_constants(
             edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree), cardinality
@@ -164,7 +165,11 @@ def _warn_of_curves(network: DiscretizedBayesNet) -> None:
 
 
 def _scorer(
-    network: DiscretizedBayesNet, table: Table, name: str | None, equivalent_sample_size: float | None
+    network: DiscretizedBayesNet,
+    table: Table,
+    name: str | None,
+    equivalent_sample_size: float | None,
+    edge_cost: float | None,
 ) -> FamilyScorer:
     """Return the scorer of families of a network's variables under its bins."""
     metadata = network.metadata
@@ -172,6 +177,8 @@ def _scorer(
     if name is None:
         name = recorded if recorded in SCORING_METHODS else "density-bd" if network.cut_points else "bdeu"
     shares = {key: metadata[key] for key in ("cut_cost", "edge_cost") if is_real(metadata.get(key))}
+    if edge_cost is not None:
+        shares["edge_cost"] = edge_cost
     method = scoring_method(name, **shares)
     options: dict[str, Any] = recorded_options(metadata) if name == recorded else {}
     if equivalent_sample_size is not None:

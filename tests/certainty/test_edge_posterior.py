@@ -1,5 +1,7 @@
 """Probabilities of edges against brute force over all graphs."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +10,10 @@ import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, compare
 from gomea_bn.certainty import edge_probabilities
+from gomea_bn.data.table import read_table
+from gomea_bn.network.recorded_edges import recorded_edge_probabilities
 
 
 def by_graphs(frame, max_indegree=3, allows=lambda graph: True):
@@ -143,3 +147,118 @@ def test_too_many_variables_and_wrong_options_are_named():
         edge_probabilities(network_of(frame), frame, method="exact")
     with pytest.raises(GomeaBnError, match="method must be one of"):
         edge_probabilities(network_of(frame), frame, method="guess")
+
+
+def probabilities_of(*adjacent, n=4):
+    """Return probabilities whose pairs have given probabilities of an edge, all in one direction."""
+    frame = discrete_frame(1, n_columns=n)
+    arcs = np.zeros((n, n))
+    arcs[np.triu_indices(n, 1)] = adjacent
+    return replace(edge_probabilities(network_of(frame), frame), arcs=arcs)
+
+
+@pytest.mark.parametrize(
+    ("adjacent", "expected"),
+    [
+        # the steps of the distribution are 1/6 until .1, 4/6 until .9: the median over [0, 1] is 4/6
+        ((0.02, 0.05, 0.08, 0.1, 0.9, 0.95), 0.9),
+        ((0.3, 0.02, 0.05, 0.08, 0.35, 0.9), 0.9),
+        ((0.01, 0.02, 0.03, 0.04, 0.05, 0.1), 0.5),
+        ((0.7, 0.8, 0.9, 0.95, 0.99, 1.0), 0.5),
+    ],
+)
+def test_the_threshold_is_that_of_the_nearest_ideal_graph(adjacent, expected):
+    result = probabilities_of(*adjacent)
+    values = np.sort(adjacent)
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    shares = (values[None, :] <= grid[:, None]).mean(axis=1)
+    best = min(np.unique(shares), key=lambda share: np.abs(shares - share).mean())
+    kept = round(best * 6)
+    assert result.threshold() == expected
+    assert int((values >= expected).sum()) == 6 - kept
+    assert len(result.consensus_network("auto").edges) == 6 - kept
+
+
+def test_edges_are_compelled_or_reversible_in_the_frame():
+    frame = discrete_frame(1, n_columns=4)
+    network = network_of(frame, [("c0", "c2"), ("c1", "c2"), ("c0", "c3")])
+    rows = edge_probabilities(network, frame).to_frame()
+    kinds = {(row.parent, row.child): row.kind for row in map(untyped, rows.itertuples()) if row.kind}
+    assert kinds == {("c0", "c2"): "compelled", ("c1", "c2"): "compelled", ("c0", "c3"): "reversible"}
+
+
+def test_a_network_carries_its_probabilities_into_files_and_comparisons(tmp_path):
+    frame = discrete_frame(1, n_columns=5, n_rows=200)
+    edges = [("c0", "c1"), ("c2", "c1"), ("c3", "c4")]
+    result = edge_probabilities(network_of(frame, edges), frame)
+    network = result.recorded_network()
+    read = DiscretizedBayesNet.from_json(network.to_json(tmp_path / "n.json"))
+    recorded = recorded_edge_probabilities(read)
+    assert list(recorded) == read.edges
+    position = {name: k for k, name in enumerate(result.names)}
+    for (parent, child), (arc, adjacent) in recorded.items():
+        i, j = position[parent], position[child]
+        assert arc == pytest.approx(result.arcs[i, j], abs=0.006)
+        assert adjacent == pytest.approx(result.adjacent[i, j], abs=0.006)
+        assert f'label="{adjacent:.2f}"' in read.to_dot()
+    assert recorded_edge_probabilities(network_of(frame, edges)) == {}
+    other = network_of(frame, edges[:2])
+    text = compare(read, other).to_text()
+    assert f"(probability of an edge in either direction in a: {recorded['c3', 'c4'].adjacent:.2f})" in text
+    stored = json.loads(result.to_json(tmp_path / "p.json"))
+    assert stored["names"] == list(result.names)
+    assert stored["threshold"] == result.threshold()
+
+
+@pytest.mark.parametrize(
+    "record", [3, {"pairs": 3}, {"pairs": [["c0", "c1", 2, 0], ["c0"], [1, 2, 0.1, 0.1]]}]
+)
+def test_damaged_records_of_probabilities_say_nothing(record):
+    frame = discrete_frame(1)
+    network = network_of(frame, [("c0", "c1")]).with_metadata(edge_probabilities=record)
+    assert all(value == (0, 0) for value in recorded_edge_probabilities(network).values())
+    assert network.to_dot()
+
+
+def test_probabilities_over_several_sets_of_bins_are_means():
+    rng = np.random.default_rng(5)
+    x = rng.random(150)
+    frame = pd.DataFrame({"x": x, "y": x + 0.6 * rng.random(150), "z": rng.random(150)})
+    table = read_table(frame)
+
+    def network(**cuts):
+        return DiscretizedBayesNet.from_table(table, [("x", "y")], cuts)
+
+    coarse = network(x=[0.5], y=[0.8], z=[0.5])
+    fine = network(x=[0.3, 0.7], y=[0.5, 1.0], z=[0.2])
+    parts = [edge_probabilities(each, table) for each in (coarse, fine)]
+    mean = edge_probabilities(coarse, table, bins=[coarse, fine])
+    assert mean.n_bin_sets == 2
+    np.testing.assert_allclose(mean.arcs, (parts[0].arcs + parts[1].arcs) / 2)
+    assert not np.allclose(parts[0].arcs, parts[1].arcs)
+    assert "means over 2 sets of bins" in str(mean)
+    assert mean.consensus_network(0.0).cut_points["x"].tolist() == [0.5]
+    costly = edge_probabilities(coarse, table, edge_cost=3.0)
+    assert (costly.adjacent < parts[0].adjacent + 1e-9).all()
+    assert costly.adjacent.sum() < parts[0].adjacent.sum() - 0.1
+    with pytest.raises(GomeaBnError, match=r"bins\[1\] must have the variables"):
+        edge_probabilities(coarse, table, bins=[coarse, network_of(discrete_frame(1))])
+
+
+def test_an_ensemble_averages_over_its_bins():
+    frame = discrete_frame(2, n_rows=80)
+    learner = BayesNetLearner(max_evaluations=200, max_seconds=None, scoring_method="bdeu", random_state=1)
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=1).fit(frame)
+    result = ensemble.edge_probabilities()
+    assert result.n_bin_sets == 2
+    # levels are the same in all of them
+    expected = edge_probabilities(network_of(frame), frame, equivalent_sample_size=10.0)
+    np.testing.assert_allclose(result.arcs, expected.arcs, atol=1e-9)
+
+
+def test_missing_values_are_refused():
+    frame = discrete_frame(1)
+    network = network_of(frame)
+    frame.loc[3, "c1"] = None
+    with pytest.raises(GomeaBnError, match="'c1' has 1 missing value in row 3"):
+        edge_probabilities(network, frame)
