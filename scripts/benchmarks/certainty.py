@@ -2,12 +2,16 @@
 
     python scripts/benchmarks/certainty.py proofs [--networks asia,sachs,child,insurance,alarm] [--rows 1000]
     python scripts/benchmarks/certainty.py search [--networks asia,child,insurance] [--seconds 5] [--seeds 3]
+    python scripts/benchmarks/certainty.py sampled [--rows 1000] [--seeds 2] [--tolerance 0.03]
     python scripts/benchmarks/certainty.py calibration [--nets 6] [--rows 400] [--members 8]
 
 proofs       Published discrete networks (BDeu(1), at most 3 parents): seconds to the proof, and the bound.
 search       Nats that the learner's graph is below the proven optimum, by seed.
+sampled      Sampled probabilities of edges: largest errors on connected parts of 12 columns, for which exact ones are
+             known, and largest differences between seeds on ALARM.
 calibration  Random networks of 8 columns: frequencies of edges among networks from subsamples and from bootstrap
-             resamples, and posterior probabilities over the bins of one network. Calibration error (ECE, 10 bins),
+             resamples, and posterior probabilities over the bins of one network, and over those of the networks from
+             subsamples. Calibration error (ECE, 10 bins),
              area under the ROC curve (AUC) and Brier score of pairs, directions ignored.
 """
 
@@ -24,7 +28,7 @@ from edge_frequencies import area_under_curve
 from printing import print_table
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet
-from gomea_bn.certainty import certify
+from gomea_bn.certainty import EdgeProbabilities, certify, edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.tables import published_network
 from gomea_bn.simulation import random_network
@@ -97,9 +101,57 @@ def search(options: argparse.Namespace) -> None:
     )
 
 
+def probabilities(frame: pd.DataFrame, **options: Any) -> EdgeProbabilities:
+    """Return the probabilities of edges between discrete columns."""
+    return edge_probabilities(
+        DiscretizedBayesNet.from_table(read_table(frame), [], {}),
+        frame,
+        scoring_method="bdeu",
+        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
+        max_indegree=MAX_INDEGREE,
+        **options,
+    )
+
+
+def connected_columns(name: str, frame: pd.DataFrame, n_columns: int, seed: int) -> pd.DataFrame:
+    """Return columns that a random walk over the edges of a published network reaches."""
+    generator = np.random.default_rng(seed)
+    edges = [edge for edge in published_network(name).edges if set(edge) <= set(frame.columns)]
+    chosen = {str(generator.choice(frame.columns))}
+    while len(chosen) < n_columns:
+        neighbours = sorted({end for edge in edges if len(chosen & set(edge)) == 1 for end in edge} - chosen)
+        chosen.add(str(generator.choice(neighbours)))
+    return frame[[column for column in frame if column in chosen]]
+
+
+def sampled(options: argparse.Namespace) -> None:
+    """Print how far sampled probabilities are from exact ones, and from each other."""
+    rows = []
+    for name, seed in itertools.product(("child", "insurance", "alarm"), range(options.seeds)):
+        frame = connected_columns(name, sample(name, options.rows, seed), 12, seed)
+        exact = probabilities(frame, method="exact")
+        found = probabilities(
+            frame, method="sampled", random_state=seed, max_seconds=None, tolerance=options.tolerance
+        )
+        errors = (np.abs(getattr(found, kind) - getattr(exact, kind)).max() for kind in ("arcs", "adjacent"))
+        rows.append([f"{name}, 12 columns", f"{found.n_sweeps:,}", *(f"{error:.4f}" for error in errors)])
+    frame = sample("alarm", options.rows, 0)
+    results = []
+    for seed in range(options.seeds):
+        began = process_time()
+        results.append(probabilities(frame, random_state=seed, max_seconds=None))
+        rows.append([f"alarm, {process_time() - began:.1f} s", f"{results[-1].n_sweeps:,}", "", ""])
+    differences = (np.ptp([getattr(r, kind) for r in results], axis=0).max() for kind in ("arcs", "adjacent"))
+    rows.append(["alarm, between seeds", "", *(f"{difference:.4f}" for difference in differences)])
+    print_table(
+        f"BDeu(1), {options.rows:,} rows, at most 3 parents", ["columns", "sweeps", "edge", "pair"], rows
+    )
+
+
 def calibration(options: argparse.Namespace) -> None:
     """Print the quality of three kinds of confidence in pairs."""
-    values: dict[str, list[float]] = {"subsamples": [], "bootstrap": [], "posterior": []}
+    kinds = ("subsamples", "bootstrap", "posterior", "posterior over bins")
+    values: dict[str, list[float]] = {name: [] for name in kinds}
     truths: list[bool] = []
     for seed in range(options.nets):
         truth = random_network(8, random_state=seed)
@@ -113,6 +165,8 @@ def calibration(options: argparse.Namespace) -> None:
                 learner, n_networks=options.members, resampling=resampling, random_state=seed
             ).fit(frame)
             values[name] += _of_pairs(model.edge_frequency(), pairs)
+            if resampling == "subsample":
+                values["posterior over bins"] += _of_pairs(model.edge_probabilities().to_frame(), pairs)
         values["posterior"] += _of_pairs(learner.fit(frame).edge_probabilities().to_frame(), pairs)
     rows = [[name, *_quality(np.array(of_kind), np.array(truths))] for name, of_kind in values.items()]
     title = f"{options.nets} random networks of 8 columns, {options.rows} rows, {len(truths)} pairs"
@@ -156,18 +210,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=("proofs", "search", "calibration"))
+    parser.add_argument("part", choices=("proofs", "search", "sampled", "calibration"))
     parser.add_argument("--networks", default="asia,sachs,child,insurance,alarm")
     parser.add_argument("--rows", type=int, default=None, help="Number of rows.")
     parser.add_argument("--limit", type=float, default=60.0, help="Seconds of a proof.")
     parser.add_argument("--seconds", type=float, default=5.0, help="Seconds of a search.")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--tolerance", type=float, default=0.03, help="Largest difference of chains.")
     parser.add_argument("--nets", type=int, default=6, help="Number of random networks.")
     parser.add_argument("--members", type=int, default=8, help="Number of networks in an ensemble.")
     options = parser.parse_args(arguments)
     if options.rows is None:
         options.rows = 400 if options.part == "calibration" else 1000
-    {"proofs": proofs, "search": search, "calibration": calibration}[options.part](options)
+    {"proofs": proofs, "search": search, "sampled": sampled, "calibration": calibration}[options.part](
+        options
+    )
 
 
 if __name__ == "__main__":

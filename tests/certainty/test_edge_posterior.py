@@ -10,7 +10,14 @@ import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 from wrong_input import untyped
 
-from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, compare
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    compare,
+)
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.network.recorded_edges import recorded_edge_probabilities
