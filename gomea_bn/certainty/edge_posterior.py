@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import comb
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,8 @@ _FIRST_COMPARISON = 2000
 _MARGIN = 15.0
 # metadata of a network that a search has found
 _OF_SEARCH = ("score", "seed", "n_eval", "curves")
+# parent sets that chains score: seconds on a thousand rows
+_MOST_SETS = 4_000_000
 # pairs with a smaller probability of an edge are left out of a network's record
 _LEAST_RECORDED = 0.005
 # pairs without an edge that a text names
@@ -75,6 +78,9 @@ class EdgeProbabilities:
         Largest number of parents of a variable in the graphs that count.
     n_bin_sets : int
         Number of sets of bins over which the probabilities are means.
+    n_candidates : int or None
+        Number of candidate parents to which every variable was limited, since there were too many parent sets; None
+        without a limit.
     """
 
     names: tuple[str, ...]
@@ -88,6 +94,7 @@ class EdgeProbabilities:
     _network: DiscretizedBayesNet = field(repr=False)
     _table: Table = field(repr=False)
     n_bin_sets: int = 1
+    n_candidates: int | None = None
 
     @property
     def adjacent(self) -> NDArray[np.float64]:
@@ -141,6 +148,7 @@ class EdgeProbabilities:
             "method": self.method,
             "max_indegree": self.max_indegree,
             "n_bin_sets": self.n_bin_sets,
+            "n_candidates": self.n_candidates,
             "chain_difference": None if np.isnan(self.chain_difference) else self.chain_difference,
             "has_mixed": bool(self.has_mixed),
             "pairs": [
@@ -328,7 +336,9 @@ def edge_probabilities(
     Notes
     -----
     All allowed graphs have the same prior probability, apart from `edge_cost`. Chains leave
-    out parent sets that score 15 nats less than one of their subsets.
+    out parent sets that score 15 nats less than one of their subsets. Where there are more than four million parent sets
+    (more than 75 variables with three parents), every variable has only its most likely candidate parents, by the score
+    of a family with a single parent; a warning says so.
     """
     check_choice("method", method, ("auto", "exact", "sampled"))
     check_integer("n_sweeps", n_sweeps, 1)
@@ -395,6 +405,16 @@ def edge_probabilities(
         lambda: {f"column {name!r}": digest for name, digest in column_digests(table).items()},
         free=() if random_state is not None else ("random_state",),
     )
+    n_candidates = _candidates(n, max_indegree)
+    if n_candidates is not None:
+        graphs = graphs.with_candidates(n_candidates)
+        warnings.warn(
+            GomeaBnWarning(
+                f"Every variable has only its {n_candidates} most likely candidate parents: {n} variables with at most "
+                f"{max_indegree} parents have more than {_MOST_SETS:,} parent sets."
+            ),
+            stacklevel=2,
+        )
     stop = StopFlag(max_seconds)
     generators = np.random.default_rng(seed).spawn(n_chains)
     chains = _chains(graphs, graphs.parent_sets(prune=True, margin=_MARGIN), generators)
@@ -408,6 +428,7 @@ def edge_probabilities(
         stopped_by=stop.reason or "end",
         seconds=perf_counter() - began,
         max_indegree=max_indegree,
+        n_candidates=n_candidates,
         _network=network,
         _table=table,
     )
@@ -465,6 +486,18 @@ def _mean_over_bins(
     )
     _warn_of_chains(mean)
     return mean
+
+
+def _candidates(n: int, max_indegree: int) -> int | None:
+    """Return the number of candidate parents per variable that the number of parent sets allows, None for all."""
+
+    def too_many(candidates: int) -> bool:
+        return n * sum(comb(candidates, size) for size in range(max_indegree + 1)) > _MOST_SETS
+
+    most = n - 1
+    while most > max_indegree and too_many(most):
+        most -= 1
+    return None if most == n - 1 else most
 
 
 def _chains(

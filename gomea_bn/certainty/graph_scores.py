@@ -124,6 +124,30 @@ class GraphScores:
         cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
         return self.rules.violations(self.names, edges, cardinality)
 
+    def with_candidates(self, most: int) -> GraphScores:
+        """Return the scores of graphs in which every variable has at most `most` candidate parents.
+
+        These are its parents in the network, its required ones, and those whose families score highest without another
+        parent that is not required.
+        """
+        n = len(self.names)
+        required = np.array([[p != v and self._is_required(p, v) for v in range(n)] for p in range(n)])
+        n_required = required.sum(axis=0)
+        single = replace(self.rules, max_indegree=int(n_required.max()) + 1)
+        stays = required.copy()
+        for child, sets in enumerate(parent_sets(self.scorer, single, prune=False)):
+            stays[self.parents[child], child] = True
+            # best score first
+            for members in sets.members[sets.members.sum(axis=1) == n_required[child] + 1]:
+                if stays[:, child].sum() >= most:
+                    break
+                stays[members, child] = True
+        allowed = self.rules.allowed.copy()
+        first, second = np.triu_indices(n, 1)
+        for code, of_edge in ((1, stays[first, second]), (2, stays[second, first])):
+            allowed[first, second, code] &= of_edge
+        return replace(self, rules=replace(self.rules, allowed=allowed))
+
     def parent_sets(self, *, prune: bool, margin: float = 0.0) -> list[ParentSets]:
         """Return the allowed parent sets of every variable; see `parent_sets`."""
         return parent_sets(self.scorer, self.rules, prune=prune, margin=margin)

@@ -20,6 +20,7 @@ from gomea_bn import (
 )
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
+from gomea_bn.experiments.judge import codes_and_cards, family_score
 from gomea_bn.network.recorded_edges import recorded_edge_probabilities
 
 
@@ -146,6 +147,27 @@ def test_chains_sample_more_variables_than_an_integer_has_bits():
     assert result.method == "sampled"
     assert result.adjacent[0, 69] == pytest.approx(1, abs=0.01)
     assert result.adjacent[0, 1:69].max() < 0.9
+
+
+def test_many_parent_sets_leave_the_likely_candidates(monkeypatch):
+    monkeypatch.setattr("gomea_bn.certainty.edge_posterior._MOST_SETS", 70)
+    frame = discrete_frame(6, n_columns=6, n_rows=300)
+    knowledge = ExpertKnowledge(required_edges=[("c5", "c0")])
+    options: dict[str, Any] = {"knowledge": knowledge, "max_indegree": 2, "random_state": 1}
+    network = network_of(frame, [("c4", "c1")])
+    exact = edge_probabilities(network, frame, method="exact", **options)
+    assert exact.n_candidates is None
+    with pytest.warns(UserWarning, match="Every variable has only its 4 most likely candidate parents"):
+        result = edge_probabilities(network, frame, method="sampled", n_sweeps=500, **options)
+    assert result.n_candidates == 4
+    assert result.arcs[5, 0] == pytest.approx(1)
+    assert ((result.arcs > 0).sum(axis=0) <= 4).all()
+    # the parent in the network, and the three that are most likely alone
+    assert (result.arcs[:, 1] > 0).sum() == 4
+    assert result.arcs[4, 1] > 0
+    codes, cards = codes_and_cards(frame)
+    alone = {v: family_score(codes, cards, 1, (v,), "bdeu", 1.0) for v in (0, 2, 3, 5)}
+    assert result.arcs[min(alone, key=lambda v: alone[v]), 1] == 0
 
 
 def test_too_many_variables_and_wrong_options_are_named():
