@@ -174,9 +174,8 @@ function edgeOf({ from, to, kind }, compared, near) {
   }
   if (sure && isSingle()) {
     const [mx, my] = middleOf(curve);
-    const below = kind === "reversed" ? 20 : 4;
-    const number = percent(sure.adjacent);
-    parts.push(draw("text", { class: "sure halo", x: mx, y: my + below, "text-anchor": "middle" }, number));
+    const place = { x: mx + 5 + width / 2, y: my + (kind === "reversed" ? 20 : 4) };
+    parts.push(draw("text", { class: "sure halo", ...place }, percent(sure.adjacent)));
   }
   const classes = ["edge", kind, ...(isOpen(from, to) ? ["open"] : []), ...(near ? ["near"] : [])];
   return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}` }, ...parts);

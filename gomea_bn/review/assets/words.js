@@ -163,8 +163,7 @@ function shareNote() {
   if (isSingle()) {
     if (!model.probabilities[view.selected].size) return [];
     const text =
-      "Probabilities: the posterior probability of an edge in either direction and in this one, given the rows and " +
-      "the bins.";
+      "Probabilities: the posterior probability of an edge in either direction, and in this one, given the rows.";
     return [make("p", { class: "muted note" }, text)];
   }
   const pool = counted(Math.max(1, view.left.length), "network");
