@@ -33,7 +33,8 @@ def random_sets(n, seed):
 def posterior(sets):
     """Return the probability of every acyclic graph, as parents by variable."""
     scores = [
-        {tuple(np.flatnonzero(row)): score for row, score in zip(s.members, s.scores, strict=True)} for s in sets
+        {tuple(np.flatnonzero(row)): score for row, score in zip(s.members, s.scores, strict=True)}
+        for s in sets
     ]
     all_graphs = graphs(len(sets), 2)
     logs = np.array([sum(scores[v][parents] for v, parents in enumerate(graph)) for graph in all_graphs])

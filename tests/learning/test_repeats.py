@@ -25,7 +25,7 @@ def network(edges, **cuts):
 def example():
     chosen = network([("a", "b"), ("b", "c")], a=[2.0, 8.0])
     repeated = [
-        network([("a", "b")], a=[2.1, 3.0, 7.9]),
+        network([("a", "b")], a=[1.0, 2.1, 7.9]),
         network([("b", "a"), ("c", "a")], a=[1.5, 8.0]),
         network([("a", "b"), ("c", "a")], a=[9.0]),
         network([("a", "b"), ("b", "c")], a=[2.0, 8.5]),
@@ -72,6 +72,12 @@ def test_words_and_values_say_what_stays_and_what_moves(tmp_path):
         "columns with another number of bins": 1,
     }
     assert stored["columns"][0]["cuts"][1]["high"] == 9.0
+
+
+def test_edges_that_only_repeats_have_do_not_stay():
+    result = stability(network([]), [network([("a", "b")])] * 2)
+    assert (result.staying, result.moving) == ([], [])
+    assert [(edge.parent, edge.child) for edge in result.missing] == [("a", "b")]
 
 
 def test_a_column_without_cuts_is_described():
