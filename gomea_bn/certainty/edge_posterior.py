@@ -335,10 +335,10 @@ def edge_probabilities(
 
     Notes
     -----
-    All allowed graphs have the same prior probability, apart from `edge_cost`. Chains leave
-    out parent sets that score 15 nats less than one of their subsets. Where there are more than four million parent sets
-    (more than 75 variables with three parents), every variable has only its most likely candidate parents, by the score
-    of a family with a single parent; a warning says so.
+    All allowed graphs have the same prior probability, apart from `edge_cost`. Chains leave out parent
+    sets that score 15 nats less than one of their subsets. Where there are more than four million parent sets (more
+    than 75 variables with three parents), every variable has only its most likely candidate parents, by the score of a
+    family with a single parent; a warning says so.
     """
     check_choice("method", method, ("auto", "exact", "sampled"))
     check_integer("n_sweeps", n_sweeps, 1)

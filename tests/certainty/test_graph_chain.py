@@ -33,7 +33,7 @@ def random_sets(n, seed):
 def posterior(sets):
     """Return the probability of every acyclic graph, as parents by variable."""
     scores = [
-        {tuple(np.flatnonzero(row)): score for row, score in zip(s.members, s.scores, strict=True)}
+        {tuple(np.flatnonzero(row).tolist()): score for row, score in zip(s.members, s.scores, strict=True)}
         for s in sets
     ]
     all_graphs = graphs(len(sets), 2)
