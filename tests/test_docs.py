@@ -43,7 +43,7 @@ def test_every_command_of_the_page_runs(folder):
     ).splitlines()
     commands = [shlex.split(line)[1:] for line in lines]
     assert {words[0] for words in commands} == {
-        "query", "predict", "impute", "discretize", "fit", "certify", "show",
+        "learn", "query", "predict", "impute", "discretize", "fit", "certify", "show",
     }  # fmt: skip
     for words in commands:
         result = invoke(*words)

@@ -66,15 +66,16 @@ class GraphScores:
         knowledge: ExpertKnowledge | None,
         scoring_method: str | None,
         equivalent_sample_size: float | None,
+        edge_cost: float | None = None,
     ) -> GraphScores:
-        """Return the scores of graphs; parameters and errors are those of `certify`."""
+        """Return the scores of graphs; parameters and errors are those of `certify` and `edge_probabilities`."""
         if not isinstance(network, DiscretizedBayesNet):
             raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
         if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
         check_integer("max_indegree", max_indegree, 0)
         table = table_for(network, data)
-        scorer = _scorer(network, table, scoring_method, equivalent_sample_size)
+        scorer = _scorer(network, table, scoring_method, equivalent_sample_size, edge_cost)
         cardinality = [network.cardinality(name) for name in network.names]
         rules = _without_constants(
             edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree), cardinality
@@ -123,9 +124,33 @@ class GraphScores:
         cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
         return self.rules.violations(self.names, edges, cardinality)
 
-    def parent_sets(self, *, prune: bool) -> list[ParentSets]:
+    def with_candidates(self, most: int) -> GraphScores:
+        """Return the scores of graphs in which every variable has at most `most` candidate parents.
+
+        These are its parents in the network, its required ones, and those whose families score highest without another
+        parent that is not required.
+        """
+        n = len(self.names)
+        required = np.array([[p != v and self._is_required(p, v) for v in range(n)] for p in range(n)])
+        n_required = required.sum(axis=0)
+        single = replace(self.rules, max_indegree=int(n_required.max()) + 1)
+        stays = required.copy()
+        for child, sets in enumerate(parent_sets(self.scorer, single, prune=False)):
+            stays[self.parents[child], child] = True
+            # best score first
+            for members in sets.members[sets.members.sum(axis=1) == n_required[child] + 1]:
+                if stays[:, child].sum() >= most:
+                    break
+                stays[members, child] = True
+        allowed = self.rules.allowed.copy()
+        first, second = np.triu_indices(n, 1)
+        for code, of_edge in ((1, stays[first, second]), (2, stays[second, first])):
+            allowed[first, second, code] &= of_edge
+        return replace(self, rules=replace(self.rules, allowed=allowed))
+
+    def parent_sets(self, *, prune: bool, margin: float = 0.0) -> list[ParentSets]:
         """Return the allowed parent sets of every variable; see `parent_sets`."""
-        return parent_sets(self.scorer, self.rules, prune=prune)
+        return parent_sets(self.scorer, self.rules, prune=prune, margin=margin)
 
     def score(self, parents: list[list[int]]) -> float:
         """Return the score of a graph in nats."""
@@ -164,7 +189,11 @@ def _warn_of_curves(network: DiscretizedBayesNet) -> None:
 
 
 def _scorer(
-    network: DiscretizedBayesNet, table: Table, name: str | None, equivalent_sample_size: float | None
+    network: DiscretizedBayesNet,
+    table: Table,
+    name: str | None,
+    equivalent_sample_size: float | None,
+    edge_cost: float | None,
 ) -> FamilyScorer:
     """Return the scorer of families of a network's variables under its bins."""
     metadata = network.metadata
@@ -172,6 +201,8 @@ def _scorer(
     if name is None:
         name = recorded if recorded in SCORING_METHODS else "density-bd" if network.cut_points else "bdeu"
     shares = {key: metadata[key] for key in ("cut_cost", "edge_cost") if is_real(metadata.get(key))}
+    if edge_cost is not None:
+        shares["edge_cost"] = edge_cost
     method = scoring_method(name, **shares)
     options: dict[str, Any] = recorded_options(metadata) if name == recorded else {}
     if equivalent_sample_size is not None:

@@ -41,7 +41,9 @@ class ParentSets:
         return np.asarray(self.members @ (np.int64(1) << np.arange(self.members.shape[1], dtype=np.int64)))
 
 
-def parent_sets(scorer: FamilyScorer, rules: EdgeRules, *, prune: bool) -> list[ParentSets]:
+def parent_sets(
+    scorer: FamilyScorer, rules: EdgeRules, *, prune: bool, margin: float = 0.0
+) -> list[ParentSets]:
     """Return the allowed parent sets of every variable with their scores.
 
     Parameters
@@ -52,6 +54,9 @@ def parent_sets(scorer: FamilyScorer, rules: EdgeRules, *, prune: bool) -> list[
         Allowed edges, and limits on parents and on cells of a table.
     prune : bool
         Whether to leave out sets that score no higher than one of their subsets. The best graph has none of them.
+    margin : float
+        Nats by which such a set must score lower than a subset to be left out. If a graph has the set, the one with the
+        subset in its place has exp(margin) times its weight.
 
     Raises
     ------
@@ -67,7 +72,10 @@ def parent_sets(scorer: FamilyScorer, rules: EdgeRules, *, prune: bool) -> list[
             if not rules.allowed[i, j, 0]:
                 must[i, j], must[j, i] = may[i, j], may[j, i]
     _check_number(may, rules.max_indegree)
-    return [_sets_of(scorer, child, may[:, child], must[:, child], rules, prune) for child in range(n)]
+    return [
+        _sets_of(scorer, child, may[:, child], must[:, child], rules, margin if prune else np.inf)
+        for child in range(n)
+    ]
 
 
 def _check_number(may: NDArray[np.bool_], max_indegree: int) -> None:
@@ -115,9 +123,9 @@ def _sets_of(
     may: NDArray[np.bool_],
     must: NDArray[np.bool_],
     rules: EdgeRules,
-    prune: bool,
+    margin: float,
 ) -> ParentSets:
-    """Return the parent sets of one variable."""
+    """Return the parent sets of one variable that score at most `margin` lower than a subset."""
     required, optional = np.flatnonzero(must), np.flatnonzero(may & ~must)
     members, scores = [], []
     # best score of all subsets, the set included, of every combination with one parent less
@@ -132,7 +140,7 @@ def _sets_of(
         of_sets = _scores(scorer, child, of_size, rules.max_table_cells)
         best = np.maximum(of_subsets, of_sets)
         # also leaves out tables with too many cells, whose score is minus infinity
-        stays = of_sets > (of_subsets if prune else -np.inf)
+        stays = of_sets > of_subsets - margin
         members.append(of_size[stays])
         scores.append(of_sets[stays])
     if not any(len(part) for part in scores):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -60,8 +62,10 @@ from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
+    from gomea_bn.certainty.edge_posterior import EdgeProbabilities
     from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.learning.repeats import Stability
     from gomea_bn.network.averaged import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
@@ -165,6 +169,22 @@ def learn(
     ] = "bic",
     prior: Annotated[str, typer.Option(help="Prior of density-bd: dirichlet or bdeu.")] = "dirichlet",
     ess: Annotated[float, typer.Option(help="Equivalent sample size of bdeu, in rows.")] = 10.0,
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence",
+            help="Also compute posterior probabilities of edges, for confidence.json, drawings and the page; with "
+            "--repeat as means over the bins of the repeated networks.",
+        ),
+    ] = False,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Also learn so many networks from random 63 % of the rows, within --max-seconds together, and print "
+            "what stays and what moves; for stability.json.",
+        ),
+    ] = 0,
     quiet: Quiet = False,
     as_json: AsJson = False,
     *,
@@ -181,10 +201,10 @@ def learn(
     """
     try:
         from gomea_bn.learning.learner import BayesNetLearner
-        from gomea_bn.learning.run_folder import AVERAGED_FILE, FILES
+        from gomea_bn.learning.run_folder import RUN_ENTRIES
         from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
-        targets = {} if out is None else {"--out": [out / name for name in (*FILES, AVERAGED_FILE)]}
+        targets = {} if out is None else {"--out": [out / name for name in RUN_ENTRIES]}
         if checkpoint is not None:
             targets["--checkpoint"] = [checkpoint / CHECKPOINT_FILE]
         if targets:
@@ -228,7 +248,8 @@ def learn(
             verbose=not quiet,
         )
         kept = read_checkpoint(checkpoint, every, resume)
-        _learn(learner, data, out, reading, kept, quiet=quiet, as_json=as_json)
+        further = _Further(confidence=confidence, n_repeats=repeat)
+        _learn(learner, data, out, reading, kept, further, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, written_options(cut_points=cut_points, cuts=cuts, tiers=tiers))
     except KeyboardInterrupt:
@@ -241,6 +262,7 @@ def _learn(
     out: Path | None,
     reading: ReadingOptions,
     checkpoint: Checkpoint | None,
+    further: _Further,
     *,
     quiet: bool,
     as_json: bool,
@@ -270,6 +292,10 @@ def _learn(
     if is_in_pieces(data):
         if reading.given:
             raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
+        if further.confidence or further.n_repeats:
+            raise GomeaBnError(
+                "--confidence and --repeat need a table in one file; leave them out for a folder."
+            )
         source_sha256 = files_digest(data)
     else:
         rows = read_data(
@@ -280,6 +306,8 @@ def _learn(
             reading=reading,
         )
         source_sha256 = file_digest(data)
+        if further.confidence:
+            rows.require_complete("--confidence", "use --missing drop")
         tell(rows.describe(KIND_OVERRIDE, spelling()))
         resolved = LearningOptions.of(learner, rows.n_rows)
         check_learning(rows, resolved)
@@ -293,25 +321,115 @@ def _learn(
         learner.fit(rows, checkpoint=checkpoint)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
+    with printed_warnings():
+        further.compute(learner, tell)
     with finishing("the report and the files"):
         record = run_record(learner, data, source_sha256, compile_seconds=seconds)
-        problem: GomeaBnError | None = None
-        averaged = _averaged(learner)
+        problem, written = further.problem, []
+        record |= further.record
+        network, averaged = further.network(learner), _averaged(learner)
+        if averaged is not None and further.probabilities is not None:
+            averaged = averaged.with_metadata(**network.metadata)
         try:
-            written = write_run_folder(out, learner.network_, record, averaged) if out is not None else []
+            if out is not None:
+                written = write_run_folder(out, network, record, averaged, further.texts())
         except GomeaBnError as error:
             problem = error
         if as_json:
-            content = {"run": record, "network": json.loads(learner.network_.to_json())}
+            content = {"run": record, "network": json.loads(network.to_json())}
+            content |= {
+                name.removesuffix(".json"): json.loads(text) for name, text in further.texts().items()
+            }
             if averaged is not None:
                 content["averaged"] = json.loads(averaged.to_json())
             typer.echo(json.dumps(content))
         else:
-            say(report(learner), to_error=False)
-        if problem is not None:
-            fail(problem, FAILED)
+            say("\n\n".join([report(learner), *further.reports()]), to_error=False)
         if written:
             tell("Wrote " + ", ".join(map(str, written)) + ".")
+        if problem is not None:
+            fail(problem, FAILED)
+
+
+@dataclass
+class _Further:
+    """What `learn` computes after the search: repeated networks, and probabilities of edges.
+
+    Ctrl-C ends a part and keeps what is complete. `problem` is the error of a part that could not be computed, which
+    must not lose the network.
+    """
+
+    confidence: bool
+    n_repeats: int
+    stability: Stability | None = None
+    probabilities: EdgeProbabilities | None = None
+    problem: GomeaBnError | None = None
+
+    def compute(self, learner: BayesNetLearner, tell: Callable[[str], None]) -> None:
+        """Repeat the search and compute the probabilities, as far as they are wanted."""
+        if not (self.confidence or self.n_repeats):
+            return
+        if learner.stopped_by_ == "interrupt":
+            tell("Interrupted: no repeated searches, no probabilities of edges.")
+            return
+        repeated: list[DiscretizedBayesNet] = []
+        try:
+            if self.n_repeats:
+                repeated = self._repeat(learner, tell)
+            if self.confidence:
+                tell("Computing the probabilities of edges (Ctrl-C ends this and keeps the network).")
+                self.probabilities = learner.edge_probabilities(bins=repeated, random_state=learner.seed_)
+        except GomeaBnError as error:
+            self.problem = error
+        except KeyboardInterrupt:
+            tell("Interrupted: the network is kept.")
+
+    def _repeat(self, learner: BayesNetLearner, tell: Callable[[str], None]) -> list[DiscretizedBayesNet]:
+        """Return networks from parts of the rows; sets `stability`."""
+        from gomea_bn.learning.ensemble import BayesNetEnsemble
+        from gomea_bn.learning.repeats import stability
+
+        options = learner.get_params(deep=False) | {"density": "bins"}
+        tell(f"Repeating the search {counted(self.n_repeats, 'time')} (Ctrl-C keeps the repeats so far).")
+        ensemble = BayesNetEnsemble(
+            type(learner)(**options), n_networks=self.n_repeats, random_state=learner.seed_
+        ).fit(learner.table_)
+        if ensemble.n_networks_ < self.n_repeats:
+            tell(f"Interrupted after {counted(ensemble.n_networks_, 'repeat')}.")
+        self.stability = stability(learner.network_, ensemble.networks_)
+        return list(ensemble.networks_)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Entries of run.json."""
+        entries: dict[str, Any] = {}
+        if self.stability is not None:
+            entries["stability"] = self.stability.summary()
+        if self.probabilities is not None:
+            found = self.probabilities
+            entries["confidence"] = {
+                "method": found.method,
+                "n_bin_sets": found.n_bin_sets,
+                "has_mixed": bool(found.has_mixed),
+                "stopped_by": found.stopped_by,
+                "seconds": found.seconds,
+            }
+        return entries
+
+    def network(self, learner: BayesNetLearner) -> DiscretizedBayesNet:
+        """Return the network, with the probabilities of its edges if there are some."""
+        return learner.network_ if self.probabilities is None else self.probabilities.recorded_network()
+
+    def texts(self) -> dict[str, str]:
+        """Return the texts of the files by name."""
+        from gomea_bn.learning.run_folder import CONFIDENCE_FILE, STABILITY_FILE
+
+        parts = {CONFIDENCE_FILE: self.probabilities, STABILITY_FILE: self.stability}
+        return {name: part.to_json() for name, part in parts.items() if part is not None}
+
+    def reports(self) -> list[str]:
+        """Return what is printed after the network."""
+        return [part.to_text() for part in (self.stability, self.probabilities) if part is not None]
 
 
 def report(learner: BayesNetLearner) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
     from gomea_bn.learning.refinement import RefinementResult, refine_boundaries
+    from gomea_bn.learning.repeats import Stability, stability
 
 __all__ = [
     "BayesNetEnsemble",
@@ -18,7 +19,9 @@ __all__ = [
     "OwnObjective",
     "ParetoBayesNetLearner",
     "RefinementResult",
+    "Stability",
     "refine_boundaries",
+    "stability",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -29,6 +32,8 @@ __getattr__, __dir__ = lazy_names(
         "OwnObjective": "gomea_bn.learning.pareto_learner",
         "ParetoBayesNetLearner": "gomea_bn.learning.pareto_learner",
         "RefinementResult": "gomea_bn.learning.refinement",
+        "Stability": "gomea_bn.learning.repeats",
         "refine_boundaries": "gomea_bn.learning.refinement",
+        "stability": "gomea_bn.learning.repeats",
     },
 )

@@ -36,6 +36,8 @@ from gomea_bn.runtime.threads import thread_count
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.certainty.edge_posterior import EdgeProbabilities
+
 __all__ = ["BayesNetEnsemble"]
 
 SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
@@ -300,6 +302,29 @@ class BayesNetEnsemble(Parameters):
         whose direction the data do not determine have a high `adjacent` and a medium `arc`.
         """
         return edge_frequency(self._fitted())
+
+    def edge_probabilities(
+        self, network: DiscretizedBayesNet | None = None, **options: Any
+    ) -> EdgeProbabilities:
+        """Return the posterior probabilities of edges as means over the bins of the networks.
+
+        They take doubt about the bins into account, unlike `BayesNetLearner.edge_probabilities`.
+
+        Parameters
+        ----------
+        network : DiscretizedBayesNet, optional
+            The network to judge; by default the first one.
+        **options
+            Options of `gomea_bn.certainty.edge_probabilities`, by default as of `BayesNetLearner.edge_probabilities`.
+        """
+        from gomea_bn.certainty.edge_posterior import edge_probabilities
+
+        networks = self._fitted()
+        learner = self.learner or BayesNetLearner()
+        defaults = {"knowledge": learner.knowledge, "equivalent_sample_size": learner.equivalent_sample_size}
+        return edge_probabilities(
+            network or networks[0], self.table_, **{**defaults, "bins": networks, **options}
+        )
 
     def _options(self) -> dict[str, Any]:
         """Return the parameters of the learner with those of the ensemble; cuts are lists, which can be read again."""

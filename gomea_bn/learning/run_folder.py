@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +34,11 @@ RECORD_FILE = "run.json"
 FILES = ("network.json", "network.bif", "network.dot", RECORD_FILE)
 AVERAGED_FILE = "averaged.json"
 """File of an averaged network, only in the folders of runs that made one."""
-RUN_ENTRIES = (*FILES, AVERAGED_FILE)
+CONFIDENCE_FILE = "confidence.json"
+"""File of the probabilities of edges, only in the folders of runs that computed them."""
+STABILITY_FILE = "stability.json"
+"""File of what stays and what moves in repeated searches, only in the folders of runs that repeated them."""
+RUN_ENTRIES = (*FILES, AVERAGED_FILE, CONFIDENCE_FILE, STABILITY_FILE)
 """Names of all files of a run."""
 
 
@@ -59,6 +64,7 @@ def write_run_folder(
     network: DiscretizedBayesNet,
     record: dict[str, Any],
     averaged: AveragedBayesNet | None = None,
+    further: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write network.json, network.bif, network.dot and run.json to a folder, and return their paths.
 
@@ -75,6 +81,8 @@ def write_run_folder(
         Content of run.json, from `run_record`.
     averaged : AveragedBayesNet, optional
         Averaged network, which is written to averaged.json. Without one an averaged.json of an earlier run is removed.
+    further : mapping of str to str, optional
+        Texts of confidence.json and stability.json; those of an earlier run are removed.
 
     Raises
     ------
@@ -92,6 +100,7 @@ def write_run_folder(
     )
     if averaged is not None:
         texts[AVERAGED_FILE] = averaged.to_json()
+    texts.update(further or {})
     with replaced_entries(folder, RUN_ENTRIES) as new:
         for name, text in texts.items():
             write_text(new / name, text)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gomea_bn.data.columns import Level, same_as_text
@@ -11,6 +11,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics.distances import shd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.equivalence import equivalence_class
+from gomea_bn.network.recorded_edges import EdgeProbability, recorded_edge_probabilities
 from gomea_bn.texts import counted, listed, shown_name
 
 __all__ = ["Comparison", "VariableStates", "compare"]
@@ -76,6 +77,8 @@ class Comparison:
         Structural Hamming distance of the CPDAGs (`gomea_bn.metrics.distances.shd`); None if the variables differ.
     equal : bool
         Whether the networks are equal, tables and order of the variables included.
+    probabilities_a, probabilities_b : mapping of (parent, child) to EdgeProbability
+        Posterior probabilities of edges that the networks carry; empty without any.
     """
 
     common: tuple[Edge, ...]
@@ -92,6 +95,8 @@ class Comparison:
     parameters_b: int
     shd: int | None
     equal: bool
+    probabilities_a: Mapping[Edge, EdgeProbability] = field(default_factory=dict)
+    probabilities_b: Mapping[Edge, EdgeProbability] = field(default_factory=dict)
 
     def to_text(self, name_a: str = "a", name_b: str = "b") -> str:
         """Return the comparison in words, one line per difference, with names for the two networks."""
@@ -146,8 +151,16 @@ class Comparison:
                 f"  {_arrow(edge)} in {name_a} is {_arrow(edge[::-1])} in {name_b}{self._certainty(edge)}."
                 for edge in self.reversed
             ),
-            *(f"  {name_a} has the edge {_arrow(edge)}, which {name_b} lacks." for edge in self.only_a),
-            *(f"  {name_b} has the edge {_arrow(edge)}, which {name_a} lacks." for edge in self.only_b),
+            *(
+                f"  {name_a} has the edge {_arrow(edge)}, which {name_b} lacks"
+                f"{_probability(edge, self.probabilities_a, name_a)}."
+                for edge in self.only_a
+            ),
+            *(
+                f"  {name_b} has the edge {_arrow(edge)}, which {name_a} lacks"
+                f"{_probability(edge, self.probabilities_b, name_b)}."
+                for edge in self.only_b
+            ),
         ]
 
     def _certainty(self, edge: Edge) -> str:
@@ -215,7 +228,16 @@ def compare(a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> Comparison:
         parameters_b=b.n_parameters,
         shd=shd(a, b) if set(a.names) == set(b.names) else None,
         equal=a == b,
+        probabilities_a=recorded_edge_probabilities(a),
+        probabilities_b=recorded_edge_probabilities(b),
     )
+
+
+def _probability(edge: Edge, probabilities: Mapping[Edge, EdgeProbability], name: str) -> str:
+    """Return a remark with the probability that a network carries of an edge, "" if it carries none."""
+    if edge not in probabilities:
+        return ""
+    return f" (probability of an edge in either direction in {name}: {probabilities[edge].adjacent:.2f})"
 
 
 def _states(name: str, a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> VariableStates:

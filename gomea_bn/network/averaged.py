@@ -505,6 +505,14 @@ class AveragedBayesNet(AveragedExports):
     def __hash__(self) -> int:
         return hash((self._network, self._copies))
 
+    def with_metadata(self, **entries: Any) -> AveragedBayesNet:
+        """Return the averaged network whose `network` has further entries in its metadata."""
+        copy = object.__new__(AveragedBayesNet)
+        for name in self.__slots__:
+            object.__setattr__(copy, name, getattr(self, name))
+        object.__setattr__(copy, "_network", self._network.with_metadata(**entries))
+        return copy
+
     def __reduce__(self) -> tuple[Any, ...]:
         return AveragedBayesNet.from_json, (self.to_json(),)
 

@@ -379,6 +379,19 @@ class DiscretizedBayesNet(Questions, Exports):
         edges = [edge for edge in self.edges if edge not in set(self.curve_edges)]
         return _rebuild(type(self), self._names, edges, {**self._content(), "curve_edges": ()})
 
+    def with_metadata(self, **entries: Any) -> Self:
+        """Return the network with further entries in its metadata, which replace those of the same name.
+
+        Raises
+        ------
+        GomeaBnError
+            For values that JSON cannot hold.
+        """
+        content = self._content()
+        return _rebuild(
+            type(self), self._names, self.edges, {**content, "metadata": {**content["metadata"], **entries}}
+        )
+
     def cardinality(self, name: str) -> int:
         """Return the number of bins or levels of a variable."""
         return self._cards[self._position(name)]

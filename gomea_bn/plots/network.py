@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.protocol import WithEdges
+from gomea_bn.network.recorded_edges import recorded_edge_probabilities
 from gomea_bn.plots.axes import (
     BLUE,
     GREY,
@@ -57,6 +58,7 @@ _WIDEST, _HIGHEST = 1.4, 1.6
 # points
 _MARGIN = 5.0
 _LEGEND_SIZE, _LEGEND_LINE, _LEGEND_ENTRY = 9.0, 18.0, 105.0
+_NUMBER_SIZE = 7.5
 
 
 def edge_marks(
@@ -113,8 +115,9 @@ def plot_network(
 
     Rounded boxes are continuous variables with their number of bins, square boxes discrete ones with their number of
     levels. With a reference, edges are marked by colour and dash as common, reversed (drawn as in the network), added
-    or missing, and a legend counts them. Without a reference, edges that the tables leave out are
-    dashed. `network_layout` and `edge_marks` return the data that are drawn.
+    or missing, and a legend counts them. Without a reference, edges that the tables leave out are dashed, and where the
+    network has probabilities of edges (`EdgeProbabilities.recorded_network`), thickness and number of an edge are that
+    of an edge in either direction. `network_layout` and `edge_marks` return the data that are drawn.
 
     Parameters
     ----------
@@ -159,8 +162,14 @@ def plot_network(
     scale = _fit(ax, sketch, width, height, room * ceil(len(styles) / columns))
     for name, box in boxes.items():
         _draw_box(ax, box, sketch.points[name], scale, rounded=name in network.cut_points)
+    probabilities = recorded_edge_probabilities(network) if marks is None else {}
     for edge in edges:
-        _draw_edge(ax, sketch.path(edge), styles[kinds[edge]], scale)
+        colour, dashes, line = styles[kinds[edge]]
+        if edge in probabilities:
+            adjacent = probabilities[edge].adjacent
+            line = 0.4 + 2.2 * adjacent
+            _draw_number(ax, sketch.path(edge), f"{adjacent:.2f}", scale)
+        _draw_edge(ax, sketch.path(edge), (colour, dashes, line), scale)
     if has_legend:
         _draw_legend(ax, styles, list(kinds.values()), columns)
     return ax
@@ -278,6 +287,22 @@ def _draw_edge(ax: Axes, track: list[tuple[float, float]], style: Style, scale: 
         zorder=1,
     )
     ax.add_patch(arrow)
+
+
+def _draw_number(ax: Axes, track: list[tuple[float, float]], text: str, scale: float) -> None:
+    """Write a number at the middle of an edge."""
+    (x0, y0), (x1, y1) = track[(len(track) - 1) // 2], track[(len(track) - 1) // 2 + 1]
+    ax.text(
+        (x0 + x1) / 2,
+        (y0 + y1) / 2,
+        text,
+        size=_NUMBER_SIZE * scale,
+        color=INK,
+        ha="center",
+        va="center",
+        zorder=4,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6 * scale},
+    )
 
 
 def _draw_legend(ax: Axes, styles: dict[str, Style], marks: Sequence[str], columns: int) -> None:

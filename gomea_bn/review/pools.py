@@ -16,6 +16,7 @@ from gomea_bn.network.curves import Curve, bin_ratios, curve_inside
 from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.inference.bin_distributions import BinDistributions
 from gomea_bn.network.marginals import exact_marginal
+from gomea_bn.network.recorded_edges import recorded_edge_probabilities
 from gomea_bn.problems.cuts.blanket import coded_bins
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ class Pools:
         "c" is for its bins, "f" for its tables, and "d" for its marginal densities. The latter is None for a discrete
         variable, and where the density takes too long to compute. "o" has the edges whose direction is open, and "e"
         those that the tables leave out, if there are some, as position of the parent * number of variables + position
-        of the child.
+        of the child. "p" has the probability of an edge in either direction, and the one in this direction, by such
+        positions, if the network carries them.
         """
         bins = [self._bins(network, position) for position in range(len(self._names))]
         families = [self._family(network, position, bins) for position in range(len(self._names))]
@@ -126,6 +128,13 @@ class Pools:
         entry["o"] = keys(equivalence_class(network).reversible)
         if network.curve_edges:
             entry["e"] = keys(network.curve_edges)
+        probabilities = recorded_edge_probabilities(network)
+        if probabilities:
+            edges = keys(probabilities)
+            entry["p"] = [
+                [edge, round(adjacent, 3), round(arc, 3)]
+                for edge, (arc, adjacent) in zip(edges, probabilities.values(), strict=True)
+            ]
         return entry
 
     def support(self, name: str) -> list[float]:

@@ -2,10 +2,13 @@
 
     python scripts/benchmarks/certainty.py proofs [--networks asia,sachs,child,insurance,alarm] [--rows 1000]
     python scripts/benchmarks/certainty.py search [--networks asia,child,insurance] [--seconds 20] [--seeds 20]
+    python scripts/benchmarks/certainty.py sampled [--rows 1000] [--seeds 2] [--tolerance 0.03]
     python scripts/benchmarks/certainty.py large [--networks andes] [--rows 1000] [--seconds 20]
 
 proofs  Published discrete networks (BDeu(1), at most 3 parents): seconds to the proof, and the bound.
 search  How often the learner reaches the proven optimum, and its evaluations and processor seconds until then.
+sampled Sampled probabilities of edges: largest errors on connected parts of 12 columns, for which exact ones are
+        known, and largest differences between seeds on ALARM.
 large   Published networks of many columns, BDeu(10), default limits: nats above the generating network, with priced
         parent sets, without them (the search of earlier versions), and of pybnesian's hill climbing (extra "peers").
 """
@@ -13,6 +16,7 @@ large   Published networks of many columns, BDeu(10), default limits: nats above
 from __future__ import annotations
 
 import argparse
+import itertools
 from time import process_time
 from typing import Any
 
@@ -22,7 +26,7 @@ from peers import PEERS
 from printing import print_table
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
-from gomea_bn.certainty import certify
+from gomea_bn.certainty import EdgeProbabilities, certify, edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.judge import network_score
 from gomea_bn.experiments.tables import published_network
@@ -118,6 +122,53 @@ def search_run(
     return optimum - learner.score_, learner.n_eval_, process_time() - began
 
 
+def probabilities(frame: pd.DataFrame, **options: Any) -> EdgeProbabilities:
+    """Return the probabilities of edges between discrete columns."""
+    return edge_probabilities(
+        DiscretizedBayesNet.from_table(read_table(frame), [], {}),
+        frame,
+        scoring_method="bdeu",
+        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
+        max_indegree=MAX_INDEGREE,
+        **options,
+    )
+
+
+def connected_columns(name: str, frame: pd.DataFrame, n_columns: int, seed: int) -> pd.DataFrame:
+    """Return columns that a random walk over the edges of a published network reaches."""
+    generator = np.random.default_rng(seed)
+    edges = [edge for edge in published_network(name).edges if set(edge) <= set(frame.columns)]
+    chosen = {str(generator.choice(frame.columns))}
+    while len(chosen) < n_columns:
+        neighbours = sorted({end for edge in edges if len(chosen & set(edge)) == 1 for end in edge} - chosen)
+        chosen.add(str(generator.choice(neighbours)))
+    return frame[[column for column in frame if column in chosen]]
+
+
+def sampled(options: argparse.Namespace) -> None:
+    """Print how far sampled probabilities are from exact ones, and from each other."""
+    rows = []
+    for name, seed in itertools.product(("child", "insurance", "alarm"), range(options.seeds)):
+        frame = connected_columns(name, sample(name, options.rows, seed), 12, seed)
+        exact = probabilities(frame, method="exact")
+        found = probabilities(
+            frame, method="sampled", random_state=seed, max_seconds=None, tolerance=options.tolerance
+        )
+        errors = (np.abs(getattr(found, kind) - getattr(exact, kind)).max() for kind in ("arcs", "adjacent"))
+        rows.append([f"{name}, 12 columns", f"{found.n_sweeps:,}", *(f"{error:.4f}" for error in errors)])
+    frame = sample("alarm", options.rows, 0)
+    results = []
+    for seed in range(options.seeds):
+        began = process_time()
+        results.append(probabilities(frame, random_state=seed, max_seconds=None))
+        rows.append([f"alarm, {process_time() - began:.1f} s", f"{results[-1].n_sweeps:,}", "", ""])
+    differences = (np.ptp([getattr(r, kind) for r in results], axis=0).max() for kind in ("arcs", "adjacent"))
+    rows.append(["alarm, between seeds", "", *(f"{difference:.4f}" for difference in differences)])
+    print_table(
+        f"BDeu(1), {options.rows:,} rows, at most 3 parents", ["columns", "sweeps", "edge", "pair"], rows
+    )
+
+
 def large(options: argparse.Namespace) -> None:
     """Print scores above that of the generating network, and the processor seconds."""
     # a tenth of a second compiles or loads the kernels, which no search counts
@@ -164,14 +215,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=("proofs", "search", "large"))
+    parser.add_argument("part", choices=("proofs", "search", "sampled", "large"))
     parser.add_argument("--networks", default="asia,sachs,child,insurance,alarm")
     parser.add_argument("--rows", type=int, default=1000, help="Number of rows.")
     parser.add_argument("--limit", type=float, default=60.0, help="Seconds of a proof.")
     parser.add_argument("--seconds", type=float, default=20.0, help="Processor seconds of a search.")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--tolerance", type=float, default=0.03, help="Largest difference of chains.")
     options = parser.parse_args(arguments)
-    {"proofs": proofs, "search": search, "large": large}[options.part](options)
+    {"proofs": proofs, "search": search, "sampled": sampled, "large": large}[options.part](options)
 
 
 if __name__ == "__main__":

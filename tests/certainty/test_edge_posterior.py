@@ -1,6 +1,7 @@
-"""Probabilities of edges against brute force over all graphs and over all orders."""
+"""Probabilities of edges against brute force over all graphs."""
 
-import itertools
+import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,18 @@ import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+    compare,
+)
 from gomea_bn.certainty import edge_probabilities
+from gomea_bn.data.table import read_table
 from gomea_bn.experiments.judge import codes_and_cards, family_score
+from gomea_bn.network.recorded_edges import recorded_edge_probabilities
 
 
 def by_graphs(frame, max_indegree=3, allows=lambda graph: True):
@@ -24,26 +34,6 @@ def by_graphs(frame, max_indegree=3, allows=lambda graph: True):
         for child, parents in enumerate(graph):
             arcs[list(parents), child] += weight
     return arcs
-
-
-def by_orders(frame):
-    """Return the probabilities if all orders have the same prior."""
-    codes, cards = codes_and_cards(frame)
-    n = len(cards)
-    logs, probabilities = [], []
-    for order in itertools.permutations(range(n)):
-        total, arcs = 0.0, np.zeros((n, n))
-        for position, child in enumerate(order):
-            before = order[:position]
-            sets = [s for k in range(position + 1) for s in itertools.combinations(before, k)]
-            scores = np.array([family_score(codes, cards, child, s, "bdeu", 1.0) for s in sets])
-            total += np.logaddexp.reduce(scores)
-            for parents, weight in zip(sets, np.exp(scores - np.logaddexp.reduce(scores)), strict=True):
-                arcs[list(parents), child] += weight
-        logs.append(total)
-        probabilities.append(arcs)
-    weights = np.exp(np.array(logs) - max(logs))
-    return np.tensordot(weights / weights.sum(), np.array(probabilities), 1)
 
 
 @pytest.mark.parametrize("max_indegree", [1, 2, 3])
@@ -78,20 +68,32 @@ def test_exact_probabilities_obey_knowledge():
     assert sampled.arcs[3, 1] == 0
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_sampled_probabilities_are_those_of_all_orders(seed):
+@pytest.mark.parametrize(("seed", "max_indegree"), [(0, 1), (1, 2), (2, 3)])
+def test_sampled_probabilities_are_those_of_all_graphs(seed, max_indegree):
     frame = discrete_frame(seed)
     options: dict[str, Any] = {
         "equivalent_sample_size": 1.0,
+        "max_indegree": max_indegree,
         "method": "sampled",
         "max_seconds": None,
-        "n_sweeps": 1500,
+        "n_sweeps": 4000,
+        "tolerance": 0.0,
     }
     result = edge_probabilities(network_of(frame), frame, random_state=1, **options)
-    np.testing.assert_allclose(result.arcs, by_orders(frame), atol=0.03)
+    np.testing.assert_allclose(result.arcs, by_graphs(frame, max_indegree), atol=0.02)
     assert result.has_mixed
     again = edge_probabilities(network_of(frame), frame, random_state=1, **options)
     np.testing.assert_array_equal(result.arcs, again.arcs)
+
+
+def test_chains_end_when_they_agree():
+    frame = discrete_frame(4)
+    options: dict[str, Any] = {"method": "sampled", "max_seconds": None, "random_state": 1}
+    result = edge_probabilities(network_of(frame), frame, tolerance=0.3, **options)
+    assert result.n_sweeps == 2000
+    assert result.chain_difference <= 0.3
+    closer = edge_probabilities(network_of(frame), frame, tolerance=0.0, n_sweeps=2100, **options)
+    assert closer.n_sweeps == 2100
 
 
 def test_chains_that_have_not_mixed_are_reported():
@@ -138,9 +140,154 @@ def test_a_learner_passes_its_rules_and_its_score():
     np.testing.assert_allclose(result.arcs, expected, atol=1e-12)
 
 
+def test_chains_sample_more_variables_than_an_integer_has_bits():
+    frame = discrete_frame(3, n_columns=70, n_rows=60)
+    frame = frame.assign(c69=frame["c0"])
+    result = edge_probabilities(network_of(frame), frame, max_indegree=1, n_sweeps=60, n_chains=1)
+    assert result.method == "sampled"
+    assert result.adjacent[0, 69] == pytest.approx(1, abs=0.01)
+    assert result.adjacent[0, 1:69].max() < 0.9
+
+
+def test_many_parent_sets_leave_the_likely_candidates(monkeypatch):
+    monkeypatch.setattr("gomea_bn.certainty.edge_posterior._MOST_SETS", 70)
+    frame = discrete_frame(6, n_columns=6, n_rows=300)
+    knowledge = ExpertKnowledge(required_edges=[("c5", "c0")])
+    options: dict[str, Any] = {"knowledge": knowledge, "max_indegree": 2, "random_state": 1}
+    network = network_of(frame, [("c4", "c1")])
+    exact = edge_probabilities(network, frame, method="exact", **options)
+    assert exact.n_candidates is None
+    with pytest.warns(UserWarning, match="Every variable has only its 4 most likely candidate parents"):
+        result = edge_probabilities(network, frame, method="sampled", n_sweeps=500, **options)
+    assert result.n_candidates == 4
+    assert result.arcs[5, 0] == pytest.approx(1)
+    assert ((result.arcs > 0).sum(axis=0) <= 4).all()
+    # the parent in the network, and the three that are most likely alone
+    assert (result.arcs[:, 1] > 0).sum() == 4
+    assert result.arcs[4, 1] > 0
+    codes, cards = codes_and_cards(frame)
+    alone = {v: family_score(codes, cards, 1, (v,), "bdeu", 1.0) for v in (0, 2, 3, 5)}
+    assert result.arcs[min(alone, key=lambda v: alone[v]), 1] == 0
+
+
 def test_too_many_variables_and_wrong_options_are_named():
     frame = discrete_frame(1, n_columns=16, n_rows=40)
     with pytest.raises(GomeaBnError, match="Exact probabilities are for at most 15 variables, got 16"):
         edge_probabilities(network_of(frame), frame, method="exact")
     with pytest.raises(GomeaBnError, match="method must be one of"):
         edge_probabilities(network_of(frame), frame, method="guess")
+
+
+def probabilities_of(*adjacent, n=4):
+    """Return probabilities whose pairs have given probabilities of an edge, all in one direction."""
+    frame = discrete_frame(1, n_columns=n)
+    arcs = np.zeros((n, n))
+    arcs[np.triu_indices(n, 1)] = adjacent
+    return replace(edge_probabilities(network_of(frame), frame), arcs=arcs)
+
+
+@pytest.mark.parametrize(
+    ("adjacent", "expected"),
+    [
+        # the steps of the distribution are 1/6 until .1, 4/6 until .9: the median over [0, 1] is 4/6
+        ((0.02, 0.05, 0.08, 0.1, 0.9, 0.95), 0.9),
+        ((0.3, 0.02, 0.05, 0.08, 0.35, 0.9), 0.9),
+        ((0.01, 0.02, 0.03, 0.04, 0.05, 0.1), 0.5),
+        ((0.7, 0.8, 0.9, 0.95, 0.99, 1.0), 0.5),
+    ],
+)
+def test_the_threshold_is_that_of_the_nearest_ideal_graph(adjacent, expected):
+    result = probabilities_of(*adjacent)
+    values = np.sort(adjacent)
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    shares = (values[None, :] <= grid[:, None]).mean(axis=1)
+    best = min(np.unique(shares), key=lambda share: np.abs(shares - share).mean())
+    kept = round(best * 6)
+    assert result.threshold() == expected
+    assert int((values >= expected).sum()) == 6 - kept
+    assert len(result.consensus_network("auto").edges) == 6 - kept
+
+
+def test_edges_are_compelled_or_reversible_in_the_frame():
+    frame = discrete_frame(1, n_columns=4)
+    network = network_of(frame, [("c0", "c2"), ("c1", "c2"), ("c0", "c3")])
+    rows = edge_probabilities(network, frame).to_frame()
+    kinds = {(row.parent, row.child): row.kind for row in map(untyped, rows.itertuples()) if row.kind}
+    assert kinds == {("c0", "c2"): "compelled", ("c1", "c2"): "compelled", ("c0", "c3"): "reversible"}
+
+
+def test_a_network_carries_its_probabilities_into_files_and_comparisons(tmp_path):
+    frame = discrete_frame(1, n_columns=5, n_rows=200)
+    edges = [("c0", "c1"), ("c2", "c1"), ("c3", "c4")]
+    result = edge_probabilities(network_of(frame, edges), frame)
+    network = result.recorded_network()
+    read = DiscretizedBayesNet.from_json(network.to_json(tmp_path / "n.json"))
+    recorded = recorded_edge_probabilities(read)
+    assert list(recorded) == read.edges
+    position = {name: k for k, name in enumerate(result.names)}
+    for (parent, child), (arc, adjacent) in recorded.items():
+        i, j = position[parent], position[child]
+        assert arc == pytest.approx(result.arcs[i, j], abs=0.006)
+        assert adjacent == pytest.approx(result.adjacent[i, j], abs=0.006)
+        assert f'label="{adjacent:.2f}"' in read.to_dot()
+    assert recorded_edge_probabilities(network_of(frame, edges)) == {}
+    other = network_of(frame, edges[:2])
+    text = compare(read, other).to_text()
+    assert f"(probability of an edge in either direction in a: {recorded['c3', 'c4'].adjacent:.2f})" in text
+    stored = json.loads(result.to_json(tmp_path / "p.json"))
+    assert stored["names"] == list(result.names)
+    assert stored["threshold"] == result.threshold()
+
+
+@pytest.mark.parametrize(
+    "record", [3, {"pairs": 3}, {"pairs": [["c0", "c1", 2, 0], ["c0"], [1, 2, 0.1, 0.1]]}]
+)
+def test_damaged_records_of_probabilities_say_nothing(record):
+    frame = discrete_frame(1)
+    network = network_of(frame, [("c0", "c1")]).with_metadata(edge_probabilities=record)
+    assert all(value == (0, 0) for value in recorded_edge_probabilities(network).values())
+    assert network.to_dot()
+
+
+def test_probabilities_over_several_sets_of_bins_are_means():
+    rng = np.random.default_rng(5)
+    x = rng.random(150)
+    frame = pd.DataFrame({"x": x, "y": x + 0.6 * rng.random(150), "z": rng.random(150)})
+    table = read_table(frame)
+
+    def network(**cuts):
+        return DiscretizedBayesNet.from_table(table, [("x", "y")], cuts)
+
+    coarse = network(x=[0.5], y=[0.8], z=[0.5])
+    fine = network(x=[0.3, 0.7], y=[0.5, 1.0], z=[0.2])
+    parts = [edge_probabilities(each, table) for each in (coarse, fine)]
+    mean = edge_probabilities(coarse, table, bins=[coarse, fine])
+    assert mean.n_bin_sets == 2
+    np.testing.assert_allclose(mean.arcs, (parts[0].arcs + parts[1].arcs) / 2)
+    assert not np.allclose(parts[0].arcs, parts[1].arcs)
+    assert "means over 2 sets of bins" in str(mean)
+    assert mean.consensus_network(0.0).cut_points["x"].tolist() == [0.5]
+    costly = edge_probabilities(coarse, table, edge_cost=3.0)
+    assert (costly.adjacent < parts[0].adjacent + 1e-9).all()
+    assert costly.adjacent.sum() < parts[0].adjacent.sum() - 0.1
+    with pytest.raises(GomeaBnError, match=r"bins\[1\] must have the variables"):
+        edge_probabilities(coarse, table, bins=[coarse, network_of(discrete_frame(1))])
+
+
+def test_an_ensemble_averages_over_its_bins():
+    frame = discrete_frame(2, n_rows=80)
+    learner = BayesNetLearner(max_evaluations=200, max_seconds=None, scoring_method="bdeu", random_state=1)
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=1).fit(frame)
+    result = ensemble.edge_probabilities()
+    assert result.n_bin_sets == 2
+    # levels are the same in all of them
+    expected = edge_probabilities(network_of(frame), frame, equivalent_sample_size=10.0)
+    np.testing.assert_allclose(result.arcs, expected.arcs, atol=1e-9)
+
+
+def test_missing_values_are_refused():
+    frame = discrete_frame(1)
+    network = network_of(frame)
+    frame.loc[3, "c1"] = None
+    with pytest.raises(GomeaBnError, match="'c1' has 1 missing value in row 3"):
+        edge_probabilities(network, frame)

@@ -15,6 +15,7 @@ from shaped_examples import shaped_table
 
 from gomea_bn import (
     AveragedBayesNet,
+    BayesNetEnsemble,
     BayesNetLearner,
     DiscretizedBayesNet,
     ExpertKnowledge,
@@ -599,3 +600,77 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert "--sep does not apply to a folder of files" in refused.stderr
     refused = learn(tmp_path / "absent*", *small)
     assert refused.exit_code != 0
+
+
+FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]
+
+
+def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
+    out = tmp_path / "run"
+    result = learn(table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert {path.name for path in out.iterdir()} == FILES | {"confidence.json", "stability.json"}
+    record = json.loads((out / "run.json").read_text())
+    assert record["stability"]["n_networks"] == 2
+    assert record["confidence"]["n_bin_sets"] == 2
+    stored = json.loads((out / "confidence.json").read_text())
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert network.metadata["edge_probabilities"]["pairs"] == stored["pairs"]
+    assert "Learned again 2 times" in result.stdout
+    assert "Probabilities of edges (exact; means over 2 sets of bins" in result.stdout
+    again = learn(table, *FURTHER, "--confidence", "--json", "--out", out)
+    assert again.exit_code == 0, again.stderr
+    content = json.loads(again.stdout)
+    assert content["confidence"]["n_bin_sets"] == 1
+    assert "stability" not in content
+    assert not (out / "stability.json").exists()
+    without = learn(table, *FURTHER, "--out", out)
+    assert without.exit_code == 0, without.stderr
+    assert {path.name for path in out.iterdir()} == FILES
+
+
+def test_the_page_of_an_averaged_run_has_the_probabilities(table, tmp_path):
+    out = tmp_path / "run"
+    result = learn(table, *FURTHER, "--confidence", "--density", "averaged", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    averaged = AveragedBayesNet.from_json(out / "averaged.json")
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert averaged.network.metadata["edge_probabilities"] == network.metadata["edge_probabilities"]
+
+
+@pytest.mark.parametrize("call", ["edge_probabilities", "fit"])
+def test_ctrl_c_after_the_search_keeps_the_network(table, tmp_path, monkeypatch, call):
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    owner = BayesNetLearner if call == "edge_probabilities" else BayesNetEnsemble
+    monkeypatch.setattr(owner, call, interrupted)
+    out = tmp_path / "run"
+    result = learn(table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert "Interrupted: the network is kept." in result.stderr
+    expected = FILES if call == "fit" else FILES | {"stability.json"}
+    assert {path.name for path in out.iterdir()} == expected
+
+
+def test_probabilities_that_cannot_be_computed_lose_no_network(table, tmp_path, monkeypatch):
+    def failing(*_args, **_options):
+        raise GomeaBnError("too many parent sets")
+
+    monkeypatch.setattr(BayesNetLearner, "edge_probabilities", failing)
+    result = learn(table, *FURTHER, "--confidence", "--out", tmp_path / "run")
+    assert result.exit_code == 1
+    assert "too many parent sets" in result.stderr
+    assert (tmp_path / "run" / "network.json").exists()
+
+
+def test_confidence_wants_complete_rows_before_the_search(tmp_path):
+    rows = pd.DataFrame({"a": ["u", "v", None] * 20, "b": ["x", "y"] * 30})
+    rows.to_csv(tmp_path / "gaps.csv", index=False)
+    result = learn(tmp_path / "gaps.csv", *FURTHER, "--confidence")
+    assert result.exit_code == 2
+    assert "--confidence needs a table without missing values" in result.stderr
+    assert "--missing drop" in result.stderr
+    assert "Searching" not in result.stderr
+    dropped = learn(tmp_path / "gaps.csv", *FURTHER, "--confidence", "--missing", "drop")
+    assert dropped.exit_code == 0, dropped.stderr

@@ -98,6 +98,19 @@ def test_a_drawing_tells_discrete_from_continuous():
     assert rounded == [name in network.cut_points for name in network.names]
 
 
+def test_edges_are_as_thick_as_they_are_probable():
+    network = random_network(4, law="ide-cozman", random_state=1)
+    parent, child = network.edges[0]
+    pairs = [[child, parent, 0.125, 0.625]]
+    ax = plot_network(network.with_metadata(edge_probabilities={"pairs": pairs}))
+    texts = [text.get_text() for text in ax.texts]
+    assert texts.count("0.75") == 1
+    assert texts.count("0.00") == len(network.edges) - 1
+    widths = [arrow.get_linewidth() for arrow in arrows(ax)]
+    assert widths[0] > 3 * widths[1]
+    assert "0.75" not in [text.get_text() for text in plot_network(network, reference=network).texts]
+
+
 def network_drawings():
     twenty = random_network(20, random_state=2)
     other = random_network(20, random_state=5)

@@ -16,6 +16,7 @@ from gomea_bn.front.decision import accept, read_decision
 from gomea_bn.front.front import Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review.page import network_report, review_page
+from gomea_bn.simulation import random_network
 
 
 def test_continuous_integration_has_a_browser():
@@ -223,6 +224,27 @@ def test_the_last_parent_varies_fastest_in_a_table(browser, tmp_path):
         rows = page.locator("#probabilities tbody tr").all()
         parents = [row.locator("th").all_inner_texts() for row in rows]
     assert parents == [[p, q] for p in levels["p"] for q in levels["q"]]
+
+
+@needs_browser
+def test_probabilities_of_edges_are_numbers_and_thickness(browser, tmp_path):
+    network = random_network(4, law="ide-cozman", random_state=1)
+    (parent, child), *others = network.edges
+    assert others
+    pairs = [[child, parent, 0.125, 0.625]]
+    sure = network.with_metadata(edge_probabilities={"pairs": pairs})
+    network_report(sure, None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        numbers = page.locator("#graph .sure").all_text_contents()
+        assert sorted(numbers) == sorted(["75\u00a0%", *["0\u00a0%"] * len(others)])
+        key = f"{network.names.index(parent)},{network.names.index(child)}"
+        likely = page.locator(f'#graph [data-edge="{key}"]')
+        assert "probability of an edge 75\u00a0%, in this direction 63\u00a0%" in likely.text_content()
+        widths = page.locator("#graph .edge path").evaluate_all(
+            "paths => paths.map(p => +p.getAttribute('stroke-width'))"
+        )
+        assert sorted(widths)[-1] > 3 * sorted(widths)[-2]
+        assert "thick, %: probability of an edge" in page.locator("#legend").text_content()
 
 
 @needs_browser

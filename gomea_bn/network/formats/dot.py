@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gomea_bn.network.equivalence import equivalence_class
+from gomea_bn.network.recorded_edges import recorded_edge_probabilities
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.texts import counted
 
@@ -20,6 +21,7 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, 
 
     Nodes are n0, n1, ... in column order. Labels hold the name and the number of bins (ellipses) or levels (boxes).
     With `cpdag` an edge that is reversible has no arrowhead. An edge that only curves need is dashed.
+    Where the network has probabilities of edges, thickness and label are that of an edge in either direction.
     """
     index = {name: position for position, name in enumerate(network.names)}
     lines = ["digraph network {", "  node [fontname=Helvetica];"]
@@ -30,9 +32,13 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, 
         lines.append(f'  n{position} [label="{label}", shape={"ellipse" if continuous else "box"}];')
     reversible = equivalence_class(network).reversible if cpdag else ()
     of_curves = set(network.curve_edges)
+    probabilities = recorded_edge_probabilities(network)
     for edge in network.edges:
         attributes = ["dir=none"] if edge in reversible else []
         attributes += ["style=dashed"] if edge in of_curves else []
+        if edge in probabilities:
+            adjacent = probabilities[edge].adjacent
+            attributes += [f"penwidth={0.5 + 2.5 * adjacent:.2f}", f'label="{adjacent:.2f}"']
         of_edge = f" [{', '.join(attributes)}]" if attributes else ""
         lines.append(f"  n{index[edge[0]]} -> n{index[edge[1]]}{of_edge};")
     text = "\n".join([*lines, "}"]) + "\n"

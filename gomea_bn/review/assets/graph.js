@@ -140,7 +140,9 @@ function middleOf(curve) {
 
 function edgeOf({ from, to, kind }, compared, near) {
   const share = view.shares.get(arcKey(from, to)) ?? 0;
-  const width = kind === "there" ? 1.2 : isSingle() ? 1.9 : 1.1 + 3.2 * share;
+  const sure = probabilityOf(from, to);
+  const plainWidth = sure ? 0.7 + 3.2 * sure.adjacent : 1.9;
+  const width = kind === "there" ? 1.2 : isSingle() ? plainWidth : 1.1 + 3.2 * share;
   const size = ARROW + 0.9 * width;
   const curve = graph.drawing.curveOf(from, to);
   const [[cx, cy], [x1, y1]] = curve.slice(-2);
@@ -170,6 +172,11 @@ function edgeOf({ from, to, kind }, compared, near) {
     const [mx, my] = middleOf(curve);
     parts.push(draw("text", { class: "turned halo", x: mx, y: my + 5, "text-anchor": "middle" }, "⇄"));
   }
+  if (sure && isSingle()) {
+    const [mx, my] = middleOf(curve);
+    const place = { x: mx + 5 + width / 2, y: my + (kind === "reversed" ? 20 : 4) };
+    parts.push(draw("text", { class: "sure halo", ...place }, percent(sure.adjacent)));
+  }
   const classes = ["edge", kind, ...(isOpen(from, to) ? ["open"] : []), ...(near ? ["near"] : [])];
   return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}` }, ...parts);
 }
@@ -179,6 +186,13 @@ const isOfCurve = (from, to) => model.curveEdges[view.selected].has(arcKey(from,
 
 /** Whether the rows cannot tell the direction of an edge of the network that is shown. */
 const isOpen = (from, to) => model.open[view.selected].has(arcKey(from, to));
+
+/** The probabilities of an edge of the network that is shown, undefined if it carries none. */
+const probabilityOf = (from, to) => model.probabilities[view.selected].get(arcKey(from, to));
+
+/** What a probability says: of an edge in either direction, and of this direction. */
+const sureWords = ({ adjacent, arc }) =>
+  `probability of an edge ${percent(adjacent)}, in this direction ${percent(arc)}`;
 
 function kindWords(kind, compared) {
   const mine = compared?.kind === "yours" ? "yours" : "A";
@@ -197,7 +211,8 @@ function edgeTitle(from, to, kind, share, compared) {
   const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
   const curve = isOfCurve(from, to) ? "; a curve, not in the table" : "";
   const open = isOpen(from, to) ? "; the rows cannot tell the direction" : "";
-  return `${parent} → ${child}${words}${curve}${often}${open}`;
+  const sure = probabilityOf(from, to);
+  return `${parent} → ${child}${words}${curve}${often}${open}${sure ? `; ${sureWords(sure)}` : ""}`;
 }
 
 // ---- legend, reference
@@ -214,6 +229,8 @@ function renderLegend(edges, compared) {
   const open = edges.filter(({ from, to }) => isOpen(from, to)).length;
   if (open) items.push(make("li", { class: "muted" }, sample("plain open"), `reversible ${open}`));
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
+  else if (model.probabilities[view.selected].size)
+    items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));
   byId("legend").replaceChildren(...items);
   const choice = model.data.expert && view.pin !== null;
   const options = choice

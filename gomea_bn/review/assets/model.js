@@ -10,7 +10,16 @@ async function readData() {
   return JSON.parse(await new Response(stream).text());
 }
 
-const model = { data: null, axes: [], edges: [], curveEdges: [], open: [], expertEdges: null, order: [] };
+const model = {
+  data: null,
+  axes: [],
+  edges: [],
+  curveEdges: [],
+  open: [],
+  probabilities: [],
+  expertEdges: null,
+  order: [],
+};
 
 function buildModel(data) {
   model.data = data;
@@ -36,6 +45,10 @@ function buildModel(data) {
   model.curveEdges = data.networks.map(curveEdgesOf);
   // edges that have the other direction in a network with the same independences
   model.open = data.networks.map((network) => new Set(network.o));
+  // probability of an edge in either direction and in its own, for networks that carry them
+  model.probabilities = data.networks.map(
+    (network) => new Map((network.p ?? []).map(([key, adjacent, arc]) => [key, { adjacent, arc }])),
+  );
   model.expertEdges = data.expert ? edgesOf(data.expert) : null;
   model.order = data.variables.map((_, index) => index);
 }

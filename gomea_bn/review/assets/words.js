@@ -143,10 +143,12 @@ function edgeGroups(edges, compared) {
               ),
             ]
           : [];
+      const sure = probabilityOf(from, to);
       const muted = (text) => [" ", make("span", { class: "muted" }, text)];
       const marks = [
         ...(isOfCurve(from, to) ? muted("(curve)") : []),
         ...(isOpen(from, to) ? muted("(reversible)") : []),
+        ...(sure ? muted(`(${sureWords(sure)})`) : []),
       ];
       return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...marks, ...often);
     });
@@ -158,7 +160,12 @@ function edgeGroups(edges, compared) {
 }
 
 function shareNote() {
-  if (isSingle()) return [];
+  if (isSingle()) {
+    if (!model.probabilities[view.selected].size) return [];
+    const text =
+      "Probabilities: the posterior probability of an edge in either direction, and in this one, given the rows.";
+    return [make("p", { class: "muted note" }, text)];
+  }
   const pool = counted(Math.max(1, view.left.length), "network");
   return [
     make(

@@ -1,0 +1,168 @@
+"""Sampled posterior probabilities of edges: Markov chains over graphs, all of which have the same prior probability.
+
+A step draws the parents of one to four variables from their exact joint distribution given the parents of all others
+(Goudie & Mukherjee, "A Gibbs sampler for learning DAGs", JMLR 2016). Of the others, only their descent from the drawn
+variables matters. The parent sets of a variable are therefore summed by the drawn variables from which their
+members descend, and the acyclic graphs over the drawn variables say which sums go together.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.certainty.kernels import MOST_DRAWN, Families, Graph, WorkSpace, sweep
+from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.run_state import generator_of, generator_states
+
+__all__ = ["GraphChain", "chain_families"]
+
+# sums of consecutive sweeps that are kept, so that the first quarter can be left out at any time
+_MOST_SUMS = 64
+
+
+@cache
+def _acyclic_graphs(n: int) -> tuple[tuple[int, ...], ...]:
+    """Return the parents of every variable, as bits, in all acyclic graphs over n variables."""
+    subsets = [[bits for bits in range(1 << n) if not bits >> v & 1] for v in range(n)]
+    return tuple(parents for parents in itertools.product(*subsets) if _is_acyclic(parents))
+
+
+def _is_acyclic(parents: Sequence[int]) -> bool:
+    left = (1 << len(parents)) - 1
+    while left:
+        roots = [v for v, bits in enumerate(parents) if left >> v & 1 and not bits & left]
+        if not roots:
+            return False
+        left -= sum(1 << v for v in roots)
+    return True
+
+
+def _cumulative_partners(sets: Sequence[ParentSets]) -> NDArray[np.float64]:
+    """Return cumulative probabilities, per row, of the variables that are drawn together with a variable.
+
+    They depend on the scores alone, not on the state of a chain, which keeps its distribution right.
+    """
+    n = len(sets)
+    weights = np.full((n, n), 0.02)
+    for child, of_child in enumerate(sets):
+        # a fourth of the score leaves weight to parents that are rare
+        shares = np.exp((of_child.scores - of_child.scores[0]) / 4)
+        of_parents = shares @ of_child.members / shares.sum()
+        weights[:, child] += of_parents
+        weights[child] += of_parents
+    np.fill_diagonal(weights, 0.0)
+    totals = np.cumsum(weights, axis=1)
+    return np.asarray(totals / np.maximum(totals[:, -1:], 1e-300))
+
+
+def chain_families(sets: Sequence[ParentSets]) -> Families:
+    """Return the parent sets of all variables as kernels read them."""
+    n = len(sets)
+    members = np.concatenate([of_child.members for of_child in sets])
+    filled = np.full((len(members), max(1, int(members.sum(axis=1).max()))), n, np.int64)
+    rows, variables = np.nonzero(members)
+    firsts = np.searchsorted(rows, rows)
+    filled[rows, np.arange(len(rows)) - firsts] = variables
+    graphs = [_acyclic_graphs(size) for size in range(1, MOST_DRAWN + 1)]
+    acyclic = np.zeros((MOST_DRAWN, max(map(len, graphs)), MOST_DRAWN), np.int64)
+    for size, of_size in enumerate(graphs, start=1):
+        acyclic[size - 1, : len(of_size), :size] = of_size
+    return Families(
+        offsets=np.concatenate(([0], np.cumsum([len(of_child.scores) for of_child in sets]))).astype(
+            np.int64
+        ),
+        members=filled,
+        scores=np.concatenate([of_child.scores for of_child in sets]),
+        partners=_cumulative_partners(sets),
+        n_acyclic=np.array([len(of_size) for of_size in graphs], np.int64),
+        acyclic=acyclic,
+    )
+
+
+class GraphChain:
+    """A Markov chain over graphs, whose stationary distribution is their posterior.
+
+    Parameters
+    ----------
+    families : Families
+        Parent sets of all variables.
+    start : sequence of int
+        Position of the first parent set of every variable, counted among its own sets.
+    order : sequence of int
+        An order of the variables in which the parents of the start come first.
+    generator : numpy Generator
+    """
+
+    def __init__(
+        self, families: Families, start: Sequence[int], order: Sequence[int], generator: np.random.Generator
+    ) -> None:
+        n = len(order)
+        self._families = families
+        self._generator = generator
+        self._graph = Graph(
+            chosen=families.offsets[:-1] + np.array(start, np.int64), order=np.array(order, np.int64)
+        )
+        self._work = WorkSpace(
+            block=np.zeros(MOST_DRAWN, np.int64),
+            reached=np.zeros(n + 1, np.int64),
+            log_sums=np.zeros((MOST_DRAWN, 1 << MOST_DRAWN)),
+            tops=np.zeros((MOST_DRAWN, 1 << MOST_DRAWN)),
+            weights=np.zeros(families.acyclic.shape[1]),
+            marks=np.zeros(n + 1, np.int64),
+            path=np.zeros(n + 1, np.int64),
+            steps=np.zeros(n + 1, np.int64),
+            new_order=np.zeros(n + 1, np.int64),
+        )
+        # sums of the probabilities of edges over consecutive sweeps, as many in each but the last
+        self._sums: list[NDArray[np.float64]] = []
+        self._counts: list[int] = []
+        self._sweeps_in_sum = 1
+
+    def state(self) -> State:
+        """Return all that further sweeps and the means depend on, for checkpoints."""
+        return {
+            "chosen": self._graph.chosen.tolist(),
+            "order": self._graph.order.tolist(),
+            "generator": generator_states([self._generator]),
+            "sums": np.array(self._sums),
+            "counts": list(self._counts),
+            "sweeps_in_sum": self._sweeps_in_sum,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned for the same parent sets."""
+        n, firsts = len(self._graph.order), self._families.offsets
+        chosen, order = np.array(state["chosen"], np.int64), np.array(state["order"], np.int64)
+        if sorted(order.tolist()) != list(range(n)):
+            raise ValueError(f"wanted an order of {n} variables, got {order.tolist()}")
+        if len(chosen) != n or (chosen < firsts[:-1]).any() or (chosen >= firsts[1:]).any():
+            raise ValueError(f"wanted a parent set of every variable, got {chosen.tolist()}")
+        self._graph.chosen[:], self._graph.order[:] = chosen, order
+        self._generator = generator_of(state["generator"])
+        self._sums = list(np.array(state["sums"], np.float64).reshape(-1, n + 1, n))
+        self._counts, self._sweeps_in_sum = list(state["counts"]), state["sweeps_in_sum"]
+
+    def sweep(self) -> None:
+        """Take as many steps as there are variables, and add the probabilities of edges given the graph."""
+        if not self._counts or self._counts[-1] == self._sweeps_in_sum:
+            if len(self._sums) == _MOST_SUMS:
+                self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
+                self._sweeps_in_sum *= 2
+                self._counts = [self._sweeps_in_sum] * len(self._sums)
+            n = len(self._graph.order)
+            self._sums.append(np.zeros((n + 1, n)))
+            self._counts.append(0)
+        sweep(self._families, self._graph, self._work, self._sums[-1], self._generator)
+        self._counts[-1] += 1
+
+    def mean_probabilities(self) -> NDArray[np.float64]:
+        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
+        first = len(self._sums) // 4
+        total = np.sum(self._sums[first:], axis=0)[: len(self._graph.order)]
+        return np.asarray(total / sum(self._counts[first:]))

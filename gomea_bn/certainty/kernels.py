@@ -1,0 +1,273 @@
+"""Compiled steps of a Markov chain over graphs: the parent sets of several variables are drawn at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels.random_draws import random_below
+
+__all__ = ["MOST_DRAWN", "Families", "Graph", "WorkSpace", "sweep"]
+
+MOST_DRAWN = 4
+"""Largest number of variables whose parents are drawn at once."""
+
+# weights below the largest one of their sum by this number of nats add nothing
+_NEGLIGIBLE = 30.0
+
+
+class Families(NamedTuple):
+    """Parent sets of all variables, and from which variables a step is likely to draw together.
+
+    Attributes
+    ----------
+    offsets : ndarray of shape (n + 1,), int64
+        The sets of variable v are at `offsets[v]` to `offsets[v + 1]`, best score first.
+    members : ndarray of shape (n_sets, most_members), int64
+        Members of every set, filled up with n.
+    scores : ndarray of shape (n_sets,), float64
+        Scores of the families in nats.
+    partners : ndarray of shape (n, n), float64
+        Cumulative probabilities of a variable that is drawn together with another one, per row.
+    n_acyclic : ndarray of shape (MOST_DRAWN,), int64
+        Number of acyclic graphs over 1, 2, ... variables.
+    acyclic : ndarray of shape (MOST_DRAWN, most_graphs, MOST_DRAWN), int64
+        Parents of every variable in each of these graphs, as bits.
+    """
+
+    offsets: NDArray[np.int64]
+    members: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    partners: NDArray[np.float64]
+    n_acyclic: NDArray[np.int64]
+    acyclic: NDArray[np.int64]
+
+
+class Graph(NamedTuple):
+    """The graph in which a chain is: the position of every variable's parent set, and an order, parents first."""
+
+    chosen: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+
+class WorkSpace(NamedTuple):
+    """Memory of a step.
+
+    Attributes
+    ----------
+    block : ndarray of shape (MOST_DRAWN,), int64
+        Variables whose parents are drawn.
+    reached : ndarray of shape (n + 1,), int64
+        Variables of the block from which a variable descends or which it is, as bits; 0 at n.
+    log_sums, tops : ndarray of shape (MOST_DRAWN, 2**MOST_DRAWN), float64
+        Log of the sum, and largest score, of the sets of a block's variable by the variables that they reach.
+    weights : ndarray of shape (most_graphs,), float64
+    marks : ndarray of shape (n + 1,), int64
+    path, steps, new_order : ndarray of shape (n + 1,), int64
+    """
+
+    block: NDArray[np.int64]
+    reached: NDArray[np.int64]
+    log_sums: NDArray[np.float64]
+    tops: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    marks: NDArray[np.int64]
+    path: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    new_order: NDArray[np.int64]
+
+
+@kernel
+def _reached_by(families: Families, reached: NDArray[np.int64], position: int) -> int:
+    """Return from which variables of the block some member of a parent set descends, as bits."""
+    bits = 0
+    for k in range(families.members.shape[1]):
+        bits |= reached[families.members[position, k]]
+    return bits
+
+
+@kernel
+def _draw_block(families: Families, size: int, work: WorkSpace, generator: np.random.Generator) -> int:
+    """Write different variables to `work.block`: a uniform one, and variables that are often next to them."""
+    n = len(families.partners)
+    work.block[0] = random_below(generator, n)
+    n_drawn = 1
+    while n_drawn < size:
+        if generator.random() < 0.7:
+            first = work.block[random_below(generator, n_drawn)]
+            v = min(int(np.searchsorted(families.partners[first], generator.random())), n - 1)
+        else:
+            v = random_below(generator, n)
+        is_new = True
+        for k in range(n_drawn):
+            is_new &= work.block[k] != v
+        if is_new:
+            work.block[n_drawn] = v
+            n_drawn += 1
+    return size
+
+
+@kernel
+def _mark_descendants(families: Families, graph: Graph, size: int, work: WorkSpace) -> int:
+    """Write `work.reached` for the graph in which the variables of the block have no parents."""
+    reached = work.reached
+    reached[:] = 0
+    for k in range(size):
+        reached[work.block[k]] = 1 << k
+    for v in graph.order:
+        if reached[v] == 0:
+            reached[v] = _reached_by(families, reached, graph.chosen[v])
+    return 0
+
+
+@kernel
+def _sum_sets(families: Families, size: int, work: WorkSpace) -> int:
+    """Write `work.log_sums` and `work.tops`; sets that a variable of the block itself reaches do not count."""
+    log_sums, tops = work.log_sums, work.tops
+    for k in range(size):
+        log_sums[k] = 0.0
+        tops[k] = -np.inf
+        v = work.block[k]
+        for position in range(families.offsets[v], families.offsets[v + 1]):
+            bits = _reached_by(families, work.reached, position)
+            if bits >> k & 1:
+                continue
+            if log_sums[k, bits] == 0.0:
+                tops[k, bits] = families.scores[position]
+            below = families.scores[position] - tops[k, bits]
+            if below > -_NEGLIGIBLE:
+                log_sums[k, bits] += np.exp(below)
+        for bits in range(1 << size):
+            if log_sums[k, bits] > 0.0:
+                log_sums[k, bits] = tops[k, bits] + np.log(log_sums[k, bits])
+            else:
+                log_sums[k, bits] = -np.inf
+    return 0
+
+
+@kernel
+def _draw_acyclic(families: Families, size: int, work: WorkSpace, generator: np.random.Generator) -> int:
+    """Return the position of a graph over the block, drawn by the sum of the graphs in which its variables reach so."""
+    n_graphs = families.n_acyclic[size - 1]
+    highest = -np.inf
+    for g in range(n_graphs):
+        log_weight = 0.0
+        for k in range(size):
+            log_weight += work.log_sums[k, families.acyclic[size - 1, g, k]]
+        work.weights[g] = log_weight
+        highest = max(highest, log_weight)
+    total = 0.0
+    for g in range(n_graphs):
+        total += np.exp(work.weights[g] - highest)
+        work.weights[g] = total
+    drawn = int(np.searchsorted(work.weights[:n_graphs], generator.random() * total, "right"))
+    return min(drawn, n_graphs - 1)
+
+
+@kernel
+def _draw_set(families: Families, k: int, bits: int, work: WorkSpace, generator: np.random.Generator) -> int:
+    """Return the position of a parent set of variable k of the block among those that reach `bits`."""
+    v = work.block[k]
+    left = generator.random()
+    drawn = -1
+    for position in range(families.offsets[v], families.offsets[v + 1]):
+        if _reached_by(families, work.reached, position) != bits:
+            continue
+        if families.scores[position] - work.tops[k, bits] <= -_NEGLIGIBLE:
+            break
+        drawn = position
+        left -= np.exp(families.scores[position] - work.log_sums[k, bits])
+        if left < 0.0:
+            break
+    return drawn
+
+
+@kernel
+def _sort(families: Families, graph: Graph, work: WorkSpace) -> int:
+    """Bring `graph.order` into an order in which parents come first."""
+    n = len(graph.order)
+    most = families.members.shape[1]
+    marks, path, steps = work.marks, work.path, work.steps
+    marks[:] = 0
+    marks[n] = 1
+    n_sorted = 0
+    for start in graph.order:
+        if marks[start]:
+            continue
+        depth = 0
+        path[0], steps[0], marks[start] = start, 0, 1
+        while depth >= 0:
+            v = path[depth]
+            if steps[depth] < most:
+                parent = families.members[graph.chosen[v], steps[depth]]
+                steps[depth] += 1
+                if not marks[parent]:
+                    depth += 1
+                    path[depth], steps[depth], marks[parent] = parent, 0, 1
+            else:
+                work.new_order[n_sorted] = v
+                n_sorted += 1
+                depth -= 1
+    for k in range(n):
+        graph.order[k] = work.new_order[k]
+    return 0
+
+
+@kernel
+def _draw_parents(
+    families: Families, graph: Graph, size: int, work: WorkSpace, generator: np.random.Generator
+) -> int:
+    """Draw the parents of `size` variables from their exact joint distribution given those of all others."""
+    _draw_block(families, size, work, generator)
+    _mark_descendants(families, graph, size, work)
+    _sum_sets(families, size, work)
+    drawn = _draw_acyclic(families, size, work, generator)
+    has_changed = False
+    for k in range(size):
+        position = _draw_set(families, k, families.acyclic[size - 1, drawn, k], work, generator)
+        has_changed |= graph.chosen[work.block[k]] != position
+        graph.chosen[work.block[k]] = position
+    if has_changed:
+        _sort(families, graph, work)
+    return 0
+
+
+@kernel
+def _add_probabilities(families: Families, graph: Graph, work: WorkSpace, totals: NDArray[np.float64]) -> int:
+    """Add the probability of every edge given the parents of all variables but its child to `totals` (n + 1, n)."""
+    for v in range(len(graph.order)):
+        work.block[0] = v
+        _mark_descendants(families, graph, 1, work)
+        _sum_sets(families, 1, work)
+        for position in range(families.offsets[v], families.offsets[v + 1]):
+            if families.scores[position] - work.tops[0, 0] <= -_NEGLIGIBLE:
+                break
+            if _reached_by(families, work.reached, position) == 0:
+                probability = np.exp(families.scores[position] - work.log_sums[0, 0])
+                for k in range(families.members.shape[1]):
+                    totals[families.members[position, k], v] += probability
+    return 0
+
+
+@kernel
+def sweep(
+    families: Families,
+    graph: Graph,
+    work: WorkSpace,
+    totals: NDArray[np.float64],
+    generator: np.random.Generator,
+) -> int:
+    """Take as many steps as there are variables, and add the probabilities of edges to `totals` (n + 1, n).
+
+    A step draws the parents of one to four variables at once. Changes `graph`, `work` and `totals`.
+    """
+    n = len(graph.order)
+    for _ in range(n):
+        number = generator.random()
+        size = 1 + (number > 0.1) + (number > 0.4) + (number > 0.8)
+        _draw_parents(families, graph, min(size, n), work, generator)
+    _add_probabilities(families, graph, work, totals)
+    return 0
