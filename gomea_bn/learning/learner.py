@@ -186,8 +186,8 @@ class BayesNetLearner(LearnerParameters):
         Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it. It does not
-        repeat a run in which the time limit cut a discretizer short, or ended the search of a table with missing
-        values.
+        repeat a run in which the time limit cut a discretizer short, ended the search of a table with missing
+        values, or ended the preparation of a table of more than 50,000 rows.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
@@ -220,7 +221,7 @@ def learning_problem(
         Pairs of variables that the search may join, from an earlier problem for the same table; by default
         `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
     deadline : float
-        Time of `perf_counter` after which no further first cuts are made.
+        Time of `perf_counter` after which no further first cuts of a tall table are made.
 
     Raises
     ------
@@ -287,7 +288,8 @@ def _first_cuts(
     """
 
     def is_late() -> bool:
-        return perf_counter() > deadline
+        # a run on fewer rows must be repeated by its evaluations
+        return table.n_rows > TALL_TABLE and perf_counter() > deadline
 
     others = replace(options, knowledge=None)
     if not is_plain or options.cut_points:

@@ -413,7 +413,9 @@ def test_each_bad_option_is_named(rows, options, message):
 
 
 def test_unknown_way_to_refine_is_refused():
-    with pytest.raises(GomeaBnError, match="refine must be one of 'sample', 'best', 'doubling', got 'all'"):
+    with pytest.raises(
+        GomeaBnError, match="refine must be one of 'sample', 'best', 'doubling', 'none', got 'all'"
+    ):
         GOMEA(refine="all")
 
 

@@ -50,13 +50,13 @@ def learner(frame: pd.DataFrame) -> ParetoBayesNetLearner:
 def test_the_front_holds_the_network_that_the_learner_finds(
     frame: pd.DataFrame, learner: ParetoBayesNetLearner
 ) -> None:
-    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 1000}, curves="none").fit(frame)
+    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 2000}, curves="none").fit(frame)
     front = learner.front_
     assert front.single is not None
     network = front.single.network
     assert network == alone.network_
     assert front.record["single_network"]["score"] == pytest.approx(alone.score_)
-    assert front.record["single_network"]["n_eval"] == learner.n_eval_single_ == alone.n_eval_ == 1000
+    assert front.record["single_network"]["n_eval"] == learner.n_eval_single_ == alone.n_eval_ == 2000
     assert learner.n_eval_ == 4000
     assert front.single.objectives["complexity"] == network.n_parameters
     assert len(front) > 5
