@@ -66,6 +66,18 @@ def test_the_guide_to_long_runs_runs(folder):
     assert Path("ck2/checkpoint.gomea").is_file()
 
 
+def test_the_guide_to_large_tables_runs(folder):
+    guide = (DOCS / "large_tables.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
+    exec(code, {})
+    (commands,) = re.findall(r"^```bash\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
+    first, pattern, _ = (line.split("#")[0] for line in commands.splitlines())
+    small = ("--max-evaluations", "400", "--seed", "1", "--quiet", "--sample-rows", "1000")
+    for line in (first, pattern.replace("rows/year=2024/", "rows/")):
+        result = invoke(*shlex.split(line)[1:], *small)
+        assert result.exit_code == 0, (line, result.stderr)
+
+
 def test_the_page_lists_the_formats():
     rows = re.findall(
         r"^\| `(\w+)` \| (.*?) \|", (DOCS / "formats.md").read_text(encoding="utf-8"), flags=re.MULTILINE

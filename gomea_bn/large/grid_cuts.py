@@ -14,7 +14,7 @@ from gomea_bn.large.kernels import interval_gains_of_counts
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
 
-__all__ = ["GridColumn", "GridCuts", "family_score", "root_score"]
+__all__ = ["GridColumn", "GridCuts", "family_score"]
 
 # cells and counters of a dynamic programme: its time grows with cells * cells * counters
 _MOST_WORK = 30_000_000
@@ -30,11 +30,6 @@ def family_score(counts: NDArray[np.int64]) -> float:
     cardinality = counts.shape[-1]
     totals = counts.sum(axis=-1)
     return float(gammaln(counts + 1.0).sum() - (gammaln(totals + cardinality) - gammaln(cardinality)).sum())
-
-
-def root_score(counts: NDArray[np.int64]) -> float:
-    """Return `family_score` of a variable without parents, given the rows of its bins, int64 (n_bins,)."""
-    return family_score(counts)
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ class GridColumn:
     def _constant(self, counts: NDArray[np.int64], ends: NDArray[np.int64], *, shaped: bool) -> float:
         if shaped:
             assert self.shape is not None
-            return self.shape.compared_log_likelihood - root_score(counts)
+            return self.shape.compared_log_likelihood - family_score(counts)
         filled = counts > 0
         edges = self.edges[ends]
         if len(self.measures) == 2 and not self._is_wide_enough(ends):
