@@ -181,8 +181,8 @@ def learn(
         int,
         typer.Option(
             min=0,
-            help="Also learn so many networks from random 63 % of the rows, within --max-seconds together, and print "
-            "what stays and what moves; for stability.json.",
+            help="Number of further networks, each learned from a random 63 % of the rows, within --max-seconds in "
+            "all; prints what stays and what moves, for stability.json.",
         ),
     ] = 0,
     quiet: Quiet = False,
@@ -406,13 +406,13 @@ class _Further:
         if self.stability is not None:
             entries["stability"] = self.stability.summary()
         if self.probabilities is not None:
-            found = self.probabilities
+            probabilities = self.probabilities
             entries["confidence"] = {
-                "method": found.method,
-                "n_bin_sets": found.n_bin_sets,
-                "has_mixed": bool(found.has_mixed),
-                "stopped_by": found.stopped_by,
-                "seconds": found.seconds,
+                "method": probabilities.method,
+                "n_bin_sets": probabilities.n_bin_sets,
+                "has_mixed": bool(probabilities.has_mixed),
+                "stopped_by": probabilities.stopped_by,
+                "seconds": probabilities.seconds,
             }
         return entries
 

@@ -24,7 +24,7 @@ __all__ = ["doubts_about"]
 _MOST_DUPLICATES = 0.01
 # so many different rows do not all occur equally often by chance
 _LEAST_REPEATED = 20
-# columns with repeated values mostly repeat one among so many rows
+# a column with repeated values mostly repeats one among this number of rows
 _FEW_ROWS = 1_000
 # odd, so that no bit of a hash is lost
 _FACTOR = 1_000_003

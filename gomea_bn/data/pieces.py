@@ -189,9 +189,11 @@ def _files(text: str) -> list[str]:
     """Return the paths of the files that a folder or a pattern stands for, sorted."""
     endings = (*_PARQUET, *_ARROW)
     if os.path.isdir(text):
-        found = [path for path in Path(text).rglob("*") if path.suffix.lower() in endings and path.is_file()]
-        inside = [(path, path.relative_to(text).parts) for path in found]
-        return sorted(str(path) for path, parts in inside if not any(p.startswith((".", "_")) for p in parts))
+        inside = [path for path in Path(text).rglob("*") if path.suffix.lower() in endings and path.is_file()]
+        parts_of = [(path, path.relative_to(text).parts) for path in inside]
+        return sorted(
+            str(path) for path, parts in parts_of if not any(p.startswith((".", "_")) for p in parts)
+        )
     return sorted(path for path in glob.glob(text, recursive=True) if path.lower().endswith(endings))
 
 

@@ -63,7 +63,7 @@ class CodedPiece:
         Number of missing values of every column in the rows that were read.
     log_densities : dict of str to float
         Sum over the rows of the log density of a column under its shape, in nats with the range scaled to 1.
-    held : list of ndarray of shape (n_columns, at most BLOCK_ROWS), uint8
+    blocks_in_memory : list of ndarray of shape (n_columns, at most BLOCK_ROWS), uint8
         Blocks in memory.
     path : str, optional
         File that holds the blocks instead.
@@ -75,7 +75,7 @@ class CodedPiece:
     n_columns: int
     n_missing: NDArray[np.int64]
     log_densities: dict[str, float]
-    held: list[NDArray[np.uint8]]
+    blocks_in_memory: list[NDArray[np.uint8]]
     path: str | None = None
     sizes: list[int] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ class CodedPiece:
     def blocks(self) -> Iterator[NDArray[np.uint8]]:
         """Give the blocks of cells, uint8 (n_columns, n_rows of the block); those of a file share their memory."""
         if self.path is None:
-            yield from self.held
+            yield from self.blocks_in_memory
             return
         space = np.empty(self.n_columns * max(self.sizes, default=0), np.uint8)
         with open(self.path, "rb", buffering=0) as file:
@@ -101,9 +101,13 @@ class CodedPiece:
         """Write the blocks to a new file in a folder, and release their memory."""
         number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
         with os.fdopen(number, "wb") as file:
-            for block in self.held:
+            for block in self.blocks_in_memory:
                 file.write(block.data)
-        self.path, self.sizes, self.held = path, [block.shape[1] for block in self.held], []
+        self.path, self.sizes, self.blocks_in_memory = (
+            path,
+            [block.shape[1] for block in self.blocks_in_memory],
+            [],
+        )
 
 
 def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:

@@ -22,6 +22,20 @@ _LEAST_STIRLING = 16
 
 
 @kernel
+def _number_below(value: float, ascending: NDArray[np.float64], first: int, n: int) -> int:
+    """Return how many of the `n` numbers from position `first` on are below a value."""
+    low = 0
+    size = n
+    while size > 0:
+        half = size // 2
+        # written without a branch on the data, which could not be predicted
+        is_above = value > ascending[first + low + half]
+        low = low + half + 1 if is_above else low
+        size = size - half - 1 if is_above else half
+    return low
+
+
+@kernel
 def cells_of_values(
     values: NDArray[np.float64], boundaries: NDArray[np.float64], missing: int, cells: NDArray[np.uint8]
 ) -> int:
@@ -37,15 +51,7 @@ def cells_of_values(
             cells[i] = missing
             n_missing += 1
             continue
-        low = 0
-        size = n
-        while size > 0:
-            half = size // 2
-            # written without a branch on the data, which could not be predicted
-            is_above = value > boundaries[low + half]
-            low = low + half + 1 if is_above else low
-            size = size - half - 1 if is_above else half
-        cells[i] = low
+        cells[i] = _number_below(value, boundaries, 0, n)
     return n_missing
 
 
@@ -77,14 +83,7 @@ def sum_log_heights(
         if is_point:
             continue
         value = min(max(value, edges[0]), edges[n_pieces])
-        low = 0
-        size = n_pieces - 1
-        # the number of inner edges below the value
-        while size > 0:
-            half = size // 2
-            is_above = value > edges[1 + low + half]
-            low = low + half + 1 if is_above else low
-            size = size - half - 1 if is_above else half
+        low = _number_below(value, edges, 1, n_pieces - 1)
         position = (value - edges[low]) / (edges[low + 1] - edges[low])
         # most values then need no logarithm
         product *= left[low] + position * (right[low] - left[low])

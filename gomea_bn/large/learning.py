@@ -158,13 +158,22 @@ class _Fit:
         table = self._sample()
         self.seed = seed_of(self.learner.random_state)
         on_sample = replace(self.learner, curves="none", missing="error", random_state=self.seed)
+        self.options = LearningOptions.of(on_sample, self.n_rows)
+        self.method, self.rule = scoring_of(table, self.options)
+        if self.rule.kind != DIRICHLET:
+            raise GomeaBnError(
+                [
+                    "A table in pieces can be learned with ",
+                    Option("scoring_method", "density-bd"),
+                    f" alone, got {self.method.name!r}.",
+                ]
+            )
         self.tell(f"Searching on a sample of {table.n_rows:,} rows.")
         on_sample.fit(table)
         after_search = perf_counter() - self.began
         if on_sample.stopped_by_ == "interrupt":
             self.stop.raise_for("interrupt")
         self.table = table
-        self.options = LearningOptions.of(on_sample, self.n_rows)
         self.shapes = column_shapes(table, self.options)
         self.sorted = {
             column.name: SortedColumn(np.asarray(column.values, np.float64))
@@ -272,7 +281,7 @@ class _Fit:
         n_distinct = self._n_distinct(column)
         if not self._repeats(column):
             distinct = rows
-        cost = self._method.cut_cost * np.log(max(n_distinct - 1, 1))
+        cost = self.method.cut_cost * np.log(max(n_distinct - 1, 1))
         if name in (self.options.cut_points or {}):
             cost = 0.0
         return GridColumn(boundaries, column.low, column.high, rows, distinct, cost, self.shapes.get(name))
@@ -292,22 +301,9 @@ class _Fit:
         new = once / column.n_rows * (self.n_rows - column.n_rows)
         return len(column.distinct) + min(new, once * max(once - 1, 0) / (2 * (twice + 1)))
 
-    @property
-    def _method(self) -> Any:
-        return scoring_of(self.table, self.options)[0]
-
     def _climb(self, network: DiscretizedBayesNet) -> Climb:
         """Return the climb that begins with the network of the sample."""
         table, options = self.table, self.options
-        method, rule = scoring_of(table, options)
-        if rule.kind != DIRICHLET:
-            raise GomeaBnError(
-                [
-                    "A table in pieces can be learned with ",
-                    Option("scoring_method", "density-bd"),
-                    f" alone, got {method.name!r}.",
-                ]
-            )
         _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
         n = len(table.columns)
         varying = np.array([not column.is_constant for column in table.columns])
@@ -327,7 +323,7 @@ class _Fit:
             rules=SearchRules(
                 edges=edge_rules,
                 pairs=pairs,
-                edge_cost=rule.edge_cost,
+                edge_cost=self.rule.edge_cost,
                 limits=CutLimits(1, options.max_bins, options.min_width, options.min_bin_count),
                 recut=frozenset(
                     v for v, c in enumerate(table.columns) if c.is_continuous and c.name not in fixed

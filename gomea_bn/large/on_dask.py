@@ -15,7 +15,7 @@ from gomea_bn.large.survey import Sampled, survey
 
 __all__ = ["DaskCounter"]
 
-# counts of so many pieces are added by one task
+# largest number of pieces whose counts one task adds
 _SUMMED = 8
 
 

@@ -8,7 +8,7 @@ learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a 
         Every run is a process of its own. Printed are seconds of the search on the sample and of everything, readings
         of the files, passes over the cells, the most memory of the process in GB, edges in common with the generating
         network and others, and the score per row. Rows up to --in-memory are also learned from a table in memory.
-        --workers counts by so many processes of a Dask cluster on this machine; 0 stands for threads.
+        --workers is the number of processes of a Dask cluster on this machine; 0 stands for threads.
 count   Nanoseconds a row and family on one thread, of the same families: in memory, and from cells.
 """
 
