@@ -193,5 +193,3 @@ def test_a_room_that_the_layers_need_is_not_exceeded():
     free = network_layout(names, edges)
     narrow = network_layout(names, edges, room=width(free) - 0.5)
     assert width(narrow) <= width(free) - 0.5
-    rows = [{name: y for name, (_, y) in layout["nodes"].items()} for layout in (free, narrow)]
-    assert rows[0] == rows[1]

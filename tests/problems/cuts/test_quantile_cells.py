@@ -213,7 +213,8 @@ def test_late_first_cuts_are_quantiles_alone():
     assert all(len(of_column) > 1 for of_column in first_cuts(variables, method, limits).values())
 
 
-def test_cuts_that_the_deadline_ended_are_not_kept():
+def test_cuts_that_the_deadline_ended_are_not_kept(monkeypatch):
+    monkeypatch.setattr("gomea_bn.learning.learning_problem.TALL_TABLE", 0)
     table, options = read_table(tall_table()), LearningOptions(max_bins=15)
     late = learning_problem(table, options, deadline=0.0)
     assert all(len(of_column) == 1 for of_column in late.first_cuts.values())
