@@ -452,7 +452,11 @@ class FamilyScorer:
         return other
 
     def without_curves(self) -> FamilyScorer:
-        """Return a scorer by tables alone, with the same libraries and codes, and a cache of its own."""
+        """Return a scorer by tables alone, with a cache of its own.
+
+        Both scorers share their libraries, which become the first ones again.
+        """
+        self._restore_first_libraries()
         other = copy(self)
         other.rows = self.rows._replace(curves=no_curves())
         other.caches = ThreadCaches(self.caches.max_bytes)
@@ -492,11 +496,7 @@ class FamilyScorer:
         if None not in library:
             return -1
         index = library.index(None)
-        view = int(self.view_offset[variable]) + index
-        self._set_policy(variable, index, Policy(cut_points))
-        # fresh words: cached scores of the former policy at this index must never be found again
-        keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)
-        self.rows.child_key[view], self.rows.parent_key[view] = 2 * keys[0] + 1, 2 * keys[1] + 1
+        self._replace_policy(variable, index, Policy(cut_points))
         return index
 
     def leave(self, variable: int, index: int) -> None:
@@ -505,6 +505,16 @@ class FamilyScorer:
             raise GomeaBnError(f"Policy {index} of variable {self.variables[variable].name!r} cannot leave.")
         self._libraries[variable][index] = None
         self.rows.cardinality[int(self.view_offset[variable]) + index] = 0
+
+    def _restore_first_libraries(self) -> None:
+        """Take the policies that have entered out of the libraries, and put first policies that have left back."""
+        for v in np.flatnonzero(self.grows).tolist():
+            first = self.variables[v].policies
+            for index, present in enumerate(self._libraries[v]):
+                if index >= len(first):
+                    self.leave(v, index)
+                elif present is not first[index]:
+                    self._replace_policy(v, index, first[index])
 
     def libraries_state(self) -> dict[str, Any]:
         """Return the libraries that grow, and the words by which cached scores know their policies."""
@@ -535,6 +545,14 @@ class FamilyScorer:
                 if entry is not None:
                     self._set_policy(v, index, Policy(np.array(entry[0], np.float64), bool(entry[1])))
         self.caches = ThreadCaches(self.caches.max_bytes)
+
+    def _replace_policy(self, variable: int, index: int, policy: Policy) -> None:
+        """Put a policy at an index of a library that another policy may have had."""
+        self._set_policy(variable, index, policy)
+        # fresh words: cached scores of the former policy at this index must never be found again
+        keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)
+        view = int(self.view_offset[variable]) + index
+        self.rows.child_key[view], self.rows.parent_key[view] = 2 * keys[0] + 1, 2 * keys[1] + 1
 
     def _set_policy(self, variable: int, index: int, policy: Policy) -> None:
         """Put a policy into a library, with its codes and constants."""

@@ -213,8 +213,8 @@ class StructureProblem(DiscreteDefaults):
 
         Notes
         -----
-        Both problems share their libraries of cuts, so that genotypes of this one lose their meaning when the other one
-        is searched.
+        Both problems share their libraries of cuts, which become the first ones again: genotypes of this problem lose
+        their meaning. The libraries at the end of a search would depend on where a clock has ended it.
         """
         possible = set(edges)
         allowed = np.zeros_like(self.edge_rules.allowed)

@@ -64,6 +64,23 @@ def test_entered_policy_is_as_if_it_had_been_there_from_the_start(method: str, c
             assert score == pytest.approx(slow, abs=1e-9)
 
 
+def test_a_scorer_without_curves_begins_with_the_first_libraries() -> None:
+    """A clock ends a search anywhere, so that what has entered since must not decide the search for tables."""
+    variables = tied_variables(4, 60, "cdc", n_distinct=30)
+    scorer, fresh = growing_scorer(variables), growing_scorer(variables)
+    family = [Family((0, 1), ((2, 1),))]
+    scorer.score(family)
+    scorer.leave(0, 1)
+    assert scorer.enter(0, np.array([0.123, 0.5])) == 1
+    assert scorer.enter(2, np.array([0.2])) == 3
+    other_score = scorer.score(family)
+    of_tables = scorer.without_curves()
+    assert [of_tables.library(v) for v in (0, 2)] == [fresh.library(v) for v in (0, 2)]
+    assert of_tables.rows.cardinality.tolist() == fresh.rows.cardinality.tolist()
+    for each in (scorer, of_tables):
+        assert each.score(family) == fresh.score(family) != other_score
+
+
 def test_equal_cuts_merge_and_first_places_stay() -> None:
     variables = tied_variables(1, 60, "cd", n_distinct=30)
     scorer = growing_scorer(variables)
