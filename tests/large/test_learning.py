@@ -25,6 +25,7 @@ from gomea_bn.large.learning import learn_from_pieces
 from gomea_bn.learning.learning_problem import LearningOptions, scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.runtime import cluster
 from gomea_bn.simulation.random_networks import random_network
 
 
@@ -202,7 +203,8 @@ def test_missing_values_are_named_or_dropped(frame, learner) -> None:
         ({"scheduler": "tcp://127.0.0.1:9"}, "No Dask scheduler answers"),
     ],
 )
-def test_options_that_do_not_apply_are_refused(frame, learner, options, message) -> None:
+def test_options_that_do_not_apply_are_refused(frame, learner, monkeypatch, options, message) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(GomeaBnError, match=message):
         learn_from_pieces(replace(learner, **options), [frame])
 
