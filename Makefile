@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= logical
 MOST_WORKERS ?= 4
 
-.PHONY: demo kernels test test-all lint format mutants clean
+.PHONY: demo kernels test test-all test-matrix lint format mutants docs pictures clean
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -16,6 +16,11 @@ $(VENV)/.installed-dev: pyproject.toml
 $(VENV)/.installed-demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile -e '.[demo]'
+	touch $@
+
+$(VENV)/.installed-docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-compile -e '.[docs]'
 	touch $@
 
 demo: $(VENV)/.installed-demo
@@ -47,6 +52,18 @@ format: $(VENV)/.installed-dev
 # changes of single places in the code, each of which some test must notice
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tools/mutants.py
+
+# the site in out/site; warnings and broken links are errors
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# the pictures of README and guides; needs Chromium
+pictures: $(VENV)/.installed-dev
+	$(BIN)/python scripts/pictures.py
+
+# installs and tests by every Python of the list that this machine has
+test-matrix:
+	$(PYTHON) tools/test_matrix.py
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -121,7 +121,9 @@ def test_the_published_numbers_are_the_best_ones():
 
 
 def test_the_verdicts_are_counted():
-    counts = Counter(each["verdict"] for path in ROOT.glob("results/*/claims.json") for each in claims(path.parent.name))
+    counts = Counter(
+        each["verdict"] for path in ROOT.glob("results/*/claims.json") for each in claims(path.parent.name)
+    )
     text = " ".join(TEXT.split())
     assert f"Of {counts.total()} comparisons" in text
     assert (
