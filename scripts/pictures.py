@@ -104,8 +104,8 @@ def draw_concepts(out: Path) -> None:
     front, (figure, ax) = _front(), _figure(1, 1, width=6, height=3.6)
     plot_front(front, objectives=["misfit", "complexity"], ax=ax)
     knee = front.knee()
-    ax.annotate("knee", (knee.objectives["misfit"], knee.objectives["complexity"]), (30, 30), textcoords="offset points",
-                arrowprops={"arrowstyle": "->"})  # fmt: skip
+    position = knee.objectives["misfit"], knee.objectives["complexity"]
+    ax.annotate("knee", position, (30, 30), textcoords="offset points", arrowprops={"arrowstyle": "->"})
     figure.savefig(out / "concept_front.png", dpi=110)
 
     figure, ax = _figure(1, 1, width=6, height=4)

@@ -1,7 +1,7 @@
 """Hooks of the documentation site: generated reference pages, and links to files outside `docs/`.
 
-mkdocs calls the functions named `on_...` (`hooks` in mkdocs.yml). The pages under `reference/` are written from the public
-names and from the commands, so that none can be missing.
+mkdocs calls the functions named `on_...` (`hooks` in mkdocs.yml). The pages under `reference/` are written from the
+public names and from the commands, so that none can be missing.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     for path, text in generated_pages():
         files.append(File.generated(config, path, content=text))
-    for source in sorted((ROOT / "results").glob("*/*")):
+    for source in sorted((ROOT / "results").rglob("*")):
         if source.suffix in (".md", ".png"):
             path = source.relative_to(ROOT).as_posix()
             content = source.read_text(encoding="utf-8") if source.suffix == ".md" else source.read_bytes()

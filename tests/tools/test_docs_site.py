@@ -7,10 +7,10 @@ from posixpath import dirname, normpath
 from posixpath import join as joined
 
 import docs_site
-import gomea_bn
 import pytest
 from typer.testing import CliRunner
 
+import gomea_bn
 from gomea_bn.cli import app as cli
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -58,7 +58,7 @@ def test_every_link_and_picture_of_the_site_exists(pages):
             if anchor and linked in pages:
                 assert anchor in anchors(pages[linked]), where
             n_links += 1
-    assert n_links > 150
+    assert n_links >= 100
 
 
 def test_every_page_is_in_the_navigation(pages):
