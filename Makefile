@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# a path instead of an import hook, which type checkers of other projects do not follow
+EDITABLE := --config-settings editable_mode=compat -e
 # processes that run the tests: one per core, but each takes up to 3 GB of memory
 WORKERS ?= logical
 MOST_WORKERS ?= 4
@@ -10,17 +12,17 @@ MOST_WORKERS ?= 4
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile $(EDITABLE) '.[dev]'
 	touch $@
 
 $(VENV)/.installed-demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile -e '.[demo]'
+	$(BIN)/python -m pip install --quiet --no-compile $(EDITABLE) '.[demo]'
 	touch $@
 
 $(VENV)/.installed-docs: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile -e '.[docs]'
+	$(BIN)/python -m pip install --quiet --no-compile $(EDITABLE) '.[docs]'
 	touch $@
 
 demo: $(VENV)/.installed-demo
