@@ -1,5 +1,6 @@
 """Wheel and sdist in a clean environment, and types of an editable installation; they need a package index."""
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -119,8 +120,15 @@ def test_types_of_an_editable_installation_are_seen(tree, python, tmp_path):
         "--no-incremental",
         "use.py",
     )
+    # the checkout must not be found another way
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     printed = subprocess.run(
-        [sys.executable, *map(str, words)], capture_output=True, text=True, cwd=tmp_path, check=False
+        [sys.executable, *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        check=False,
     ).stdout
     assert 'Revealed type is "int"' in printed, printed
     assert "benchmarks.Trap" in printed
