@@ -21,3 +21,7 @@ def test_a_python_is_found_by_its_version():
 
 def test_an_installation_that_fails_ends_the_steps(tmp_path):
     assert not test_matrix.tested("/bin/false", tmp_path / "venv", [], is_lowest=False)
+
+
+def test_the_tests_that_run_by_default_exist():
+    assert all((test_matrix.ROOT / path).is_file() for path in test_matrix.TESTS)
