@@ -27,7 +27,14 @@ TESTS = (
     "tests/test_public_names.py",
     "tests/test_readme.py",
 )
-_TOOLS = ("pytest>=8.2", "hypothesis>=6.100", "scikit-learn>=1.6", "pyagrum>=2.0")
+_TOOLS = (
+    "pytest>=8.2",
+    "hypothesis>=6.100",
+    "scikit-learn>=1.6",
+    "pyagrum>=2.0",
+    "pyarrow>=16",
+    "openpyxl>=3.1",
+)
 
 
 def lowest(requirements: list[str]) -> list[str]:
