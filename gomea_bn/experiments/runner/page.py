@@ -303,7 +303,8 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
         )
         sections.append(setting.rstrip() + more)
         claims = _verdicts(folder / name)
-        counts[name] = Counter(claim["verdict"] for claim in claims)
+        if claims:
+            counts[name] = Counter(claim["verdict"] for claim in claims)
         misses += _misses(name, [claim for claim in claims if claim["verdict"] == NOT_REPRODUCED])
     total = sum(counts.values(), Counter[str]())
     lines = [
@@ -349,14 +350,13 @@ def _draw_verdicts(counts: Mapping[str, Counter[str]]) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    shown = {name: count for name, count in counts.items() if count}
-    canvas = Canvas(figsize=(8, 1.1 + 0.28 * len(shown)), layout="constrained", dpi=100)
+    canvas = Canvas(figsize=(8, 1.1 + 0.28 * len(counts)), layout="constrained", dpi=100)
     FigureCanvasAgg(canvas)
     axes = canvas.add_subplot()
-    labels = [f"{name} ({count.total()})" for name, count in shown.items()]
-    lefts = [0.0] * len(shown)
+    labels = [f"{name} ({count.total()})" for name, count in counts.items()]
+    lefts = [0.0] * len(counts)
     for each in _VERDICTS:
-        shares = [count[each] / count.total() for count in shown.values()]
+        shares = [count[each] / count.total() for count in counts.values()]
         if any(shares):
             axes.barh(labels, shares, left=lefts, color=_VERDICT_COLOURS[each], label=each)
         lefts = [left + share for left, share in zip(lefts, shares, strict=True)]
