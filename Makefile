@@ -2,20 +2,27 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# a path instead of an import hook, which type checkers of other projects do not follow
+EDITABLE := --config-settings editable_mode=compat -e
 # processes that run the tests: one per core, but each takes up to 3 GB of memory
 WORKERS ?= logical
 MOST_WORKERS ?= 4
 
-.PHONY: demo kernels test test-all lint format mutants clean
+.PHONY: demo kernels test test-all test-matrix lint format mutants docs pictures clean
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile $(EDITABLE) '.[dev]'
 	touch $@
 
 $(VENV)/.installed-demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile -e '.[demo]'
+	$(BIN)/python -m pip install --quiet --no-compile $(EDITABLE) '.[demo]'
+	touch $@
+
+$(VENV)/.installed-docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-compile $(EDITABLE) '.[docs]'
 	touch $@
 
 demo: $(VENV)/.installed-demo
@@ -47,6 +54,18 @@ format: $(VENV)/.installed-dev
 # changes of single places in the code, each of which some test must notice
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tools/mutants.py
+
+# the site in out/site; warnings and broken links are errors
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# the pictures of README and guides; needs Chromium
+pictures: $(VENV)/.installed-dev
+	$(BIN)/python scripts/pictures.py
+
+# installs and tests by every Python of the list that this machine has
+test-matrix:
+	$(PYTHON) tools/test_matrix.py
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

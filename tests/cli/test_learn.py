@@ -13,6 +13,7 @@ from command_line import invoke, ok
 from network_examples import HOSTILE_NAMES
 from shaped_examples import shaped_table
 
+import gomea_bn
 from gomea_bn import (
     AveragedBayesNet,
     BayesNetEnsemble,
@@ -448,7 +449,7 @@ def test_tiers_come_from_one_place(tmp_path):
 
 def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
     assert "learn" in invoke().stdout
-    assert invoke("--version").stdout == "gomea-bn 0.1.0\n"
+    assert invoke("--version").stdout == f"gomea-bn {gomea_bn.__version__}\n"
     wrong = invoke("lern")
     assert wrong.exit_code == 2
     assert "lern" in wrong.stderr

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ from gomea_bn.experiments.runner.page import (
     write_report,
     write_summary,
 )
+from gomea_bn.experiments.runner.registry import experiments
 from gomea_bn.experiments.runner.report import (
     Figure,
     Panel,
@@ -320,6 +324,36 @@ def test_markdown_tables_keep_their_columns() -> None:
         assert line.replace("\\|", "").count("|") == 7
 
 
+def test_misses_for_one_reason_are_one_line_of_the_summary(tmp_path) -> None:
+    (tmp_path / "toy").mkdir()
+    claims = tuple(
+        Claim(name, "here", 1.0, (value,), reason="fewer rows") for name, value in (("a", 2.0), ("b", 3.0))
+    )
+    experiment = replace(
+        toy(), report=lambda _plan, _rows: replace(hostile_report(), figures=(), claims=claims)
+    )
+    write_report(tmp_path / "toy", experiment, toy().plan, [])
+    write_summary(tmp_path, ["toy"], tmp_path / "results.md")
+    text = (tmp_path / "results.md").read_text()
+    assert "| toy | 2 numbers, such as a | 1 | 2 | here | fewer rows |" in text
+
+
+def test_the_summary_in_docs_is_that_of_the_results(tmp_path) -> None:
+    root = Path(__file__).resolve().parent.parent.parent
+    for source in (
+        path for name in ("report.md", "claims.json") for path in (root / "results").glob(f"*/{name}")
+    ):
+        (tmp_path / source.parent.name).mkdir(exist_ok=True)
+        shutil.copy(source, tmp_path / source.parent.name)
+    write_summary(tmp_path, list(experiments()), tmp_path / "results.md")
+    assert sections(tmp_path / "results.md") == sections(root / "docs" / "results.md")
+
+
+def sections(path: Path) -> str:
+    """Return the summary without addresses, which depend on where it lies."""
+    return re.sub(r"\]\([^)]*\)", "]", path.read_text(encoding="utf-8"))
+
+
 def test_figures_are_the_same_bytes_for_the_same_data() -> None:
     figure = hostile_report().figures[0]
     assert draw(figure) == draw(figure)
@@ -337,12 +371,17 @@ def test_reports_are_files_that_need_nothing_else(tmp_path) -> None:
     (folder / "report.md").write_text("![own](./own.png)\n\n" + (folder / "report.md").read_text())
     (tmp_path / "docs").mkdir()
     write_summary(tmp_path, ["other", "toy"], tmp_path / "docs" / "results.md")
+    assert (tmp_path / "verdicts.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     text = (tmp_path / "docs" / "results.md").read_text()
     assert "![own](../toy/own.png)" in text
     assert "# Results" in text
     assert "| toy | - | - | - | - | 1 | - | 1 |" in text
     assert "| toy | a\\|b | 1 | 2 | here | 1 above: fewer rows |" in text
+    assert text.index("![Verdicts by experiment](../verdicts.png)") < text.index("### At a glance")
+    assert "| all | - | - | - | - | 1 | - | 1 |" in text
+    # a section has its setting and figures; its numbers stay in the report of the experiment
     assert "<details>" not in text
+    assert "### Published numbers" not in text
     million = settings_line(toy(), replace(toy().plan, seconds=None, evaluations=1_000_000))
     assert "at most 1,000,000 evaluations per search" in million
     assert "[toy/report.md](../toy/report.md)" in text

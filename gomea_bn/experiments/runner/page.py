@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -48,6 +48,11 @@ th{border-bottom:2px solid #555} img{max-width:100%} pre{background:#f4f4f4;padd
 _COLUMNS = ("published number", "paper", "ours", "setting", "verdict", "why")
 _VERDICTS = (REPRODUCED, BEATEN, EVEN, BEHIND, NOT_REPRODUCED, UNDECIDED, NOT_RUN)
 _CLAIMS = "claims.json"
+_CLAIMS_HEADING = "Published numbers"
+_VERDICT_COLOURS = {
+    REPRODUCED: "#0072b2", BEATEN: "#009e73", EVEN: "#56b4e9", BEHIND: "#e69f00", NOT_REPRODUCED: "#d55e00",
+    UNDECIDED: "#bbbbbb", NOT_RUN: "#eeeeee",
+}  # fmt: skip
 _TABLES_BEGIN = "<details><summary>Tables</summary>"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -108,7 +113,7 @@ def settings_line(experiment: Experiment, plan: Plan) -> str:
 def claims_sheet(report: Report) -> Sheet:
     """Return every published number and ours, with the setting and the verdict."""
     rows = [_claim_cells(claim) for claim in report.claims]
-    return Sheet("Published numbers", _COLUMNS, tuple(rows))
+    return Sheet(_CLAIMS_HEADING, _COLUMNS, tuple(rows))
 
 
 def _claim_cells(claim: Claim | Finding) -> tuple[str, ...]:
@@ -275,34 +280,92 @@ def _draw_panel(axes: Any, panel: Panel, lines: dict[str, Any]) -> None:
 
 
 def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
-    """Write one file on the experiments in a folder: the verdicts at a glance, then a section per experiment.
+    """Write one file on the experiments in a folder: the verdicts at a glance, then a short section per experiment.
 
-    Links lead to the tables and figures, which stay in the folders of the experiments.
+    The folder gets `verdicts.png`, a picture of the verdicts. Links lead to the tables and figures, which stay in the
+    folders of the experiments.
     """
-    counts, misses, sections = [], [], []
+    counts: dict[str, Counter[str]] = {}
+    misses: list[tuple[str, ...]] = []
+    sections = []
     for name in names:
         section = folder / name / "report.md"
         if not section.is_file():
             continue
-        link = quote(Path(os.path.relpath(section.parent.absolute(), path.parent.absolute())).as_posix())
+        link = _link(section.parent, path)
         text = section.read_text(encoding="utf-8").replace("](./", f"]({link}/")
-        before_tables, _, tables = text.partition(_TABLES_BEGIN)
-        more = f"\nMeans, quartiles and rank tests: [{name}/report.md]({link}/report.md).\n" if tables else ""
-        sections.append(before_tables.rstrip() + "\n" + more)
+        setting, _, tables = text.partition(f"\n### {_CLAIMS_HEADING}\n")
+        setting = setting.partition(_TABLES_BEGIN)[0]
+        more = (
+            f"\n\nEvery number, means and rank tests: [{name}/report.md]({link}/report.md).\n"
+            if tables
+            else "\n"
+        )
+        sections.append(setting.rstrip() + more)
         claims = _verdicts(folder / name)
-        counts_of = Counter(claim["verdict"] for claim in claims)
-        counts.append((name, *(str(counts_of[each]) if counts_of[each] else "-" for each in _VERDICTS)))
-        misses += [
-            (name, *(claim[column] for column in (*_COLUMNS[:4], "why")))
-            for claim in claims
-            if claim["verdict"] == NOT_REPRODUCED
-        ]
-    glance = [_markdown_table(Sheet("At a glance", ("experiment", *_VERDICTS), tuple(counts)))]
+        if claims:
+            counts[name] = Counter(claim["verdict"] for claim in claims)
+        misses += _misses(name, [claim for claim in claims if claim["verdict"] == NOT_REPRODUCED])
+    total = sum(counts.values(), Counter[str]())
+    lines = [
+        (name, *(str(count[each]) if count[each] else "-" for each in _VERDICTS))
+        for name, count in {**counts, "all": total}.items()
+    ]
+    glance = [_markdown_table(Sheet("At a glance", ("experiment", *_VERDICTS), tuple(lines)))]
+    if total:
+        picture = folder / "verdicts.png"
+        write_bytes(picture, _draw_verdicts(counts))
+        glance.insert(0, f"![Verdicts by experiment]({_link(picture, path)})")
     if misses:
         glance.append(
             _markdown_table(Sheet("Not reproduced", ("experiment", *_COLUMNS[:4], "why"), tuple(misses)))
         )
-    write_text(path, "\n\n".join([_HEAD, *glance, *sections]))
+    write_text(path, "\n\n".join([_HEAD, *glance, _VERDICT_RULES, *sections]))
+
+
+def _link(target: Path, path: Path) -> str:
+    """Return the address of a file or folder in a Markdown file."""
+    return quote(Path(os.path.relpath(target.absolute(), path.parent.absolute())).as_posix())
+
+
+def _misses(name: str, claims: Sequence[dict[str, str]]) -> list[tuple[str, ...]]:
+    """Return a line per reason for which published numbers of an experiment are not reproduced."""
+    by_reason: dict[str, list[dict[str, str]]] = {}
+    for claim in claims:
+        # the distance stands before the reason
+        by_reason.setdefault(claim["why"].rpartition(": ")[2], []).append(claim)
+    lines: list[tuple[str, ...]] = []
+    for reason, group in by_reason.items():
+        first = group[0]
+        cells = tuple(first[column] for column in _COLUMNS[:4])
+        if len(group) == 1:
+            lines.append((name, *cells, first["why"]))
+        else:
+            lines.append((name, f"{len(group)} numbers, such as {cells[0]}", *cells[1:], reason))
+    return lines
+
+
+def _draw_verdicts(counts: Mapping[str, Counter[str]]) -> bytes:
+    """Return a picture of the share of every verdict by experiment, as PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(8, 1.1 + 0.28 * len(counts)), layout="constrained", dpi=100)
+    FigureCanvasAgg(canvas)
+    axes = canvas.add_subplot()
+    labels = [f"{name} ({count.total()})" for name, count in counts.items()]
+    lefts = [0.0] * len(counts)
+    for each in _VERDICTS:
+        shares = [count[each] / count.total() for count in counts.values()]
+        if any(shares):
+            axes.barh(labels, shares, left=lefts, color=_VERDICT_COLOURS[each], label=each)
+        lefts = [left + share for left, share in zip(lefts, shares, strict=True)]
+    axes.invert_yaxis()
+    axes.set(xlim=(0, 1), xlabel="share of the published numbers")
+    canvas.legend(loc="outside upper center", ncols=len(_VERDICTS), fontsize=8, frameon=False)
+    buffer = io.BytesIO()
+    canvas.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
 
 
 def _verdicts(folder: Path) -> list[dict[str, str]]:
@@ -320,7 +383,12 @@ def _verdicts(folder: Path) -> list[dict[str, str]]:
 
 
 _HEAD = (
-    "# Results\n\nPublished experiments run again: every published number next to ours. *Reproduced*: the mean of the "
+    "# Results\n\nExperiments of the papers behind this package, run again: every published number next to ours. The "
+    "picture and the two tables are the summary; a section per experiment follows, with its setting, its figures and "
+    "a link to all of its numbers."
+)
+_VERDICT_RULES = (
+    "### What the verdicts mean\n\n*Reproduced*: the mean of the "
     "published method differs by at most the tolerance of a printed number, or by no more than chance explains "
     "(Welch's 95 % interval). *Beaten*: ours is better by more than that. *Even* and *behind* are verdicts on "
     "another method, or another law of networks, that is compared with the published one. *Undecided*: the runs are "

@@ -1,0 +1,27 @@
+"""Which versions are installed, and which Pythons are found."""
+
+import sys
+
+import test_matrix
+
+
+def test_lowest_versions_are_those_that_are_allowed():
+    assert test_matrix.lowest(["numpy>=2.0", "mkdocs>=1.6,<2", "locket"]) == [
+        "numpy==2.0",
+        "mkdocs==1.6",
+        "locket",
+    ]
+
+
+def test_a_python_is_found_by_its_version():
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert test_matrix.interpreter(version)
+    assert test_matrix.interpreter("3.99") is None
+
+
+def test_an_installation_that_fails_ends_the_steps(tmp_path):
+    assert not test_matrix.tested("/bin/false", tmp_path / "venv", [], is_lowest=False)
+
+
+def test_the_tests_that_run_by_default_exist():
+    assert all((test_matrix.ROOT / path).is_file() for path in test_matrix.TESTS)

@@ -1,0 +1,164 @@
+"""Hooks of the documentation site: generated reference pages, and links to files outside `docs/`.
+
+mkdocs calls the functions named `on_...` (`hooks` in mkdocs.yml). The pages under `reference/` are written from the
+public names and from the commands, so that none can be missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+# texts outside docs/ that are pages of the site
+PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+# modules whose public names users need, apart from helpers of the package
+_PROBLEM_NAMES = {
+    "gomea_bn.problems.base": (
+        "CompiledProblem", "Journal", "Solution", "evaluate", "evaluate_partial", "new_journal", "set_aux",
+        "set_gene", "set_term", "undo",
+    ),
+    "gomea_bn.problems.benchmarks": (
+        "BimodalTrap", "HIFF", "IsingSpinGlass", "MaxCut", "NKLandscape", "OneMax", "Trap", "Unitation",
+    ),
+}  # fmt: skip
+# pages of public names: title, modules; a name stands on the first page that has it
+API_PAGES = {
+    "learning": ("Learners, tables, knowledge", ("gomea_bn",)),
+    "plots": ("Plots", ("gomea_bn.plots",)),
+    "certainty": ("Certainty", ("gomea_bn.certainty",)),
+    "discretization": ("Discretizers", ("gomea_bn.discretization",)),
+    "metrics": ("Distances to a true network", ("gomea_bn.metrics",)),
+    "simulation": ("Random networks and experts", ("gomea_bn.simulation",)),
+    "optimisation": (
+        "Problems and optimisers",
+        ("gomea_bn.pymoo", *_PROBLEM_NAMES, "gomea_bn.problems.multi_objective"),
+    ),
+    "objects": (
+        "Objects that other calls return",
+        tuple(
+            f"gomea_bn.{name}"
+            for name in ("data", "network", "learning", "front", "expert", "prediction", "algorithms")
+        ),
+    ),
+}
+
+
+def public_names() -> dict[str, list[tuple[str, str]]]:
+    """Return by page of the API reference its names and where they are defined, without repetitions."""
+    seen: set[str] = set()
+    pages: dict[str, list[tuple[str, str]]] = {}
+    for page, (_, modules) in API_PAGES.items():
+        pages[page] = []
+        for module_name in modules:
+            module = import_module(module_name)
+            names = _PROBLEM_NAMES.get(module_name, tuple(getattr(module, "__all__", ())))
+            for name in sorted(names, key=str.lower):
+                value = getattr(module, name)
+                home = getattr(value, "__module__", None)
+                path = f"{home or module_name}.{getattr(value, '__qualname__', name)}"
+                # constants and compiled functions do not know where they are defined
+                if home is None or not home.startswith("gomea_bn") or not hasattr(value, "__qualname__"):
+                    path = f"{module_name}.{name}"
+                if path not in seen:
+                    seen.add(path)
+                    pages[page].append((f"{module_name}.{name}", path))
+    return pages
+
+
+def api_page(page: str) -> str:
+    """Return the Markdown of one page of the API reference; mkdocstrings replaces the lines that begin with ':::'."""
+    title, modules = API_PAGES[page]
+    parts = [f"# {title}", f"Import from {', '.join(f'`{module}`' for module in modules)}."]
+    parts += [f"::: {path}" for _, path in public_names()[page]]
+    return "\n\n".join(parts) + "\n"
+
+
+def command_page() -> str:
+    """Return the Markdown of the command line reference, from the commands themselves."""
+    import click
+    import typer
+
+    from gomea_bn.cli.app import main
+
+    group = typer.main.get_command(main)
+    assert hasattr(group, "commands")
+    context = click.Context(group, info_name="gomea-bn")  # type: ignore[arg-type]
+    parts = [
+        "# Command line reference",
+        "Generated from the commands. [Commands](../commands.md) has examples.",
+    ]
+    for name, command in sorted(group.commands.items()):
+        if command.hidden:
+            continue
+        parts += [f"## {name}", _prose(command.help or "")]
+        rows = [_option_row(parameter, context) for parameter in command.params]
+        if rows:
+            parts.append("\n".join(["| argument or option | default | meaning |", "|---|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _option_row(parameter: Any, context: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    if parameter.param_type_name == "argument":
+        names = f"`{parameter.metavar or parameter.name}`"
+    default = parameter.default
+    shown = "" if default in (None, False, ()) or callable(default) else f"`{default}`"
+    return f"| {names} | {shown} | {_prose(getattr(parameter, 'help', None) or '')} |"
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"([|<*\[\]])", r"\\\1", " ".join(text.replace("\b", "").split()))
+
+
+def generated_pages() -> Iterator[tuple[str, str]]:
+    """Return the path in the site and the Markdown of every page that is no file in `docs/`."""
+    for page in API_PAGES:
+        yield f"reference/{page}.md", api_page(page)
+    yield "reference/command_line.md", command_page()
+    for target, source in PAGES.items():
+        yield target, (ROOT / source).read_text(encoding="utf-8")
+
+
+def site_links(text: str, page: str) -> str:
+    """Return a page with links to files outside `docs/` turned into links inside the site.
+
+    Parameters
+    ----------
+    text : str
+        Markdown.
+    page : str
+        Path of the page in the site.
+    """
+    back = "../" * page.count("/")
+    for target, source in PAGES.items():
+        text = text.replace(f"](../{source}", f"]({back}{target}")
+    if page in PAGES:
+        # links of files at the root
+        text = text.replace("](docs/", "](")
+        for target, source in PAGES.items():
+            text = text.replace(f"]({source}", f"]({target}")
+    # the tables of experiments are pages too, and their figures lie next to them
+    return text.replace("](../results/", f"]({back}results/")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the generated pages, and the reports and figures of the experiments."""
+    from mkdocs.structure.files import File
+
+    for path, text in generated_pages():
+        files.append(File.generated(config, path, content=text))
+    for source in sorted((ROOT / "results").rglob("*")):
+        if source.suffix in (".md", ".png"):
+            path = source.relative_to(ROOT).as_posix()
+            content = source.read_text(encoding="utf-8") if source.suffix == ".md" else source.read_bytes()
+            files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Turn links to files outside `docs/` into links inside the site."""
+    return site_links(markdown, page.file.src_uri)

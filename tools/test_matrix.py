@@ -1,0 +1,101 @@
+"""Install the package into a fresh environment of every Python that this machine has, and run quick tests there.
+
+    python tools/test_matrix.py                      # Python 3.11 to 3.14, those that are present
+    python tools/test_matrix.py --pythons 3.11 --lowest
+    python tools/test_matrix.py -- tests             # other tests, here all of them
+
+`--lowest` installs the lowest versions of the dependencies that `pyproject.toml` allows. A Python that is absent is
+named and skipped. The exit code is 1 if an installation or a test failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+TESTS = (
+    "tests/data/test_table.py",
+    "tests/network/test_graph.py",
+    "tests/network/test_summary.py",
+    "tests/test_public_names.py",
+    "tests/test_readme.py",
+)
+_TOOLS = (
+    "pytest>=8.2",
+    "hypothesis>=6.100",
+    "scikit-learn>=1.6",
+    "pyagrum>=2.0",
+    "pyarrow>=16",
+    "openpyxl>=3.1",
+)
+
+
+def lowest(requirements: list[str]) -> list[str]:
+    """Return the requirements with their lowest versions, such as ``numpy==2.0`` for ``numpy>=2.0``."""
+    return [re.sub(r">=([\d.]+).*", r"==\1", requirement) for requirement in requirements]
+
+
+def interpreter(version: str) -> str | None:
+    """Return the path of a Python of a version that runs, from PATH or from pyenv, or None."""
+    of_pyenv = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    for path in (shutil.which(f"python{version}"), *map(str, sorted(of_pyenv))):
+        if path is None:
+            continue
+        answer = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        if answer.stdout.startswith(f"Python {version}."):
+            return path
+    return None
+
+
+def tested(python: str, folder: Path, tests: list[str], *, is_lowest: bool) -> bool:
+    """Make an environment in a folder, install the package and run the tests; return whether all of it succeeded."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements: list[str] = project["dependencies"]
+    shutil.rmtree(folder, ignore_errors=True)
+    own = folder / "bin" / "python"
+    pip = [str(own), "-m", "pip", "install", "--quiet", "--no-compile"]
+    steps = [
+        [python, "-m", "venv", str(folder)],
+        [*pip, *(lowest(requirements) if is_lowest else requirements), *_TOOLS],
+        [*pip, "--no-deps", str(ROOT)],
+        [str(own), "-m", "pytest", "-p", "no:cacheprovider", *tests],
+    ]
+    return all(subprocess.run(step, cwd=ROOT, check=False).returncode == 0 for step in steps)
+
+
+def main() -> None:
+    """Test every Python that is present and print one line for each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pythons", nargs="+", default=list(PYTHONS), help="versions, such as 3.12")
+    parser.add_argument(
+        "--lowest", action="store_true", help="install the lowest versions of the dependencies"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "out" / "matrix", help="folder of the environments"
+    )
+    parser.add_argument("tests", nargs="*", default=list(TESTS), help="tests to run")
+    options = parser.parse_args()
+    outcomes: dict[str, str] = {}
+    for version in options.pythons:
+        python = interpreter(version)
+        if python is None:
+            outcomes[version] = "absent"
+        else:
+            passed = tested(python, options.out / version, options.tests, is_lowest=options.lowest)
+            outcomes[version] = "passed" if passed else "FAILED"
+    for version, outcome in outcomes.items():
+        print(f"Python {version}: {outcome}")
+    sys.exit("FAILED" in outcomes.values())
+
+
+if __name__ == "__main__":
+    main()
