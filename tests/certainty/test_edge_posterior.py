@@ -150,7 +150,7 @@ def test_chains_sample_more_variables_than_an_integer_has_bits():
 
 
 def test_many_parent_sets_leave_the_likely_candidates(monkeypatch):
-    monkeypatch.setattr("gomea_bn.certainty.edge_posterior._MOST_SETS", 70)
+    monkeypatch.setattr("gomea_bn.certainty.sampled_posterior._MOST_SETS", 70)
     frame = discrete_frame(6, n_columns=6, n_rows=300)
     knowledge = ExpertKnowledge(required_edges=[("c5", "c0")])
     options: dict[str, Any] = {"knowledge": knowledge, "max_indegree": 2, "random_state": 1}
@@ -283,11 +283,3 @@ def test_an_ensemble_averages_over_its_bins():
     # levels are the same in all of them
     expected = edge_probabilities(network_of(frame), frame, equivalent_sample_size=10.0)
     np.testing.assert_allclose(result.arcs, expected.arcs, atol=1e-9)
-
-
-def test_missing_values_are_refused():
-    frame = discrete_frame(1)
-    network = network_of(frame)
-    frame.loc[3, "c1"] = None
-    with pytest.raises(GomeaBnError, match="'c1' has 1 missing value in row 3"):
-        edge_probabilities(network, frame)

@@ -7,7 +7,7 @@ import pytest
 from checkpoint_examples import killed_and_resumed
 
 from gomea_bn import Checkpoint, DiscretizedBayesNet, GomeaBnError
-from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
+from gomea_bn.certainty import EdgeProbabilities, edge_probabilities, sampled_posterior
 from gomea_bn.data.table import read_table
 
 
@@ -30,6 +30,7 @@ def probabilities(**options: Any) -> EdgeProbabilities:
 def test_killed_and_resumed_chains_give_the_same_probabilities(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
     resumed, n_kills = killed_and_resumed(
         monkeypatch, lambda checkpoint: probabilities(checkpoint=checkpoint), tmp_path / "c", 3
     )
