@@ -171,13 +171,7 @@ def _run_chains(
         # all chains end a turn, so that the clock ends them at the same sweep
         while taken < options.n_sweeps and not agree and not stop.reason:
             n_sweeps = min(n_in_turn, options.n_sweeps - taken, comparison - taken)
-            workers.run(
-                lambda _thread, block, n=n_sweeps: chains[block].sweep(n),
-                len(chains),
-                n_threads=n_threads,
-                inline=n_threads == 1,
-                n_certain=len(chains),
-            )
+            _sweep_all(chains, n_sweeps, workers)
             taken += n_sweeps
             if taken == comparison:
                 agree = chain_difference(_means(chains)) <= options.tolerance
@@ -187,6 +181,21 @@ def _run_chains(
     if stop.reason == "interrupt":
         section.write()
     return _means(chains), taken
+
+
+def _sweep_all(chains: Sequence[GraphChain], n_sweeps: int, workers: Workers) -> None:
+    """Let every chain take some sweeps; none of them is left out if the flag is raised."""
+
+    def work(_thread: int, block: int) -> None:
+        chains[block].sweep(n_sweeps)
+
+    workers.run(
+        work,
+        len(chains),
+        n_threads=workers.n_threads,
+        inline=workers.n_threads == 1,
+        n_certain=len(chains),
+    )
 
 
 def _means(chains: Sequence[GraphChain]) -> NDArray[np.float64]:

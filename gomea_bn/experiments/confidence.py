@@ -117,7 +117,7 @@ def _confidences(task: Task, frame: pd.DataFrame) -> pd.DataFrame:
         random_state=seed,
     )
     # sweeps end chains, not the clock, so that rows repeat
-    sampling = {"random_state": seed, "max_seconds": None, "n_sweeps": MOST_SWEEPS}
+    sampling: dict[str, Any] = {"random_state": seed, "max_seconds": None, "n_sweeps": MOST_SWEEPS}
     if method == POSTERIOR:
         return learner.fit(frame).edge_probabilities(**sampling).to_frame()
     ensemble = _ensemble(learner, frame, "subsample" if method == POSTERIOR_BINS else method, task)
@@ -203,8 +203,8 @@ def _series(cells: dict[tuple[int, str], dict[str, float]], name: str) -> tuple[
 NOTE = (
     "Pairs of columns, directions ignored, of all networks of a kind together. Frequencies are those among "
     f"{N_MEMBERS} networks, each learned from a subsample or a bootstrap resample of the rows. The posterior "
-    "is that of `edge_probabilities` over the bins of the learned network. posterior-bins is the mean of posteriors over the "
-    f"bins of the {N_MEMBERS} networks from subsamples, each computed from all rows; discrete tables have one set of "
+    "is that of `edge_probabilities` over the bins of the learned network. posterior-bins is the mean over "
+    f"the bins of the {N_MEMBERS} networks from subsamples, each from all rows; discrete tables have one set of "
     f"bins. Beyond 15 columns posteriors are sampled by four chains of at most {MOST_SWEEPS:,} sweeps. Random networks "
     f"have uniform values in every bin; those of {MGCD} have 10 to 30 columns and a normal distribution in every "
     "interval. ECE: mean distance between confidence and share of true pairs in ten bins."

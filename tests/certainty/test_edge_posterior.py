@@ -21,7 +21,9 @@ from gomea_bn import (
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.judge import codes_and_cards, family_score
+from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded_edges import recorded_edge_probabilities
+from gomea_bn.network.rows import table_for
 
 
 def by_graphs(frame, max_indegree=3, allows=lambda graph: True):
@@ -283,3 +285,40 @@ def test_an_ensemble_averages_over_its_bins():
     # levels are the same in all of them
     expected = edge_probabilities(network_of(frame), frame, equivalent_sample_size=10.0)
     np.testing.assert_allclose(result.arcs, expected.arcs, atol=1e-9)
+
+
+def with_gaps(frame, share, seed=0):
+    """Return the frame with a share of its cells missing."""
+    return frame.mask(np.random.default_rng(seed).random(frame.shape) < share)
+
+
+def test_missing_cells_are_filled_by_draws():
+    frame = discrete_frame(1, n_rows=200)
+    network = DiscretizedBayesNet.from_table(read_table(frame), [("c0", "c1")], {})
+    gaps = with_gaps(frame, 0.1)
+    result = edge_probabilities(network, gaps, n_completions=3, random_state=1)
+    assert result.n_completed_tables == 3
+    assert "missing cells filled by draws, means over 3 tables" in str(result)
+    table = table_for(network, gaps, allow_missing=True)
+    each = [
+        edge_probabilities(network, completed_table(network, table, np.random.default_rng([1, k])))
+        for k in range(3)
+    ]
+    assert len({part.arcs[0, 1] for part in each}) == 3
+    np.testing.assert_allclose(result.arcs, np.mean([part.arcs for part in each], axis=0))
+    assert result.recorded_network().metadata["edge_probabilities"]["n_completed_tables"] == 3
+    # every set of bins has as many tables
+    several = edge_probabilities(network, gaps, bins=[network] * 2, n_completions=3, random_state=1)
+    assert (several.n_completed_tables, several.n_bin_sets) == (4, 2)
+
+
+def test_threads_do_not_change_the_chains():
+    frame = discrete_frame(3, n_columns=6)
+    options: dict[str, Any] = {"method": "sampled", "n_sweeps": 50, "max_seconds": None, "random_state": 1}
+    with pytest.warns(UserWarning, match="have not mixed"):
+        one = edge_probabilities(network_of(frame), frame, **options)
+    with pytest.warns(UserWarning, match="have not mixed"):
+        two = edge_probabilities(network_of(frame), frame, n_jobs=2, **options)
+    np.testing.assert_array_equal(one.arcs, two.arcs)
+    with pytest.raises(GomeaBnError, match="n_jobs must be"):
+        edge_probabilities(network_of(frame), frame, n_jobs=0)
