@@ -327,7 +327,7 @@ def _learn(
         problem, written = further.problem, []
         record |= further.record
         network, averaged = further.network(learner), _averaged(learner)
-        if averaged is not None and further.probabilities is not None:
+        if averaged is not None and (further.probabilities is not None or further.stability is not None):
             averaged = averaged.with_metadata(**network.metadata)
         try:
             if out is not None:
@@ -437,8 +437,9 @@ class _Further:
         return entries
 
     def network(self, learner: BayesNetLearner) -> DiscretizedBayesNet:
-        """Return the network, with the probabilities of its edges if there are some."""
-        return learner.network_ if self.probabilities is None else self.probabilities.recorded_network()
+        """Return the network, with what was computed in its metadata."""
+        network = learner.network_ if self.probabilities is None else self.probabilities.recorded_network()
+        return network if self.stability is None else self.stability.recorded_network(network)
 
     def texts(self) -> dict[str, str]:
         """Return the texts of the files by name."""

@@ -24,8 +24,8 @@ def warm_up(
 
     if not kernels_can_be_kept():
         fail(
-            f"The kernels could not be kept in '{kernel_cache_dir()}': the folder cannot be written, or others can write "
-            "to it. NUMBA_CACHE_DIR names another one.",
+            f"The kernels could not be kept in '{kernel_cache_dir()}': the folder cannot be written, or others can "
+            "write to it. NUMBA_CACHE_DIR names another one.",
             FAILED,
         )
     seconds = compile_first(_compile_all, silent if quiet else say)

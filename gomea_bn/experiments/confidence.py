@@ -38,7 +38,7 @@ DISCRETE = ("asia", "child", "alarm")
 VARIANTS = (*RANDOM, MGCD, *DISCRETE)
 N_MEMBERS = 8
 N_BINS = 10
-MOST_SWEEPS = 4_000
+MOST_SWEEPS = 1_000
 """Largest number of sweeps of a chain, for networks of more than 15 columns."""
 MEASURES = ("ECE", "AUC", "Brier")
 
