@@ -175,7 +175,8 @@ def markdown_section(
         parts.append(_markdown_table(claims_sheet(report)))
     if report.sheets:
         tables = [_markdown_table(sheet) for sheet in report.sheets]
-        parts += [_TABLES_BEGIN, *tables, "</details>"]
+        # without published numbers the tables are the result, which summaries keep
+        parts += [_TABLES_BEGIN, *tables, "</details>"] if report.claims else tables
     return "\n\n".join(parts) + "\n"
 
 
@@ -291,7 +292,8 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
         sections.append(before_tables.rstrip() + "\n" + more)
         claims = _verdicts(folder / name)
         counts_of = Counter(claim["verdict"] for claim in claims)
-        counts.append((name, *(str(counts_of[each]) if counts_of[each] else "-" for each in _VERDICTS)))
+        if claims:
+            counts.append((name, *(str(counts_of[each]) if counts_of[each] else "-" for each in _VERDICTS)))
         misses += [
             (name, *(claim[column] for column in (*_COLUMNS[:4], "why")))
             for claim in claims

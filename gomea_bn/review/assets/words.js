@@ -57,7 +57,12 @@ function networkWords() {
       view.pin === view.selected && view.pin !== null
         ? [make("p", { class: "muted" }, "This is A. Go to another network to compare the two.")]
         : [];
-    return [...waiting, ...edgeGroups(classedEdges(model.edges[view.selected], null), null), ...shareNote(), ...stabilityWords()];
+    return [
+      ...waiting,
+      ...edgeGroups(classedEdges(model.edges[view.selected], null), null),
+      ...shareNote(),
+      ...stabilityWords(),
+    ];
   }
   const edges = classedEdges(model.edges[view.selected], compared.edges);
   const values = compared.kind === "pin" ? valueWords() : [];
