@@ -25,6 +25,8 @@ __all__ = ["ChainOptions", "Posterior", "chain_difference", "sampled_posterior"]
 _FIRST_COMPARISON = 2000
 # parent sets that a chain looks at between two looks at the clock: about ten milliseconds
 _SETS_PER_TURN = 1_000_000
+# what a step takes besides the parent sets that it looks at, in sets
+_SETS_PER_STEP = 500
 # nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together
 _MARGIN = 15.0
 # parent sets that chains score: seconds on a thousand rows
@@ -108,7 +110,8 @@ def sampled_posterior(
     generators = np.random.default_rng(options.seed).spawn(options.n_chains)
     sets = graphs.parent_sets(prune=True, margin=_MARGIN)
     chains = _chains(graphs, sets, generators)
-    n_in_turn = max(_SETS_PER_TURN // sum(len(of_child.scores) for of_child in sets), 1)
+    sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
+    n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
     means, n_sweeps = _run_chains(chains, options, n_in_turn, stop, section)
     return Posterior(means, n_sweeps, stop.reason or "end", n_candidates)
 

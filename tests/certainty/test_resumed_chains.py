@@ -48,7 +48,7 @@ def test_killed_and_resumed_chains_give_the_same_probabilities(
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 def test_chains_that_the_clock_ended_stay_ended(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"n_sweeps": 10**6, "max_seconds": 0.05}
+    options: dict[str, Any] = {"n_sweeps": 10**6, "tolerance": 0.0, "max_seconds": 0.05}
     first = probabilities(checkpoint=tmp_path, **options)
     again = probabilities(checkpoint=Checkpoint(tmp_path, resume=True), **options)
     assert (again.stopped_by, again.n_sweeps) == ("max_seconds", first.n_sweeps)
