@@ -19,6 +19,7 @@ from gomea_bn import (
     compare,
 )
 from gomea_bn.certainty import edge_probabilities
+from gomea_bn.certainty.sampled_posterior import chain_difference
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.judge import codes_and_cards, family_score
 from gomea_bn.network.inference.completion import completed_table
@@ -322,3 +323,9 @@ def test_threads_do_not_change_the_chains():
     np.testing.assert_array_equal(one.arcs, two.arcs)
     with pytest.raises(GomeaBnError, match="n_jobs must be"):
         edge_probabilities(network_of(frame), frame, n_jobs=0)
+
+
+def test_chains_differ_by_pairs_as_well_as_by_edges():
+    means = np.array([[[0, 0.1], [0.2, 0]], [[0, 0], [0, 0]]])
+    assert chain_difference(means) == pytest.approx(0.3)
+    assert np.isnan(chain_difference(means[:1]))
