@@ -17,6 +17,7 @@ from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.refiner import Refiner
 from gomea_bn.runtime.fingerprint import fingerprint
 from gomea_bn.runtime.jit import kernel, note_source
 from gomea_bn.runtime.kernel_compiler import CalledKernelCompiler
@@ -133,27 +134,6 @@ def undo(solution: Solution, journal: Journal) -> None:
     for k in range(journal.counts[AUX] - 1, -1, -1):
         solution.aux[journal.aux[k]] = journal.aux_values[k]
     journal.counts[:] = 0
-
-
-class Refiner(Protocol):
-    """An object that improves solutions by means that only their problem has."""
-
-    def improved(
-        self,
-        genotype: NDArray[np.int16],
-        generator: np.random.Generator,
-        in_use: Callable[[int], NDArray[np.int64]],
-    ) -> NDArray[np.int16]:
-        """Return a genotype that is at least as good; ``in_use(gene)`` returns the values of a gene in use."""
-
-    def affordable(self, n_eval: int) -> bool:
-        """Return whether the work done so far is in proportion to `n_eval` evaluations of the search."""
-
-    def state(self) -> dict[str, Any]:
-        """Return what later work depends on, as plain values and arrays, for checkpoints."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take in what `state` had returned."""
 
 
 @runtime_checkable

@@ -25,6 +25,7 @@ from gomea_bn.problems.kernels.front import (
 )
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.refiner import ValuesInUse
 from gomea_bn.problems.scores import scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
@@ -242,9 +243,7 @@ class FrontProblem(StructureProblem):
             "expert's rows": data_digest(expert),
         }
 
-    def enter_policy(
-        self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
-    ) -> int:
+    def enter_policy(self, variable: int, cut_points: NDArray[np.float64], in_use: ValuesInUse) -> int:
         """Return the gene's value for these cuts as `StructureProblem` does, after coding the expert's rows by them."""
         index = super().enter_policy(variable, cut_points, in_use)
         self._code_entered(variable, index)

@@ -8,7 +8,7 @@ of MINOBS (Lee and van Beek 2017).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, reinsert_all
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.refiner import Refiner, ValuesInUse
 from gomea_bn.problems.scores import rounding
 
 __all__ = ["ParentLibraries", "ParentPricer"]
@@ -261,7 +262,7 @@ class OrderedProblem(Protocol):
         """Return the genotype of arcs and of one policy index per variable."""
 
 
-class ParentPricer:
+class ParentPricer(Refiner):
     """Improves graphs by parent sets of growing libraries and by moves in orders of the variables.
 
     Parameters
@@ -291,21 +292,9 @@ class ParentPricer:
         self.libraries.restore(state)
 
     def improved(
-        self,
-        genotype: NDArray[np.int16],
-        generator: np.random.Generator,
-        in_use: Callable[[int], NDArray[np.int64]],
+        self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
     ) -> NDArray[np.int16]:
-        """Return the graph of a good order near that of a genotype, at least as good as the genotype's graph.
-
-        Parameters
-        ----------
-        genotype : ndarray of shape (n_genes,), int16
-            Without cycles, as evaluation leaves it.
-        generator : numpy.random.Generator
-        in_use : callable
-            Not used.
-        """
+        """Return the graph of a good order near that of a genotype; `in_use` plays no part."""
         n = self.problem.n_nodes
         parents: list[list[int]] = [[] for _ in range(n)]
         for parent, child in self.problem.edges(genotype):

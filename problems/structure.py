@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
+from gomea_bn.problems.refiner import ValuesInUse
 from gomea_bn.runtime.run_state import fill
 
 __all__ = ["StructureProblem"]
@@ -137,9 +138,7 @@ class StructureProblem(DiscreteDefaults):
         self.allowed[gene, indices] = True
         self.alphabet[gene] = indices[-1] + 1
 
-    def enter_policy(
-        self, variable: int, cut_points: NDArray[np.float64], in_use: Callable[[int], NDArray[np.int64]]
-    ) -> int:
+    def enter_policy(self, variable: int, cut_points: NDArray[np.float64], in_use: ValuesInUse) -> int:
         """Return the value of a variable's gene for these cuts, which enter the library if they are new.
 
         Parameters
@@ -300,7 +299,7 @@ class StructureProblem(DiscreteDefaults):
         cut_points: NDArray[np.float64],
         genotype: NDArray[np.int16],
         network: CodedNetwork,
-        in_use: Callable[[int], NDArray[np.int64]],
+        in_use: ValuesInUse,
     ) -> bool:
         """Give a variable other cuts, in a genotype and in its network; return False if the library has no room.
 

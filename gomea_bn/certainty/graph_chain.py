@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.kernels import MOST_DRAWN, Families, Graph, WorkSpace, sweep
+from gomea_bn.certainty.kernels import MOST_DRAWN, STEP, Families, Graph, WorkSpace, sweep
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.run_state import generator_of, generator_states
@@ -65,7 +65,7 @@ def chain_families(sets: Sequence[ParentSets]) -> Families:
     """Return the parent sets of all variables as kernels read them."""
     n = len(sets)
     members = np.concatenate([of_child.members for of_child in sets])
-    filled = np.full((len(members), max(1, int(members.sum(axis=1).max()))), n, np.int64)
+    filled = np.full((len(members), max(1, int(members.sum(axis=1).max()))), n, np.uint32)
     rows, variables = np.nonzero(members)
     firsts = np.searchsorted(rows, rows)
     filled[rows, np.arange(len(rows)) - firsts] = variables
@@ -79,10 +79,17 @@ def chain_families(sets: Sequence[ParentSets]) -> Families:
         ),
         members=filled,
         scores=np.concatenate([of_child.scores for of_child in sets]),
+        weights=np.concatenate([_weights(of_child.scores) for of_child in sets]),
         partners=_cumulative_partners(sets),
         n_acyclic=np.array([len(of_size) for of_size in graphs], np.int64),
         acyclic=acyclic,
     )
+
+
+def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of the sets of one variable, best score first; see `Families`."""
+    below = scores[0] - scores
+    return np.asarray(np.exp(STEP * np.floor(below / STEP) - below))
 
 
 class GraphChain:
@@ -111,9 +118,13 @@ class GraphChain:
         self._work = WorkSpace(
             block=np.zeros(MOST_DRAWN, np.int64),
             reached=np.zeros(n + 1, np.int64),
-            log_sums=np.zeros((MOST_DRAWN, 1 << MOST_DRAWN)),
+            sums=np.zeros((MOST_DRAWN, 1 << MOST_DRAWN)),
             tops=np.zeros((MOST_DRAWN, 1 << MOST_DRAWN)),
+            bases=np.zeros((MOST_DRAWN, 1 << MOST_DRAWN)),
+            log_sums=np.zeros((MOST_DRAWN, 1 << MOST_DRAWN)),
             weights=np.zeros(families.acyclic.shape[1]),
+            shares=np.zeros(n + 1),
+            descends=np.zeros((n + 1, n), np.uint8),
             marks=np.zeros(n + 1, np.int64),
             path=np.zeros(n + 1, np.int64),
             steps=np.zeros(n + 1, np.int64),
@@ -148,18 +159,26 @@ class GraphChain:
         self._sums = list(np.array(state["sums"], np.float64).reshape(-1, n + 1, n))
         self._counts, self._sweeps_in_sum = list(state["counts"]), state["sweeps_in_sum"]
 
-    def sweep(self) -> None:
-        """Take as many steps as there are variables, and add the probabilities of edges given the graph."""
-        if not self._counts or self._counts[-1] == self._sweeps_in_sum:
-            if len(self._sums) == _MOST_SUMS:
-                self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
-                self._sweeps_in_sum *= 2
-                self._counts = [self._sweeps_in_sum] * len(self._sums)
-            n = len(self._graph.order)
-            self._sums.append(np.zeros((n + 1, n)))
-            self._counts.append(0)
-        sweep(self._families, self._graph, self._work, self._sums[-1], self._generator)
-        self._counts[-1] += 1
+    def sweep(self, n_sweeps: int = 1) -> None:
+        """Take sweeps of as many steps as there are variables, and add the probabilities of edges given the graphs."""
+        while n_sweeps > 0:
+            self._open_sum()
+            n_taken = min(n_sweeps, self._sweeps_in_sum - self._counts[-1])
+            sweep(self._families, self._graph, self._work, self._sums[-1], n_taken, self._generator)
+            self._counts[-1] += n_taken
+            n_sweeps -= n_taken
+
+    def _open_sum(self) -> None:
+        """Begin another sum where the last one is complete; of too many, every two become one."""
+        if self._counts and self._counts[-1] < self._sweeps_in_sum:
+            return
+        if len(self._sums) == _MOST_SUMS:
+            self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
+            self._sweeps_in_sum *= 2
+            self._counts = [self._sweeps_in_sum] * len(self._sums)
+        n = len(self._graph.order)
+        self._sums.append(np.zeros((n + 1, n)))
+        self._counts.append(0)
 
     def mean_probabilities(self) -> NDArray[np.float64]:
         """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""

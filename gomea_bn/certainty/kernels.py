@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below
 
-__all__ = ["MOST_DRAWN", "Families", "Graph", "WorkSpace", "sweep"]
+__all__ = ["MOST_DRAWN", "STEP", "Families", "Graph", "WorkSpace", "sweep"]
 
 MOST_DRAWN = 4
 """Largest number of variables whose parents are drawn at once."""
 
-# weights below the largest one of their sum by this number of nats add nothing
-_NEGLIGIBLE = 30.0
+STEP = 300.0
+"""Nats below the best set of a variable after which weights of sets begin at 1 again, which floats could not hold."""
+
+# weights below the largest one of their sum by this number of nats add nothing: thousands of them change it by 1e-5
+_NEGLIGIBLE = 20.0
+_STEP_WEIGHT = float(np.exp(-STEP))
 
 
 class Families(NamedTuple):
@@ -26,10 +30,13 @@ class Families(NamedTuple):
     ----------
     offsets : ndarray of shape (n + 1,), int64
         The sets of variable v are at `offsets[v]` to `offsets[v + 1]`, best score first.
-    members : ndarray of shape (n_sets, most_members), int64
+    members : ndarray of shape (n_sets, most_members), uint32
         Members of every set, filled up with n.
     scores : ndarray of shape (n_sets,), float64
         Scores of the families in nats.
+    weights : ndarray of shape (n_sets,), float64
+        Exponentials of the scores, above the greatest number that is a multiple of `STEP` below the variable's best
+        score and not below the set's own score.
     partners : ndarray of shape (n, n), float64
         Cumulative probabilities of a variable that is drawn together with another one, per row.
     n_acyclic : ndarray of shape (MOST_DRAWN,), int64
@@ -39,8 +46,9 @@ class Families(NamedTuple):
     """
 
     offsets: NDArray[np.int64]
-    members: NDArray[np.int64]
+    members: NDArray[np.uint32]
     scores: NDArray[np.float64]
+    weights: NDArray[np.float64]
     partners: NDArray[np.float64]
     n_acyclic: NDArray[np.int64]
     acyclic: NDArray[np.int64]
@@ -62,18 +70,26 @@ class WorkSpace(NamedTuple):
         Variables whose parents are drawn.
     reached : ndarray of shape (n + 1,), int64
         Variables of the block from which a variable descends or which it is, as bits; 0 at n.
-    log_sums, tops : ndarray of shape (MOST_DRAWN, 2**MOST_DRAWN), float64
-        Log of the sum, and largest score, of the sets of a block's variable by the variables that they reach.
+    sums, tops, bases, log_sums : ndarray of shape (MOST_DRAWN, 2**MOST_DRAWN), float64
+        By the variables that the sets of a block's variable reach: sum of their weights, their largest score, the score
+        above which its weight counts, and log of the sum.
     weights : ndarray of shape (most_graphs,), float64
+    shares : ndarray of shape (n + 1,), float64
+    descends : ndarray of shape (n + 1, n), uint8
+        Whether a variable descends from another one or is it; 0 in the last row.
     marks : ndarray of shape (n + 1,), int64
     path, steps, new_order : ndarray of shape (n + 1,), int64
     """
 
     block: NDArray[np.int64]
     reached: NDArray[np.int64]
-    log_sums: NDArray[np.float64]
+    sums: NDArray[np.float64]
     tops: NDArray[np.float64]
+    bases: NDArray[np.float64]
+    log_sums: NDArray[np.float64]
     weights: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    descends: NDArray[np.uint8]
     marks: NDArray[np.int64]
     path: NDArray[np.int64]
     steps: NDArray[np.int64]
@@ -117,34 +133,58 @@ def _mark_descendants(families: Families, graph: Graph, size: int, work: WorkSpa
     reached[:] = 0
     for k in range(size):
         reached[work.block[k]] = 1 << k
+    is_below = False
     for v in graph.order:
-        if reached[v] == 0:
+        if reached[v] != 0:
+            is_below = True
+        elif is_below:
             reached[v] = _reached_by(families, reached, graph.chosen[v])
     return 0
 
 
 @kernel
+def _base(families: Families, v: int, score: float) -> float:
+    """Return the score above which the weight of a set of variable v with this score counts."""
+    best = families.scores[families.offsets[v]]
+    return best - STEP * np.floor((best - score) / STEP)
+
+
+@kernel
+def _weight(families: Families, position: int, base: float) -> float:
+    """Return the weight of a set above a base that is that of a better set less than `STEP` above it."""
+    weight = families.weights[position]
+    return weight if families.scores[position] > base - STEP else weight * _STEP_WEIGHT
+
+
+@kernel
 def _sum_sets(families: Families, size: int, work: WorkSpace) -> int:
-    """Write `work.log_sums` and `work.tops`; sets that a variable of the block itself reaches do not count."""
-    log_sums, tops = work.log_sums, work.tops
+    """Write sums of sets to `work`; sets that a variable of the block itself reaches do not count.
+
+    Sets that no variable of the block reaches fit every graph over the block. Sets far below the best of them, which
+    come last, therefore add nothing to any sum that matters.
+    """
+    sums, tops, bases = work.sums, work.tops, work.bases
     for k in range(size):
-        log_sums[k] = 0.0
+        sums[k] = 0.0
         tops[k] = -np.inf
         v = work.block[k]
         for position in range(families.offsets[v], families.offsets[v + 1]):
+            score = families.scores[position]
+            if score - tops[k, 0] <= -_NEGLIGIBLE:
+                break
             bits = _reached_by(families, work.reached, position)
             if bits >> k & 1:
                 continue
-            if log_sums[k, bits] == 0.0:
-                tops[k, bits] = families.scores[position]
-            below = families.scores[position] - tops[k, bits]
-            if below > -_NEGLIGIBLE:
-                log_sums[k, bits] += np.exp(below)
+            if sums[k, bits] == 0.0:
+                tops[k, bits] = score
+                bases[k, bits] = _base(families, v, score)
+            if score - tops[k, bits] > -_NEGLIGIBLE:
+                sums[k, bits] += _weight(families, position, bases[k, bits])
         for bits in range(1 << size):
-            if log_sums[k, bits] > 0.0:
-                log_sums[k, bits] = tops[k, bits] + np.log(log_sums[k, bits])
+            if sums[k, bits] > 0.0:
+                work.log_sums[k, bits] = bases[k, bits] + np.log(sums[k, bits])
             else:
-                log_sums[k, bits] = -np.inf
+                work.log_sums[k, bits] = -np.inf
     return 0
 
 
@@ -171,15 +211,15 @@ def _draw_acyclic(families: Families, size: int, work: WorkSpace, generator: np.
 def _draw_set(families: Families, k: int, bits: int, work: WorkSpace, generator: np.random.Generator) -> int:
     """Return the position of a parent set of variable k of the block among those that reach `bits`."""
     v = work.block[k]
-    left = generator.random()
+    left = generator.random() * work.sums[k, bits]
     drawn = -1
     for position in range(families.offsets[v], families.offsets[v + 1]):
-        if _reached_by(families, work.reached, position) != bits:
-            continue
         if families.scores[position] - work.tops[k, bits] <= -_NEGLIGIBLE:
             break
+        if _reached_by(families, work.reached, position) != bits:
+            continue
         drawn = position
-        left -= np.exp(families.scores[position] - work.log_sums[k, bits])
+        left -= _weight(families, position, work.bases[k, bits])
         if left < 0.0:
             break
     return drawn
@@ -236,19 +276,43 @@ def _draw_parents(
 
 
 @kernel
+def _fill_descents(families: Families, graph: Graph, work: WorkSpace) -> int:
+    """Write `work.descends` for a graph."""
+    descends = work.descends
+    for v in graph.order:
+        descends[v, :] = 0
+        descends[v, v] = 1
+        for k in range(families.members.shape[1]):
+            parent = families.members[graph.chosen[v], k]
+            for u in range(len(graph.order)):
+                descends[v, u] |= descends[parent, u]
+    return 0
+
+
+@kernel
 def _add_probabilities(families: Families, graph: Graph, work: WorkSpace, totals: NDArray[np.float64]) -> int:
     """Add the probability of every edge given the parents of all variables but its child to `totals` (n + 1, n)."""
+    shares, descends = work.shares, work.descends
+    _fill_descents(families, graph, work)
     for v in range(len(graph.order)):
-        work.block[0] = v
-        _mark_descendants(families, graph, 1, work)
-        _sum_sets(families, 1, work)
+        shares[:] = 0.0
+        top, base, total = -np.inf, 0.0, 0.0
         for position in range(families.offsets[v], families.offsets[v + 1]):
-            if families.scores[position] - work.tops[0, 0] <= -_NEGLIGIBLE:
+            score = families.scores[position]
+            if score - top <= -_NEGLIGIBLE:
                 break
-            if _reached_by(families, work.reached, position) == 0:
-                probability = np.exp(families.scores[position] - work.log_sums[0, 0])
+            is_below = False
+            for k in range(families.members.shape[1]):
+                is_below |= descends[families.members[position, k], v] != 0
+            if not is_below:
+                if top == -np.inf:
+                    top, base = score, _base(families, v, score)
+                weight = _weight(families, position, base)
+                total += weight
                 for k in range(families.members.shape[1]):
-                    totals[families.members[position, k], v] += probability
+                    shares[families.members[position, k]] += weight
+        for parent in range(len(shares)):
+            totals[parent, v] += shares[parent] / total
     return 0
 
 
@@ -258,16 +322,18 @@ def sweep(
     graph: Graph,
     work: WorkSpace,
     totals: NDArray[np.float64],
+    n_sweeps: int,
     generator: np.random.Generator,
 ) -> int:
-    """Take as many steps as there are variables, and add the probabilities of edges to `totals` (n + 1, n).
+    """Take `n_sweeps` times as many steps as there are variables, each time adding the probabilities of edges.
 
-    A step draws the parents of one to four variables at once. Changes `graph`, `work` and `totals`.
+    A step draws the parents of one to four variables at once. Changes `graph`, `work` and `totals` (n + 1, n).
     """
     n = len(graph.order)
-    for _ in range(n):
-        number = generator.random()
-        size = 1 + (number > 0.1) + (number > 0.4) + (number > 0.8)
-        _draw_parents(families, graph, min(size, n), work, generator)
-    _add_probabilities(families, graph, work, totals)
+    for _ in range(n_sweeps):
+        for _step in range(n):
+            number = generator.random()
+            size = 1 + (number > 0.1) + (number > 0.4) + (number > 0.8)
+            _draw_parents(families, graph, min(size, n), work, generator)
+        _add_probabilities(families, graph, work, totals)
     return 0

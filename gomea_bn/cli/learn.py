@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -248,7 +248,7 @@ def learn(
             verbose=not quiet,
         )
         kept = read_checkpoint(checkpoint, every, resume)
-        further = _Further(confidence=confidence, n_repeats=repeat)
+        further = _Further(confidence=confidence, n_repeats=repeat, checkpoint=kept)
         _learn(learner, data, out, reading, kept, further, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, written_options(cut_points=cut_points, cuts=cuts, tiers=tiers))
@@ -280,6 +280,7 @@ def _learn(
     from gomea_bn.runtime.threads import thread_count
 
     check_density(learner.density, learner.line)
+    further.check()
     options = LearningOptions.of(learner)
     if options.scoring_method is not None:
         scoring_method(options.scoring_method)
@@ -306,8 +307,6 @@ def _learn(
             reading=reading,
         )
         source_sha256 = file_digest(data)
-        if further.confidence:
-            rows.require_complete("--confidence", "use --missing drop")
         tell(rows.describe(KIND_OVERRIDE, spelling()))
         resolved = LearningOptions.of(learner, rows.n_rows)
         check_learning(rows, resolved)
@@ -328,7 +327,7 @@ def _learn(
         problem, written = further.problem, []
         record |= further.record
         network, averaged = further.network(learner), _averaged(learner)
-        if averaged is not None and further.probabilities is not None:
+        if averaged is not None and (further.probabilities is not None or further.stability is not None):
             averaged = averaged.with_metadata(**network.metadata)
         try:
             if out is not None:
@@ -351,19 +350,38 @@ def _learn(
             fail(problem, FAILED)
 
 
+# folders of checkpoints within that of the search
+_REPEATS, _PROBABILITIES = "repeats", "probabilities"
+
+
 @dataclass
 class _Further:
     """What `learn` computes after the search: repeated networks, and probabilities of edges.
 
     Ctrl-C ends a part and keeps what is complete. `problem` is the error of a part that could not be computed, which
-    must not lose the network.
+    must not lose the network. Each part has a checkpoint in a folder of its own, within that of the search.
     """
 
     confidence: bool
     n_repeats: int
+    checkpoint: Checkpoint | None = None
     stability: Stability | None = None
     probabilities: EdgeProbabilities | None = None
     problem: GomeaBnError | None = None
+
+    def check(self) -> None:
+        """Raise `GomeaBnError` if a checkpoint of a part would be lost."""
+        for name, is_wanted in ((_REPEATS, self.n_repeats), (_PROBABILITIES, self.confidence)):
+            part = self._checkpoint(name)
+            if is_wanted and part is not None:
+                part.check()
+
+    def _checkpoint(self, name: str) -> Checkpoint | None:
+        """Return the checkpoint of a part; one that had not begun starts."""
+        if self.checkpoint is None:
+            return None
+        part = replace(self.checkpoint, folder=Path(self.checkpoint.folder) / name)
+        return replace(part, resume=part.resume and part.path.exists())
 
     def compute(self, learner: BayesNetLearner, tell: Callable[[str], None]) -> None:
         """Repeat the search and compute the probabilities, as far as they are wanted."""
@@ -378,7 +396,9 @@ class _Further:
                 repeated = self._repeat(learner, tell)
             if self.confidence:
                 tell("Computing the probabilities of edges (Ctrl-C ends this and keeps the network).")
-                self.probabilities = learner.edge_probabilities(bins=repeated, random_state=learner.seed_)
+                self.probabilities = learner.edge_probabilities(
+                    bins=repeated, random_state=learner.seed_, checkpoint=self._checkpoint(_PROBABILITIES)
+                )
         except GomeaBnError as error:
             self.problem = error
         except KeyboardInterrupt:
@@ -393,7 +413,7 @@ class _Further:
         tell(f"Repeating the search {counted(self.n_repeats, 'time')} (Ctrl-C keeps the repeats so far).")
         ensemble = BayesNetEnsemble(
             type(learner)(**options), n_networks=self.n_repeats, random_state=learner.seed_
-        ).fit(learner.table_)
+        ).fit(learner.table_, checkpoint=self._checkpoint(_REPEATS))
         if ensemble.n_networks_ < self.n_repeats:
             tell(f"Interrupted after {counted(ensemble.n_networks_, 'repeat')}.")
         self.stability = stability(learner.network_, ensemble.networks_)
@@ -417,8 +437,9 @@ class _Further:
         return entries
 
     def network(self, learner: BayesNetLearner) -> DiscretizedBayesNet:
-        """Return the network, with the probabilities of its edges if there are some."""
-        return learner.network_ if self.probabilities is None else self.probabilities.recorded_network()
+        """Return the network, with what was computed in its metadata."""
+        network = learner.network_ if self.probabilities is None else self.probabilities.recorded_network()
+        return network if self.stability is None else self.stability.recorded_network(network)
 
     def texts(self) -> dict[str, str]:
         """Return the texts of the files by name."""

@@ -20,8 +20,14 @@ def warm_up(
 
     NUMBA_CACHE_DIR names another folder for them. Exit codes: 0 done, 1 the kernels could not be kept on disk.
     """
-    from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached
+    from gomea_bn.runtime.jit import kernel_cache_dir, kernels_are_cached, kernels_can_be_kept
 
+    if not kernels_can_be_kept():
+        fail(
+            f"The kernels could not be kept in '{kernel_cache_dir()}': the folder cannot be written, or others can "
+            "write to it. NUMBA_CACHE_DIR names another one.",
+            FAILED,
+        )
     seconds = compile_first(_compile_all, silent if quiet else say)
     if not kernels_are_cached():
         fail(f"The kernels could not be kept in '{kernel_cache_dir()}'.", FAILED)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gomea_bn.experiments.algorithms import compile_search, learning_seed
+from gomea_bn.experiments.mgcd import gaussian_sample, random_truth
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
 from gomea_bn.experiments.runner.report import Figure, Panel, Report, Series, Sheet, group_by
 from gomea_bn.experiments.tables import published_network
@@ -23,14 +24,22 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.learning.ensemble import BayesNetEnsemble
+    from gomea_bn.learning.learner import BayesNetLearner
+
 __all__ = ["EXPERIMENTS", "area_under_curve", "calibration_error"]
 
-METHODS = ("subsample", "bootstrap", "posterior")
+POSTERIOR, POSTERIOR_BINS = "posterior", "posterior-bins"
+METHODS = ("subsample", POSTERIOR_BINS, POSTERIOR, "bootstrap")
 RANDOM = {"random-8": 8, "random-20": 20}
 """Number of columns of the random networks by variant."""
-VARIANTS = (*RANDOM, "asia", "child", "alarm")
+MGCD = "mgcd"
+DISCRETE = ("asia", "child", "alarm")
+VARIANTS = (*RANDOM, MGCD, *DISCRETE)
 N_MEMBERS = 8
 N_BINS = 10
+MOST_SWEEPS = 1_000
+"""Largest number of sweeps of a chain, for networks of more than 15 columns."""
 MEASURES = ("ECE", "AUC", "Brier")
 
 
@@ -54,38 +63,36 @@ def area_under_curve(of_true: ArrayLike, of_false: ArrayLike) -> float:
     return float((difference > 0).mean() + (difference == 0).mean() / 2)
 
 
-def truth_of(variant: str, net: int) -> DiscretizedBayesNet:
-    """Return the generating network of a variant."""
+def truth_and_rows(variant: str, n_rows: int, net: int) -> tuple[DiscretizedBayesNet, pd.DataFrame]:
+    """Return the generating network of a variant, and rows of it."""
     from gomea_bn.simulation.random_networks import random_network
 
-    if variant in RANDOM:
-        return random_network(RANDOM[variant], random_state=net)
-    return published_network(variant)
+    seed = 10_000 + net
+    if variant == MGCD:
+        truth = random_truth(net)
+        return truth, gaussian_sample(truth, n_rows, seed)
+    truth = (
+        random_network(RANDOM[variant], random_state=net) if variant in RANDOM else published_network(variant)
+    )
+    return truth, truth.sample(n_rows, random_state=seed)
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """Return one task per network, number of rows and method; discrete tables have no bins to vary."""
+    return [
+        task
+        for task in plan.tasks("network", "rows", "method")
+        if not (task["network"] in DISCRETE and task["method"] == POSTERIOR_BINS)
+    ]
 
 
 def measure(task: Task) -> Measured:
     """Return the confidences in the pairs with an edge and in all others."""
-    from gomea_bn.learning.ensemble import BayesNetEnsemble
-    from gomea_bn.learning.learner import BayesNetLearner
-
     net = task["net"]
-    truth = truth_of(task["network"], net)
-    frame = truth.sample(task["rows"], random_state=10_000 + net)
+    truth, frame = truth_and_rows(task["network"], task["rows"], net)
     frame = frame[[name for name in truth.names if frame[name].nunique() > 1]]
-    learner = BayesNetLearner(
-        scoring_method=None if task["network"] in RANDOM else "bdeu",
-        max_seconds=task["seconds"],
-        max_evaluations=task["evaluations"],
-        random_state=learning_seed(net),
-    )
     began = perf_counter()
-    if task["method"] == "posterior":
-        confidences = learner.fit(frame).edge_probabilities(random_state=learning_seed(net)).to_frame()
-    else:
-        ensemble = BayesNetEnsemble(
-            learner, n_networks=N_MEMBERS, resampling=task["method"], random_state=learning_seed(net)
-        )
-        confidences = ensemble.fit(frame).edge_frequency()
+    confidences = _confidences(task, frame)
     seconds = perf_counter() - began
     edges = {frozenset(edge) for edge in truth.edges}
     values: dict[str, list[float]] = {"true": [], "false": []}
@@ -95,6 +102,46 @@ def measure(task: Task) -> Measured:
         # rounding of sums must not leave the range
         values[kind].append(round(min(max(known.get(frozenset(pair), 0.0), 0.0), 1.0), 6))
     return Measured(values, {"confidence": seconds})
+
+
+def _confidences(task: Task, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the confidence of a method in every edge."""
+    from gomea_bn.learning.learner import BayesNetLearner
+
+    method = task["method"]
+    seed = learning_seed(task["net"])
+    learner = BayesNetLearner(
+        scoring_method="bdeu" if task["network"] in DISCRETE else None,
+        max_seconds=task["seconds"],
+        max_evaluations=task["evaluations"],
+        random_state=seed,
+    )
+    # sweeps end chains, not the clock, so that rows repeat
+    sampling: dict[str, Any] = {"random_state": seed, "max_seconds": None, "n_sweeps": MOST_SWEEPS}
+    if method == POSTERIOR:
+        return learner.fit(frame).edge_probabilities(**sampling).to_frame()
+    ensemble = _ensemble(learner, frame, "subsample" if method == POSTERIOR_BINS else method, task)
+    if method == POSTERIOR_BINS:
+        return ensemble.edge_probabilities(**sampling).to_frame()
+    return ensemble.edge_frequency()
+
+
+# the last ensemble and what it was learned from: two methods in a row ask for the same one
+_last_ensemble: list[tuple[Task, BayesNetEnsemble]] = []
+
+
+def _ensemble(learner: BayesNetLearner, frame: pd.DataFrame, resampling: str, task: Task) -> BayesNetEnsemble:
+    """Return an ensemble of the networks of a task."""
+    from gomea_bn.learning.ensemble import BayesNetEnsemble
+
+    key = {**task, "method": resampling}
+    if _last_ensemble and _last_ensemble[0][0] == key:
+        return _last_ensemble[0][1]
+    ensemble = BayesNetEnsemble(
+        learner, n_networks=N_MEMBERS, resampling=resampling, random_state=learner.random_state
+    ).fit(frame)
+    _last_ensemble[:] = [(key, ensemble)]
+    return ensemble
 
 
 def _of_pairs(frame: pd.DataFrame) -> dict[frozenset[str], float]:
@@ -155,9 +202,12 @@ def _series(cells: dict[tuple[int, str], dict[str, float]], name: str) -> tuple[
 
 NOTE = (
     "Pairs of columns, directions ignored, of all networks of a kind together. Frequencies are those among "
-    f"{N_MEMBERS} networks, each learned from a subsample or a bootstrap resample of the rows. The posterior is of "
-    "`edge_probabilities`, with the bins of the learned network. ECE: mean distance between confidence and share of "
-    "true pairs in ten bins."
+    f"{N_MEMBERS} networks, each learned from a subsample or a bootstrap resample of the rows. The posterior "
+    "is that of `edge_probabilities` over the bins of the learned network. posterior-bins is the mean over "
+    f"the bins of the {N_MEMBERS} networks from subsamples, each from all rows; discrete tables have one set of "
+    f"bins. Beyond 15 columns posteriors are sampled by four chains of at most {MOST_SWEEPS:,} sweeps. Random networks "
+    f"have uniform values in every bin; those of {MGCD} have 10 to 30 columns and a normal distribution in every "
+    "interval. ECE: mean distance between confidence and share of true pairs in ten bins."
 )
 
 
@@ -170,7 +220,7 @@ EXPERIMENTS = (
         full=Plan(10, (200, 400, 800, 1_600, 3_200), METHODS, VARIANTS, 10.0),
         known_algorithms=METHODS,
         known_variants=VARIANTS,
-        tasks=lambda plan: plan.tasks("network", "rows", "method"),
+        tasks=tasks,
         measure=measure,
         report=report,
         least_size=10,

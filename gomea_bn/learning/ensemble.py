@@ -321,7 +321,11 @@ class BayesNetEnsemble(Parameters):
 
         networks = self._fitted()
         learner = self.learner or BayesNetLearner()
-        defaults = {"knowledge": learner.knowledge, "equivalent_sample_size": learner.equivalent_sample_size}
+        defaults = {
+            "knowledge": learner.knowledge,
+            "equivalent_sample_size": learner.equivalent_sample_size,
+            "n_jobs": learner.n_jobs if self.n_jobs is None else self.n_jobs,
+        }
         return edge_probabilities(
             network or networks[0], self.table_, **{**defaults, "bins": networks, **options}
         )

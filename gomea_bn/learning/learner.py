@@ -462,8 +462,8 @@ class BayesNetLearner(LearnerParameters):
         Parameters
         ----------
         **options
-            Options of `gomea_bn.certainty.edge_probabilities`. By default the rules about edges are those of the
-            learner, as is the equivalent sample size.
+            Options of `gomea_bn.certainty.edge_probabilities`. By default the rules about edges, the equivalent
+            sample size and the number of threads are those of the learner.
 
         Raises
         ------
@@ -472,7 +472,11 @@ class BayesNetLearner(LearnerParameters):
         """
         from gomea_bn.certainty.edge_posterior import edge_probabilities
 
-        defaults = {"knowledge": self.knowledge, "equivalent_sample_size": self.equivalent_sample_size}
+        defaults = {
+            "knowledge": self.knowledge,
+            "equivalent_sample_size": self.equivalent_sample_size,
+            "n_jobs": self.n_jobs,
+        }
         return edge_probabilities(self._fitted(), self.table_, **{**defaults, **options})
 
     def score(

@@ -13,6 +13,7 @@ import numpy as np
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.equivalence import equivalence_class
+from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.texts import counted, listed, percent, shown_name
 
@@ -147,57 +148,106 @@ class Stability:
             write_text(path, text)
         return text
 
+    def paragraphs(self) -> list[str]:
+        """Return the agreement as sentences that a report can quote, one paragraph per subject."""
+        n_edges = len(self.staying) + len(self.moving)
+        parts = [
+            f"Learned again {counted(self.n_networks, 'time')}, each time from random 63 % of the rows and with a new "
+            'seed. What at least 90 % of these networks have "stays".'
+        ]
+        if not n_edges:
+            parts.append("The network has no edges.")
+        if self.staying:
+            parts.append(
+                f"{len(self.staying)} of the network's {counted(n_edges, 'edge')} {_verb(self.staying, 'stay')}: "
+                f"{listed(map(_edge_words, self.staying), _MOST_LISTED)}."
+            )
+        if self.moving:
+            parts.append(
+                f"{len(self.moving)} of the network's {counted(n_edges, 'edge')} {_verb(self.moving, 'come')} and "
+                f"{_verb(self.moving, 'go')}, and should be called tentative: "
+                f"{listed(map(_edge_words, self.moving), _MOST_LISTED)}."
+            )
+        if self.missing:
+            parts.append(
+                f"At least half of the repeats have {counted(len(self.missing), 'edge')} that this network lacks: "
+                f"{listed(map(_edge_words, self.missing), _MOST_LISTED)}."
+            )
+        return parts + _bin_paragraphs(self.columns) + _cut_paragraphs(self.columns)
+
     def to_text(self) -> str:
         """Return the agreement in words."""
-        n = self.n_networks
-        lines = [
-            f"Learned again {counted(n, 'time')}, each time from random 63 % of the rows and with a new seed:",
-            *_edge_lines(
-                f"Stable: {counted(len(self.staying), 'edge')} in at least 90 % of the networks.",
-                self.staying,
-            ),
-            *_edge_lines(f"Unstable: {counted(len(self.moving), 'edge')} in fewer.", self.moving),
-        ]
-        if self.missing:
-            title = "Found by at least half of the networks, but not by this one: "
-            lines += _edge_lines(title + f"{counted(len(self.missing), 'edge')}.", self.missing)
-        lines += [f"  {_column_line(column)}" for column in self.columns]
-        return "\n".join(lines)
+        return "\n".join(self.paragraphs())
 
     def __str__(self) -> str:
         return self.to_text()
 
-
-def _edge_lines(title: str, edges: Sequence[EdgeStability]) -> list[str]:
-    lines = [f"  {title}"]
-    for edge in edges[:_MOST_LISTED]:
-        direction = ""
-        if edge.adjacent > 0:
-            same = edge.arc / edge.adjacent
-            open_ = ", which the rows leave open" if edge.reversible else ""
-            if same == 0:
-                direction = f"; always in the other direction{open_}"
-            elif same < 1:
-                direction = f"; in this direction in {percent(same)} of them{open_}"
-        lines.append(
-            f"    {shown_name(edge.parent)} → {shown_name(edge.child)}: in {percent(edge.adjacent)}{direction}"
-        )
-    if len(edges) > _MOST_LISTED:
-        lines.append(f"    and {len(edges) - _MOST_LISTED} more")
-    return lines
+    def recorded_network(self, network: DiscretizedBayesNet) -> DiscretizedBayesNet:
+        """Return a network with these words in its metadata, from which its page takes them."""
+        return network.with_metadata(**{STABILITY_WORDS: self.paragraphs()})
 
 
-def _column_line(column: ColumnStability) -> str:
-    """Return the number of bins and the cuts of a column in words."""
-    low, high = min(column.n_bins_repeated), max(column.n_bins_repeated)
-    repeated = f"always {low}" if low == high else f"{low} to {high}"
-    bins = f"{shown_name(column.name)}: {counted(column.n_bins, 'bin')}, {repeated} when repeated"
-    cuts = [
-        f"{cut.cut:.4g} ({percent(cut.share)}"
-        + (f", {cut.low:.4g} to {cut.high:.4g})" if cut.low is not None and cut.high is not None else ")")
-        for cut in column.cuts
+def _verb(subjects: Sequence[object], verb: str) -> str:
+    """Return "stay" or "go", and "stays" or "goes" of a single subject."""
+    if len(subjects) != 1:
+        return verb
+    return f"{verb}es" if verb.endswith("o") else f"{verb}s"
+
+
+def _edge_words(edge: EdgeStability) -> str:
+    """Return an edge with its share, and how often it has the same direction."""
+    words = f"{shown_name(edge.parent)} → {shown_name(edge.child)} ({percent(edge.adjacent)} of the repeats"
+    if edge.adjacent > 0 and edge.arc < edge.adjacent:
+        same = percent(edge.arc / edge.adjacent)
+        words += f", {same} of them in this direction" if edge.arc > 0 else ", always in the other direction"
+        words += ", which the rows leave open" if edge.reversible else ""
+    return words + ")"
+
+
+def _bin_paragraphs(columns: Sequence[ColumnStability]) -> list[str]:
+    """Return which columns keep their number of bins, and between which numbers it moves in others."""
+    kept = [column for column in columns if set(column.n_bins_repeated) == {column.n_bins}]
+    moved = [column for column in columns if set(column.n_bins_repeated) != {column.n_bins}]
+    parts = []
+    if kept:
+        names = [f"{shown_name(column.name)} ({column.n_bins})" for column in kept]
+        parts.append(f"The same number of bins in all repeats: {listed(names, _MOST_LISTED)}.")
+    if moved:
+        names = [
+            f"{shown_name(column.name)} ({column.n_bins} here, {_range(column.n_bins_repeated)} in the repeats)"
+            for column in moved
+        ]
+        parts.append(f"Another number of bins in some repeats: {listed(names, _MOST_LISTED)}.")
+    return parts
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _cut_paragraphs(columns: Sequence[ColumnStability]) -> list[str]:
+    """Return which cuts stay and which move, with the range of their values in the repeats."""
+    cuts = [(column.name, cut) for column in columns for cut in column.cuts]
+    staying = [_cut_words(name, cut) for name, cut in cuts if cut.share >= _STAYS]
+    moving = [
+        f"{_cut_words(name, cut)} in {percent(cut.share)} of the repeats"
+        for name, cut in cuts
+        if cut.share < _STAYS
     ]
-    return f"{bins}; cuts {listed(cuts, _MOST_LISTED)}." if cuts else f"{bins}."
+    parts = []
+    if staying:
+        parts.append(f"Cuts that stay, and where they lie: {listed(staying, _MOST_LISTED)}.")
+    if moving:
+        parts.append(f"Cuts that come and go: {listed(moving, _MOST_LISTED)}.")
+    return parts
+
+
+def _cut_words(name: str, cut: CutStability) -> str:
+    words = f"{shown_name(name)} at {cut.cut:.4g}"
+    if cut.low is None or cut.high is None:
+        return words
+    return f"{words} ({cut.low:.4g} to {cut.high:.4g})"
 
 
 def stability(network: DiscretizedBayesNet, repeated: Sequence[DiscretizedBayesNet]) -> Stability:

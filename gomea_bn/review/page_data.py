@@ -13,6 +13,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.network.marginals import marginal_density
+from gomea_bn.network.recorded_words import STABILITY_WORDS, recorded_stability
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
@@ -28,6 +29,8 @@ __all__ = ["front_data", "network_data"]
 
 # number of entries of the record on the page
 _MOST_FACTS = 60
+# entries of a record that other parts of the page show
+_SHOWN_ELSEWHERE = ("columns", STABILITY_WORDS)
 # longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
@@ -111,6 +114,7 @@ def network_data(
         "networks": [pools.add(network)],
         "expert": None,
         "facts": _facts(record),
+        "stability": recorded_stability(network),
         "averaged": None if averaged is None else [_average(averaged, name) for name in network.names],
     }
     data |= _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
@@ -357,7 +361,7 @@ def _facts(record: Mapping[str, Any]) -> list[list[str]]:
     def visit(prefix: str, value: Any) -> None:
         if isinstance(value, Mapping):
             for key, inner in value.items():
-                if not (prefix == "" and key == "columns"):
+                if not (prefix == "" and key in _SHOWN_ELSEWHERE):
                     visit(f"{prefix} · {key}" if prefix else str(key), inner)
         elif isinstance(value, (list, tuple)):
             plain = all(item is None or isinstance(item, (str, int, float, bool)) for item in value)

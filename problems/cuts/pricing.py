@@ -6,7 +6,7 @@ network, its cuts become a value of the variable's gene, and mixing spreads them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.refiner import Refiner, ValuesInUse
 from gomea_bn.problems.scores import is_gain
 
 __all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]
@@ -122,12 +123,12 @@ class PricedProblem(Protocol):
         cut_points: NDArray[np.float64],
         genotype: NDArray[np.int16],
         network: CodedNetwork,
-        in_use: Callable[[int], NDArray[np.int64]],
+        in_use: ValuesInUse,
     ) -> bool:
         """Give a variable of a genotype and of its network other cuts; return False if the library has no room."""
 
 
-class CutPricer:
+class CutPricer(Refiner):
     """Finds the best cuts of single variables in the networks of a problem.
 
     This is one pass over the variables of one solution, not a cycle until nothing changes (`DueColumns`): the search
@@ -192,21 +193,9 @@ class CutPricer:
             self._remembered[variable, score, *(part or -1 for part in others)] = cuts[start:end]
 
     def improved(
-        self,
-        genotype: NDArray[np.int16],
-        generator: np.random.Generator,
-        in_use: Callable[[int], NDArray[np.int64]],
+        self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
     ) -> NDArray[np.int16]:
-        """Return the genotype after pricing all variables in random order, each given the cuts of those before it.
-
-        Parameters
-        ----------
-        genotype : ndarray of shape (n_genes,), int16
-            Without cycles, as evaluation leaves it.
-        generator : numpy.random.Generator
-        in_use : callable
-            As of `StructureProblem.enter_policy`; the values of the genotype itself are added.
-        """
+        """Return the genotype after pricing all variables in random order, each given the cuts of those before it."""
         order = generator.permutation(self.movable).tolist()
         n_scores = len(self.pricing.scores)
         score = int(generator.integers(n_scores)) if n_scores > 1 else 0

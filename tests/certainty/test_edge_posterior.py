@@ -19,9 +19,12 @@ from gomea_bn import (
     compare,
 )
 from gomea_bn.certainty import edge_probabilities
+from gomea_bn.certainty.sampled_posterior import chain_difference
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.judge import codes_and_cards, family_score
+from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded_edges import recorded_edge_probabilities
+from gomea_bn.network.rows import table_for
 
 
 def by_graphs(frame, max_indegree=3, allows=lambda graph: True):
@@ -150,7 +153,7 @@ def test_chains_sample_more_variables_than_an_integer_has_bits():
 
 
 def test_many_parent_sets_leave_the_likely_candidates(monkeypatch):
-    monkeypatch.setattr("gomea_bn.certainty.edge_posterior._MOST_SETS", 70)
+    monkeypatch.setattr("gomea_bn.certainty.sampled_posterior._MOST_SETS", 70)
     frame = discrete_frame(6, n_columns=6, n_rows=300)
     knowledge = ExpertKnowledge(required_edges=[("c5", "c0")])
     options: dict[str, Any] = {"knowledge": knowledge, "max_indegree": 2, "random_state": 1}
@@ -285,9 +288,44 @@ def test_an_ensemble_averages_over_its_bins():
     np.testing.assert_allclose(result.arcs, expected.arcs, atol=1e-9)
 
 
-def test_missing_values_are_refused():
-    frame = discrete_frame(1)
-    network = network_of(frame)
-    frame.loc[3, "c1"] = None
-    with pytest.raises(GomeaBnError, match="'c1' has 1 missing value in row 3"):
-        edge_probabilities(network, frame)
+def with_gaps(frame, share, seed=0):
+    """Return the frame with a share of its cells missing."""
+    return frame.mask(np.random.default_rng(seed).random(frame.shape) < share)
+
+
+def test_missing_cells_are_filled_by_draws():
+    frame = discrete_frame(1, n_rows=200)
+    network = DiscretizedBayesNet.from_table(read_table(frame), [("c0", "c1")], {})
+    gaps = with_gaps(frame, 0.1)
+    result = edge_probabilities(network, gaps, n_completions=3, random_state=1)
+    assert result.n_completed_tables == 3
+    assert "missing cells filled by draws, means over 3 tables" in str(result)
+    table = table_for(network, gaps, allow_missing=True)
+    each = [
+        edge_probabilities(network, completed_table(network, table, np.random.default_rng([1, k])))
+        for k in range(3)
+    ]
+    assert len({part.arcs[0, 1] for part in each}) == 3
+    np.testing.assert_allclose(result.arcs, np.mean([part.arcs for part in each], axis=0))
+    assert result.recorded_network().metadata["edge_probabilities"]["n_completed_tables"] == 3
+    # every set of bins has as many tables
+    several = edge_probabilities(network, gaps, bins=[network] * 2, n_completions=3, random_state=1)
+    assert (several.n_completed_tables, several.n_bin_sets) == (4, 2)
+
+
+def test_threads_do_not_change_the_chains():
+    frame = discrete_frame(3, n_columns=6)
+    options: dict[str, Any] = {"method": "sampled", "n_sweeps": 50, "max_seconds": None, "random_state": 1}
+    with pytest.warns(UserWarning, match="have not mixed"):
+        one = edge_probabilities(network_of(frame), frame, **options)
+    with pytest.warns(UserWarning, match="have not mixed"):
+        two = edge_probabilities(network_of(frame), frame, n_jobs=2, **options)
+    np.testing.assert_array_equal(one.arcs, two.arcs)
+    with pytest.raises(GomeaBnError, match="n_jobs must be"):
+        edge_probabilities(network_of(frame), frame, n_jobs=0)
+
+
+def test_chains_differ_by_pairs_as_well_as_by_edges():
+    means = np.array([[[0, 0.1], [0.2, 0]], [[0, 0], [0, 0]]])
+    assert chain_difference(means) == pytest.approx(0.3)
+    assert np.isnan(chain_difference(means[:1]))

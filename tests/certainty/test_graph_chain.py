@@ -21,7 +21,8 @@ def random_sets(n, seed):
         chosen = [s for size in range(3) for s in itertools.combinations(others, size)]
         scores = rng.normal(scale=2.0, size=len(chosen))
         if child == 0:
-            scores -= 400.0 * np.array([1 not in s for s in chosen])
+            # the next step of the weights begins at 300
+            scores -= 300.0 * np.array([1 not in s for s in chosen])
         members = np.zeros((len(chosen), n), np.bool_)
         for row, of_set in enumerate(chosen):
             members[row, list(of_set)] = True
@@ -51,7 +52,7 @@ def test_the_chain_visits_graphs_by_their_probability(seed):
     visits: dict[tuple[tuple[int, ...], ...], int] = defaultdict(int)
     n_sweeps = 20_000
     for _ in range(n_sweeps):
-        sweep(families, chain._graph, chain._work, np.zeros((5, 4)), chain._generator)
+        sweep(families, chain._graph, chain._work, np.zeros((5, 4)), 1, chain._generator)
         graph = tuple(
             tuple(np.flatnonzero(s.members[k - first]).tolist())
             for s, k, first in zip(sets, chain._graph.chosen, families.offsets, strict=False)

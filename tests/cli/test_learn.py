@@ -618,6 +618,7 @@ def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert network.metadata["edge_probabilities"]["pairs"] == stored["pairs"]
     assert "Learned again 2 times" in result.stdout
+    assert network.metadata["stability_in_words"][0] in result.stdout
     assert "Probabilities of edges (exact; means over 2 sets of bins" in result.stdout
     again = learn(table, *FURTHER, "--confidence", "--json", "--out", out)
     assert again.exit_code == 0, again.stderr
@@ -665,13 +666,34 @@ def test_probabilities_that_cannot_be_computed_lose_no_network(table, tmp_path, 
     assert (tmp_path / "run" / "network.json").exists()
 
 
-def test_confidence_wants_complete_rows_before_the_search(tmp_path):
+def test_probabilities_of_a_table_with_missing_values_are_means_over_completed_tables(tmp_path):
     rows = pd.DataFrame({"a": ["u", "v", None] * 20, "b": ["x", "y"] * 30})
     rows.to_csv(tmp_path / "gaps.csv", index=False)
     result = learn(tmp_path / "gaps.csv", *FURTHER, "--confidence")
-    assert result.exit_code == 2
-    assert "--confidence needs a table without missing values" in result.stderr
-    assert "--missing drop" in result.stderr
-    assert "Searching" not in result.stderr
-    dropped = learn(tmp_path / "gaps.csv", *FURTHER, "--confidence", "--missing", "drop")
-    assert dropped.exit_code == 0, dropped.stderr
+    assert result.exit_code == 0, result.stderr
+    assert "missing cells filled by draws, means over 5 tables" in result.stdout
+
+
+def test_a_resumed_run_keeps_repeats_and_probabilities(table, tmp_path, monkeypatch):
+    kept = ["--checkpoint", tmp_path / "kept", "--repeat", "2", "--confidence"]
+    first = learn(table, *FURTHER, *kept, "--out", tmp_path / "first")
+    assert first.exit_code == 0, first.stderr
+    refused = learn(table, *FURTHER, *kept)
+    assert refused.exit_code == 2
+    (tmp_path / "kept" / "checkpoint.gomea").rename(tmp_path / "moved")
+    refused = learn(table, *FURTHER, *kept)
+    assert f"'{tmp_path / 'kept' / 'repeats' / 'checkpoint.gomea'}' exists" in refused.stderr.replace(
+        "\n", ""
+    )
+    assert "Searching" not in refused.stderr
+    (tmp_path / "moved").rename(tmp_path / "kept" / "checkpoint.gomea")
+    monkeypatch.setattr(
+        "gomea_bn.learning.ensemble._fitted_member", lambda *_: pytest.fail("a search was repeated")
+    )
+    monkeypatch.setattr(
+        "gomea_bn.certainty.edge_posterior._Options.posterior", lambda *_: pytest.fail("computed again")
+    )
+    again = learn(table, *FURTHER, *kept, "--resume", "--out", tmp_path / "again")
+    assert again.exit_code == 0, again.stderr
+    for name in ("network.json", "stability.json", "confidence.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "first" / name).read_bytes()

@@ -7,6 +7,8 @@ import pytest
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.learning import stability
+from gomea_bn.network.recorded_words import recorded_stability
+from gomea_bn.review.page_data import network_data
 
 
 def network(edges, **cuts):
@@ -53,16 +55,19 @@ def test_cuts_are_matched_to_the_nearest_cut_of_the_network():
 
 def test_words_and_values_say_what_stays_and_what_moves(tmp_path):
     result = example()
-    text = str(result)
-    assert "Learned again 4 times" in text
-    assert (
-        "Stable: 1 edge in at least 90 % of the networks.\n    a → b: in 100 %; in this direction in 75 %"
-        in text
-    )
-    assert "Unstable: 1 edge in fewer.\n    b → c: in 25 %" in text
-    assert "but not by this one: 1 edge.\n    c → a: in 50 %" in text
-    assert "a: 3 bins, 2 to 4 when repeated; cuts 2 (75 %, 1.5 to 2.1), 8 (100 %, 7.9 to 9)." in text
-    assert "b: 2 bins, always 2 when repeated" in text
+    assert result.paragraphs() == [
+        "Learned again 4 times, each time from random 63 % of the rows and with a new seed. What at least 90 % of "
+        'these networks have "stays".',
+        "1 of the network's 2 edges stays: a → b (100 % of the repeats, 75 % of them in this direction, which the rows "
+        "leave open).",
+        "1 of the network's 2 edges comes and goes, and should be called tentative: b → c (25 % of the repeats).",
+        "At least half of the repeats have 1 edge that this network lacks: c → a (50 % of the repeats).",
+        "The same number of bins in all repeats: b (2), c (2).",
+        "Another number of bins in some repeats: a (3 here, 2 to 4 in the repeats).",
+        "Cuts that stay, and where they lie: a at 8 (7.9 to 9), b at 5 (5 to 5), c at 5 (5 to 5).",
+        "Cuts that come and go: a at 2 (1.5 to 2.1) in 75 % of the repeats.",
+    ]
+    assert str(result) == "\n".join(result.paragraphs())
     stored = json.loads(result.to_json(tmp_path / "stability.json"))
     assert stored["summary"] == {
         "n_networks": 4,
@@ -83,7 +88,8 @@ def test_edges_that_only_repeats_have_do_not_stay():
 def test_a_column_without_cuts_is_described():
     alone = network([], a=[])
     text = str(stability(alone, [network([], a=[4.0]), alone]))
-    assert "a: 1 bin, 1 to 2 when repeated." in text
+    assert "a (1 here, 1 to 2 in the repeats)" in text
+    assert "The network has no edges." in text
 
 
 def test_other_variables_are_refused():
@@ -94,3 +100,15 @@ def test_other_variables_are_refused():
     )
     with pytest.raises(GomeaBnError, match=r"repeated\[0\] must have the variables"):
         stability(network([]), [other])
+
+
+def test_a_network_carries_the_words_to_its_page():
+    result = example()
+    recorded = result.recorded_network(network([("a", "b")]))
+    assert recorded_stability(recorded) == result.paragraphs()
+    assert recorded_stability(network([])) == []
+    for damaged in (3, "text", [1, None]):
+        assert recorded_stability(network([]).with_metadata(stability_in_words=damaged)) == []
+    data = network_data(recorded, None, recorded.metadata, None)
+    assert data["stability"] == result.paragraphs()
+    assert all("stability" not in name for name, _ in data["facts"])

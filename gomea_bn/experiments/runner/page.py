@@ -180,7 +180,8 @@ def markdown_section(
         parts.append(_markdown_table(claims_sheet(report)))
     if report.sheets:
         tables = [_markdown_table(sheet) for sheet in report.sheets]
-        parts += [_TABLES_BEGIN, *tables, "</details>"]
+        # without published numbers the tables are the result, which summaries keep
+        parts += [_TABLES_BEGIN, *tables, "</details>"] if report.claims else tables
     return "\n\n".join(parts) + "\n"
 
 

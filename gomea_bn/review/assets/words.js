@@ -57,7 +57,12 @@ function networkWords() {
       view.pin === view.selected && view.pin !== null
         ? [make("p", { class: "muted" }, "This is A. Go to another network to compare the two.")]
         : [];
-    return [...waiting, ...edgeGroups(classedEdges(model.edges[view.selected], null), null), ...shareNote()];
+    return [
+      ...waiting,
+      ...edgeGroups(classedEdges(model.edges[view.selected], null), null),
+      ...shareNote(),
+      ...stabilityWords(),
+    ];
   }
   const edges = classedEdges(model.edges[view.selected], compared.edges);
   const values = compared.kind === "pin" ? valueWords() : [];
@@ -174,6 +179,13 @@ function shareNote() {
       `Percentages: the share of the ${pool} left that have the edge, not a probability of the edge.`,
     ),
   ];
+}
+
+/** What stays and what moves in repeated searches; only single networks have it. */
+function stabilityWords() {
+  const paragraphs = model.data.stability ?? [];
+  if (!paragraphs.length) return [];
+  return [make("h3", {}, "If learned again"), ...paragraphs.map((text) => make("p", {}, text))];
 }
 
 function nameLink(variable) {
