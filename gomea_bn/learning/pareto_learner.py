@@ -286,21 +286,9 @@ class ParetoBayesNetLearner(LearnerParameters):
             If the table, the expert's network, an option or a rule is invalid; the message says what to do. Also for
             a checkpoint of other data or options.
         """
-        limits = limits_of(self)
+        limits = self._checked_limits()
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
-        check_options(self, MOGOMEA, auto=True)
-        check_choice("misfit", self.misfit, MISFIT_ESTIMATES)
-        check_number("single_share", self.single_share, 0, 1, below=True)
-        check_integer("single_evaluations", self.single_evaluations, 0, optional=True)
-        most = limits.max_evaluations
-        if self.single_evaluations is not None and most is not None and self.single_evaluations >= most:
-            raise GomeaBnError(
-                [
-                    Option("single_evaluations"),
-                    f" must be below {most:,}, the limit of both searches, got {self.single_evaluations:,}.",
-                ]
-            )
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
@@ -362,6 +350,23 @@ class ParetoBayesNetLearner(LearnerParameters):
             }
         self.front_ = Front(shown, result.F, networks, table=table, expert=completed, record=record)
         return self
+
+    def _checked_limits(self) -> Limits:
+        """Return the limits of both searches, after a check of the options that need no table."""
+        limits = limits_of(self)
+        check_options(self, MOGOMEA, auto=True)
+        check_choice("misfit", self.misfit, MISFIT_ESTIMATES)
+        check_number("single_share", self.single_share, 0, 1, below=True)
+        check_integer("single_evaluations", self.single_evaluations, 0, optional=True)
+        most = limits.max_evaluations
+        if self.single_evaluations is not None and most is not None and self.single_evaluations >= most:
+            raise GomeaBnError(
+                [
+                    Option("single_evaluations"),
+                    f" must be below {most:,}, the limit of both searches, got {self.single_evaluations:,}.",
+                ]
+            )
+        return limits
 
     def _options(self, table: Table, seconds: float) -> LearningOptions:
         """Return the options of the search space, by which a table is prepared in about some seconds."""
@@ -472,6 +477,7 @@ class ParetoBayesNetLearner(LearnerParameters):
 
 def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
     """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
+    learner._checked_limits()
     _objectives(learner.objectives, learner.expert is not None)
     _checked_expert(learner, table, learner._options(table, np.inf))
 

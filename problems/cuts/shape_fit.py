@@ -249,7 +249,7 @@ def _fitted(
     }
     shape = Shape(edges, heights[0], heights[1], points)
     # groups of rows make long tails look denser than the pieces of the shape are
-    of_shape = float(counts @ shape.log_density(distinct)) + n_smooth * log(span)
+    of_shape = float(counts @ shape.log_scaled_density(distinct))
     log_likelihood = min(of_mixture + n_smooth * log(n_smooth / n_rows), of_shape) - charge
     log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
     return ColumnShape(shape, log_likelihood, least)

@@ -3,10 +3,10 @@
     python scripts/benchmarks/tall_tables.py [--sizes 1000000x20 100000x100 3000000x20 100000x300] [--seconds 2]
 
 Printed are, for every size, the seconds by which `BayesNetLearner.fit` and `ParetoBayesNetLearner.fit` from a frame in
-memory exceed the limit, with the kernels compiled; their processor time; the seconds of reading the frame and preparing
-the search of `BayesNetLearner` without a limit; and how far the peak of the memory lies above the memory at the start,
-as a multiple of the table as float64. Every part is measured in a process of its own. A column is the hyperbolic tangent
-of an earlier one plus normal noise, and every fourth is the exponential of that.
+memory exceed the limit, with the kernels compiled; their processor time; the seconds of reading the frame and
+preparing the search of `BayesNetLearner` without a limit; and how far the peak of the memory lies above the memory at
+the start, as a multiple of the table as float64. Every part is measured in a process of its own. A column is the
+hyperbolic tangent of an earlier one plus normal noise, and every fourth is the exponential of that.
 """
 
 from __future__ import annotations
@@ -95,10 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             over = record["seconds"] - (options.seconds if part != "preparing" else 0)
             cells += [f"{over:.1f}", f"{record['processor']:.1f}", f"{record['memory']:.1f}"]
         rows.append(cells)
-    heading = f"Seconds beyond a limit of {options.seconds:g} s, or of preparing; processor seconds; memory per byte of table"
-    print_table(
-        heading, ("rows x columns", *(name for part in _PARTS for name in (part, "CPU", "memory"))), rows
-    )
+    limit = f"a limit of {options.seconds:g} s"
+    heading = f"Seconds beyond {limit}, or of preparing; processor seconds; memory per byte of table"
+    columns = ["rows x columns"]
+    for part in _PARTS:
+        columns += [part, "CPU", "memory"]
+    print_table(heading, columns, rows)
 
 
 if __name__ == "__main__":
