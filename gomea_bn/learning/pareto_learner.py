@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
 from math import log
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
@@ -81,6 +82,7 @@ from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, smoo
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
+from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import counted, listed
@@ -305,9 +307,14 @@ class ParetoBayesNetLearner(LearnerParameters):
                 table, options, limits, began, seed, n_threads, callback, section.part("single network")
             )
             rows = table if single is None else single.rows
-            if expert is not None and table.n_missing:
-                completed = _completed(expert, rows, self, options)
-            problem = front_problem(self, rows, objectives, completed, seed, single, options=options)
+            noted: list[bool] = []
+            # Ctrl-C must not lose the single network
+            with nullcontext() if single is None else delayed_interrupts(lambda: noted.append(True)):
+                if expert is not None and table.n_missing:
+                    completed = _completed(expert, rows, self, options)
+                problem = front_problem(self, rows, objectives, completed, seed, single, options=options)
+            if single is not None and noted:
+                single = replace(single, result=replace(single.result, stopped_by="interrupt"))
             of_single = 0.0 if single is None else single.result.exec_time
             left = limits_after_preparation(limits, perf_counter() - began - of_single)
             result, position = self._search(
