@@ -135,14 +135,16 @@ def _least_share(values: NDArray[np.float64], counts: NDArray[np.int64], n_disti
     span = values[-1] - values[0]
     cumulated = np.cumsum(counts)
     tenths = np.searchsorted(cumulated, np.array([0.1, 0.9]) * cumulated[-1])
-    middle = 2 * (values[tenths[1]] - values[tenths[0]])
-    extent = min(span, middle) if middle > 0 else span
+    middle = values[tenths[1]] - values[tenths[0]]
+    # twice the middle of a huge range would overflow
+    extent = 2 * middle if 0 < middle < span / 2 else span
     is_tied = cumulated[-1] > _FEW_TIES * n_distinct
     return float((LEAST_WIDTH if is_tied else LEAST_WIDTH_UNTIED) * extent)
 
 
 def _twice_median_gap(distinct: NDArray[np.float64]) -> float:
-    return float(2 * np.median(np.diff(distinct)))
+    # Python's floats overflow without a warning
+    return 2 * float(np.median(np.diff(distinct)))
 
 
 def _resolution_of_cells(
