@@ -123,7 +123,9 @@ class DiscretizerSearch:
         """
         if section.saved is not None and "entered" in section.saved:
             self._restore_cuts(section.saved)
-            self.problem = self._problem_of_round()
+            # libraries that cuts have entered are in another order than the first ones
+            if any(self.entered.values()):
+                self.problem = self._problem_of_round()
         before = ended_before(section, self.problem)
         if before is not None:
             return self.problem, before

@@ -120,7 +120,8 @@ def test_any_run_keeps_its_deadline():
 
 
 def test_any_run_goes_on_after_it_was_ended(monkeypatch, tmp_path):
-    for seed in range(200, 204):
+    # seed 6067: a run that ended before a discretizer proposed cuts, among cuts that tie
+    for seed in (*range(200, 204), 6067):
         check_kills(seed, monkeypatch, tmp_path / str(seed))
 
 
