@@ -386,7 +386,7 @@ class FamilyScorer:
         if rule.kind not in MISFIT_KINDS:
             self.constant_score = float(
                 sum(
-                    v.shape.constant_score * len(v.values) / v.is_observed.sum()
+                    v.shape.constant_score * (len(v.values) / v.is_observed.sum())
                     for v in self.variables
                     if v.shape is not None
                 )
